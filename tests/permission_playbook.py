@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 SESSION = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -43,7 +41,7 @@ RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"
 """Tool calls for which permission is requested."""
 
 
-def asking(record: Callable[..., RecordedTranscript], recorded: str, **options: Any) -> LiveAgent:
+def asking(record: Record, recorded: str, **options: Any) -> LiveAgent:
     """A verification in which a prompt has just gone out; the turn's frames are numbered from 6."""
     live = verify(record(f"{START}\n{recorded}\n<- {END}"), **options)
     return live.check(STARTED)

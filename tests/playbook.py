@@ -19,8 +19,8 @@ on to the agent.
 
 Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
 then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
-a divergence, ``end`` the end, anything else the message itself. In ``.. 2s`` the engine is woken
-when it asked to be, and not otherwise.
+a divergence, ``end`` the end, anything else the message itself. ``3-6`` are frames 3 to 6 as they
+were recorded. In ``.. 2s`` the engine is woken when it asked to be, and not otherwise.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import contextlib
 import json
 import re
 import signal
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from acp_proxy.capture import log_format as capture_log
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from acp_proxy.engine.client.verification import Verification
     from acp_proxy.events import Command
 
+Record = Callable[..., "RecordedTranscript"]
+"""Makes a recording of a transcript, as `record` in the directory of a test."""
 NS = {"ms": 10**6, "s": 10**9}
 START_NS = 77 * 10**9
 """When every replay begins."""
@@ -68,7 +71,7 @@ _BEGINNINGS = {
         '4 <- #1 result {"sessionId": "s"}',
     ),
 }
-_FRAMES = "SELECT seq FROM frames WHERE stream IN ('to-agent', 'to-client') ORDER BY seq"
+_FRAMES = "SELECT seq, stream FROM frames WHERE stream IN ('to-agent', 'to-client') ORDER BY seq"
 _STREAMS = {"->": capture_log.TO_AGENT, "<-": capture_log.TO_CLIENT}
 
 
@@ -79,12 +82,22 @@ class RecordedTranscript:
         self.path = path
         self._reader = RecordingReader(path, unredacted=True)
         script = self.script()
-        seqs = [row[0] for row in self._reader.connection.execute(_FRAMES)]
-        self.numbers: dict[int, int] = {seq: number for number, seq in enumerate(seqs, 1)}
+        frames = self._reader.connection.execute(_FRAMES).fetchall()
+        self.numbers: dict[int, int] = {seq: number for number, (seq, _) in enumerate(frames, 1)}
         """The transcript's number of each frame, by that in the recording."""
         wires = {number: script.wire(seq) for seq, number in self.numbers.items()}
         self.raw = {n: wire.raw + wire.newline.encode() for n, wire in wires.items()}
         """Each frame as it was recorded, with its line's end."""
+        self._arrows = ["->" if stream == "to-agent" else "<-" for _, stream in frames]
+
+    def lines(self, transcript: str) -> Iterator[str]:
+        """Yields the lines of a transcript that is played; of ``3-6`` one for each frame."""
+        for line in lines(transcript):
+            if (match := re.fullmatch(r"(\d+)-(\d+)", line)) is None:
+                yield line
+            else:
+                for number in range(int(match[1]), int(match[2]) + 1):
+                    yield f"{self._arrows[number - 1]} {number}"
 
     def replay(self, **options: Any) -> Live:
         """Begins a replay."""
@@ -169,7 +182,7 @@ class Played:
 
     def check(self, transcript: str) -> Self:
         """Plays a transcript and compares what goes out with what is written there."""
-        written = [self._normal(line) for line in lines(transcript)]
+        written = [*map(self._normal, self._recorded.lines(transcript))]
         assert list(self._play(written)) == written
         return self
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import Live, RecordedTranscript
+    from tests.playbook import Live, Record
 
 OPTIONS = (
     '[{"optionId": "y", "kind": "allow_once"}, {"optionId": "yy", "kind": "allow_once"},'
@@ -20,9 +18,7 @@ SELECTED = '{"outcome": {"outcome": "selected", "optionId": "%s"}}'
 CANCELLED = '{"outcome": {"outcome": "cancelled"}}'
 
 
-def asked(
-    record: Callable[..., RecordedTranscript], request: str, reply: str, **options: object
-) -> Live:
+def asked(record: Record, request: str, reply: str, **options: object) -> Live:
     """A replay in which the agent has just asked something."""
     live = record(f"""
         1-4 session
@@ -60,7 +56,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
     ],
 )
 def test_a_reply_with_the_recorded_outcome_continues_the_replay(
-    record: Callable[..., RecordedTranscript], request_: str, recorded: str, live_: str
+    record: Record, request_: str, recorded: str, live_: str
 ) -> None:
     """The option's kind, the exit code and the action count; other content is drift."""
     live = asked(record, request_, f"result {recorded}")
@@ -89,7 +85,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     ],
 )
 def test_another_outcome_abandons_the_session(
-    record: Callable[..., RecordedTranscript], request_: str, recorded: str, live_: str
+    record: Record, request_: str, recorded: str, live_: str
 ) -> None:
     """The client's prompt is answered with an error at once."""
     live = asked(record, request_, f"result {recorded}")
@@ -101,9 +97,7 @@ def test_another_outcome_abandons_the_session(
 
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
-def test_an_error_is_another_outcome_than_a_result(
-    record: Callable[..., RecordedTranscript], request_: str
-) -> None:
+def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
     """For every method; the report says which was recorded and which came."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
@@ -112,7 +106,7 @@ def test_an_error_is_another_outcome_than_a_result(
     assert divergence.summary.endswith("the client answered error")
 
 
-def test_all_errors_are_one_outcome(record: Callable[..., RecordedTranscript]) -> None:
+def test_all_errors_are_one_outcome(record: Record) -> None:
     """Another error code is drift."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
@@ -120,7 +114,7 @@ def test_all_errors_are_one_outcome(record: Callable[..., RecordedTranscript]) -
     assert live.informed == ["drift in s 7"]
 
 
-def test_drift_is_reported_with_its_place(record: Callable[..., RecordedTranscript]) -> None:
+def test_drift_is_reported_with_its_place(record: Record) -> None:
     """Other content of a file is information, with a pointer and both values."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
@@ -132,7 +126,7 @@ def test_drift_is_reported_with_its_place(record: Callable[..., RecordedTranscri
     assert live.report.verdict == "clean"
 
 
-def test_a_reply_before_its_request_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_reply_before_its_request_is_reported(record: Record) -> None:
     """The divergence names the frame of the reply."""
     live = record(f"""
         1-4 session
@@ -150,7 +144,7 @@ def test_a_reply_before_its_request_is_reported(record: Callable[..., RecordedTr
     assert live.found == ["unknown-reply-id primary in s 7", "unmatched cascade in s"]
 
 
-def test_a_second_reply_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_second_reply_is_reported(record: Record) -> None:
     """No open request has its id."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
@@ -173,7 +167,7 @@ HOSTILE = """
 """
 
 
-def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
     """With ``--inert`` the recorded replies take the place of the live ones, in batches too."""
     live = record(HOSTILE).replay(inert=True)
     live.send(1, 3)
@@ -181,9 +175,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedT
         -> 5
         <- [{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"s"}}]
         -> #3 result {}
-        <- 13
-        -> 14
-        <- 15
+        13-15
         -> end
         <- end
     """)
@@ -194,16 +186,11 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedT
     assert live.report.unplayed == 0
 
 
-def test_a_replay_that_is_not_inert_sends_every_request(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
     """The client does what the recorded agent asked for, if that may be done anywhere."""
     live = record(HOSTILE).replay(allow_outside=True)
     live.send(1, 3)
     live.check("""
-        -> 5
-        <- 6
-        -> 7
-        <- 8
+        5-8
     """)
     assert live.report.withheld == ()

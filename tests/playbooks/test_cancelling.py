@@ -6,9 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import Live, RecordedTranscript
+    from tests.playbook import Live, Record
 
 CANCELLED = """
     1-4 session
@@ -28,40 +26,32 @@ PLAIN = """
 """
 
 
-def begun(record: Callable[..., RecordedTranscript], text: str, **start: str) -> Live:
+def begun(record: Record, text: str, **start: str) -> Live:
     """A replay after the request for a session."""
     live = record(text, **start).replay()
     live.send(1, 3)
     return live
 
 
-def test_frames_after_a_cancellation_wait_for_it(record: Callable[..., RecordedTranscript]) -> None:
+def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
     """However long it takes."""
     live = begun(record, CANCELLED)
     live.check("""
-        -> 5
-        <- 6
-        <- 7
+        5-7
         .. 20s
-        -> 8
-        <- 9
-        <- 10
+        8-10
     """)
     assert live.divergences == []
 
 
-def test_a_cancellation_before_its_prompt_counts_as_unrecorded(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
     """It would not have ended the turn of the later prompt."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_an_early_cancellation_sends_pending_frames_at_once(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
     """Also when the replay keeps the recorded times."""
     from acp_proxy.engine.shared.playback_options import Pacing
 
@@ -81,9 +71,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(
     """)
 
 
-def test_an_unrecorded_cancellation_ends_the_turn(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
     """It is a divergence, but the turn ends as the specification demands, so no client hangs."""
     live = begun(record, PLAIN)
     live.check("""
@@ -98,7 +86,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_a_second_cancellation_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_second_cancellation_is_exhausted(record: Record) -> None:
     """One recorded cancellation matches one live one."""
     live = begun(record, CANCELLED)
     live.send(5, 8)
@@ -108,9 +96,7 @@ def test_a_second_cancellation_is_exhausted(record: Callable[..., RecordedTransc
     assert live.found == ["exhausted primary in s 8"]
 
 
-def test_a_missing_cancellation_is_reported_at_the_end(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
     """It is required, since the agent acted on it."""
     live = begun(record, CANCELLED)
     live.send(5)
@@ -118,9 +104,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(
     assert live.found == ["missing-expected primary in s 8", "unplayed cascade in s 9"]
 
 
-def test_after_a_cancellation_a_permission_may_be_cancelled(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
     """The specification demands it, whatever the recorded client had answered by then."""
     live = begun(record, """
         1-4 session
@@ -143,9 +127,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(
     assert live.informed == ["early in s 9", "drift in s 7"]
 
 
-def test_a_cancelled_turn_does_not_excuse_the_next(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
     """After the turn, a cancelled permission differs from a granted one."""
     live = begun(record, """
         1-4 session
@@ -174,9 +156,7 @@ CANCEL_REQUEST = """
 """
 
 
-def test_a_cancel_request_is_matched_by_the_live_id(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
     """It matches the recorded message that cancels the same request."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
@@ -189,9 +169,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(
     assert live.divergences == []
 
 
-def test_an_unrecorded_cancel_request_is_granted_and_reported(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
     """The request gets the error of cancelled requests, and the session is abandoned."""
     live = begun(record, PLAIN)
     live.send(5)
@@ -200,31 +178,24 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_a_second_cancel_request_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
     """One recorded message matches one live one."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
     assert live.found == ["exhausted primary in connection 7"]
 
 
-def test_cancelling_a_request_that_is_not_open_is_reported(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
     """Nothing is answered, and no session abandoned."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}
-        -> 5
-        <- 6
-        -> 7
-        <- 8
+        5-8
     """)
     assert live.found == ["unexpected-notification primary in connection"]
 
 
-def test_a_recorded_cancel_request_of_no_open_request_matches(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
     """It had no effect, and no frame waits for it."""
     text = """
         1-2 handshake
@@ -241,9 +212,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(
         assert live.divergences == []
 
 
-def test_in_v2_an_update_ends_the_cancelled_turn(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
     """The prompt was answered before; the client waits until the session is idle."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
@@ -258,10 +227,7 @@ def test_in_v2_an_update_ends_the_cancelled_turn(
         10 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}}
     """)  # fmt: skip
     live.check("""
-        -> 5
-        <- 6
-        <- 7
-        <- 8
+        5-8
         -> session/cancel {"sessionId": "s"}
         <- {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"cancelled"}}}
     """)

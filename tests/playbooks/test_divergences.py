@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import Live, RecordedTranscript
+    from tests.playbook import Live, Record
 
 CHAT = """
     1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": true}, "clientInfo": {"name": "a", "version": "1"}}
@@ -31,16 +29,14 @@ SECOND = """
 ONE = '"prompt": [{"type": "text", "text": "one"}]'
 
 
-def begun(record: Callable[..., RecordedTranscript], text: str = CHAT, **options: object) -> Live:
+def begun(record: Record, text: str = CHAT, **options: object) -> Live:
     """A replay after the request for a session."""
     live = record(text).replay(**options)
     live.send(1, 3)
     return live
 
 
-def test_an_error_for_other_params_names_both_sides(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
     """The error's data have the expected frame, and where the client's message differs."""
     live = begun(record)
     live.check("""
@@ -61,16 +57,14 @@ def test_an_error_for_other_params_names_both_sides(
     assert b'"pointer":"/params/prompt/0/text"' in live.bytes
 
 
-def test_the_code_of_a_refusal_is_not_reserved(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
     """JSON-RPC and ACP claim the codes from -32768 to -32000."""
     live = begun(record)
     live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
-def test_later_divergences_of_a_session_are_cascades(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
     """All requests of an abandoned session are answered, and none of them is primary."""
     live = begun(record)
     live.check("""
@@ -82,25 +76,20 @@ def test_later_divergences_of_a_session_are_cascades(
     assert live.found == ["params-differ primary in s 5", "unmatched cascade in s"]
 
 
-def test_another_session_continues(record: Callable[..., RecordedTranscript]) -> None:
+def test_another_session_continues(record: Record) -> None:
     """A divergence abandons its own lane only."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
         <- refusal #7
-        -> 9
-        <- 10
-        -> 11
-        <- 12
+        9-12
         -> end
         <- end
     """)
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_open_requests_of_an_abandoned_session_are_answered(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
     """With an error, so that no client hangs."""
     live = begun(record, """
         1-4 session
@@ -118,7 +107,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(
     assert live.found == ["params-differ primary in s 6"]
 
 
-def test_a_repeated_message_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_repeated_message_is_exhausted(record: Record) -> None:
     """A recorded message that has been played is not the same as an unknown one."""
     live = begun(record)
     live.check("""
@@ -136,9 +125,7 @@ def test_a_repeated_message_is_exhausted(record: Callable[..., RecordedTranscrip
     assert [miss.is_played for miss in divergence.near_misses] == [False, True]
 
 
-def test_an_unrecorded_method_is_unmatched(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
     """The report names what the recording expected instead."""
     live = begun(record)
     live.check("""
@@ -160,7 +147,7 @@ def test_an_unrecorded_method_is_unmatched(
     ],
 )
 def test_the_line_that_came_has_no_credentials(
-    record: Callable[..., RecordedTranscript], method: str, member: str, secret: str
+    record: Record, method: str, member: str, secret: str
 ) -> None:
     """The rest of it is spelled as it was sent."""
     live = begun(record)
@@ -175,9 +162,7 @@ def test_the_line_that_came_has_no_credentials(
     assert "(hidden)" in came or "[redacted:" in came
 
 
-def test_an_unrecorded_session_belongs_to_the_connection(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None:
     """Its requests are refused, and the recorded sessions continue."""
     live = begun(record)
     live.check("""
@@ -189,9 +174,7 @@ def test_an_unrecorded_session_belongs_to_the_connection(
     assert live.found == ["unmatched primary in connection"]
 
 
-def test_an_unexpected_notification_abandons_nothing(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
     """It is a divergence, but the session continues."""
     live = begun(record)
     live.check("""
@@ -202,9 +185,7 @@ def test_an_unexpected_notification_abandons_nothing(
     assert live.found == ["unexpected-notification primary in s"]
 
 
-def test_a_missing_message_is_reported_after_a_second(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
     """Not a millisecond earlier, and only if a later one of its lane has come."""
     live = begun(record)
     live.check("""
@@ -216,7 +197,7 @@ def test_a_missing_message_is_reported_after_a_second(
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_reordered_messages_are_no_divergence(record: Callable[..., RecordedTranscript]) -> None:
+def test_reordered_messages_are_no_divergence(record: Record) -> None:
     """If the earlier one comes within a second of the others."""
     live = begun(record)
     live.check("""
@@ -230,9 +211,7 @@ def test_reordered_messages_are_no_divergence(record: Callable[..., RecordedTran
     assert live.found == []
 
 
-def test_each_line_restarts_the_second(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_each_line_restarts_the_second(record: Record) -> None:
     """The client is busy and may still send the missing message."""
     live = begun(record, CHAT + SECOND)
     live.check("""
@@ -248,7 +227,7 @@ def test_each_line_restarts_the_second(
     assert live.found == []
 
 
-def test_a_missing_message_is_reported_once(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_missing_message_is_reported_once(record: Record) -> None:
     """Neither time nor the end of input makes another divergence of it."""
     live = begun(record)
     live.send(7)
@@ -257,9 +236,7 @@ def test_a_missing_message_is_reported_once(record: Callable[..., RecordedTransc
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_an_abandoned_session_asks_for_no_wakeup(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
     """Its missing messages are not waited for."""
     live = begun(record)
     live.check("""
@@ -274,7 +251,7 @@ def test_an_abandoned_session_asks_for_no_wakeup(
     assert live.found == ["unmatched primary in s 5"]
 
 
-def test_lenient_skips_a_missing_exchange(record: Callable[..., RecordedTranscript]) -> None:
+def test_lenient_skips_a_missing_exchange(record: Record) -> None:
     """With ``--lenient`` its answer is skipped, it is reported, and the session continues."""
     live = begun(record, lenient=True)
     live.check("""
@@ -287,9 +264,7 @@ def test_lenient_skips_a_missing_exchange(record: Callable[..., RecordedTranscri
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_lenient_continues_after_a_different_message(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_lenient_continues_after_a_different_message(record: Record) -> None:
     """That message is refused, and the expected one is skipped."""
     live = begun(record, lenient=True)
     live.check("""
@@ -302,22 +277,18 @@ def test_lenient_continues_after_a_different_message(
     assert live.found == ["params-differ primary in s 5", "missing-expected cascade in s 5"]
 
 
-def test_lenient_skips_a_missing_handshake(record: Callable[..., RecordedTranscript]) -> None:
+def test_lenient_skips_a_missing_handshake(record: Record) -> None:
     """A client that never initializes gets answers, and the missing handshake is reported."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3
         .. 1s
-        <- 4
-        -> 5
-        <- 6
+        4-6
     """)
     assert live.found == ["missing-expected primary in connection 1"]
 
 
-def test_a_missing_handshake_is_reported_after_a_second(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
     """A client that does not initialize gets errors and does not wait for ever."""
     live = record(CHAT).replay()
     live.check("""
@@ -333,9 +304,7 @@ def test_a_missing_handshake_is_reported_after_a_second(
     ]
 
 
-def test_after_another_handshake_all_divergences_are_cascades(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
     """Capabilities and the version of the protocol count."""
     live = record(CHAT).replay()
     live.check("""
@@ -347,9 +316,7 @@ def test_after_another_handshake_all_divergences_are_cascades(
     assert all(" cascade " in one for one in live.found[1:])
 
 
-def test_the_name_and_version_of_the_client_do_not_count(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_name_and_version_of_the_client_do_not_count(record: Record) -> None:
     """Of initialize, only the version of the protocol and the capabilities count."""
     live = record(CHAT).replay()
     live.check("""
@@ -368,9 +335,7 @@ def test_the_name_and_version_of_the_client_do_not_count(
         '{"sessionId":"s","prompt":[{"type":"te\\u0078t","text":"one","_meta":{}}],"n":1e0}',
     ],
 )
-def test_the_spelling_of_a_value_does_not_count(
-    record: Callable[..., RecordedTranscript], params: str
-) -> None:
+def test_the_spelling_of_a_value_does_not_count(record: Record, params: str) -> None:
     """Nor do the order of keys and ``_meta``."""
     live = begun(record)
     live.check(f"""
@@ -390,9 +355,7 @@ def test_the_spelling_of_a_value_does_not_count(
         (f'{{"sessionId": "s", {ONE}, "n": 1, "a/b~": null}}', "/params/a~1b~0"),
     ],
 )
-def test_other_values_differ(
-    record: Callable[..., RecordedTranscript], params: str, pointer: str
-) -> None:
+def test_other_values_differ(record: Record, params: str, pointer: str) -> None:
     """A boolean is not a number, a string is not one either, and null is not absence."""
     live = begun(record)
     live.send(f"#2 session/prompt {params}")
@@ -403,9 +366,7 @@ def test_other_values_differ(
 @pytest.mark.parametrize(
     "pointer", ["/params/prompt/0/text", "/params/prompt/*/text", "/params/prompt", "/*/*/0"]
 )
-def test_ignored_members_do_not_count(
-    record: Callable[..., RecordedTranscript], pointer: str
-) -> None:
+def test_ignored_members_do_not_count(record: Record, pointer: str) -> None:
     """``--ignore`` takes a JSON pointer, in which ``*`` is any key or item."""
     live = begun(record, ignored=(pointer,))
     live.check("""
@@ -415,9 +376,7 @@ def test_ignored_members_do_not_count(
     assert live.divergences == []
 
 
-def test_equal_requests_match_in_recorded_order(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_equal_requests_match_in_recorded_order(record: Record) -> None:
     """Of equal candidates the first recorded one matches."""
     live = begun(record, """
         1-4 session
@@ -434,7 +393,7 @@ def test_equal_requests_match_in_recorded_order(
     """)
 
 
-def test_an_invalid_line_gets_a_parse_error(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
     """It is a divergence of the connection, and sessions continue."""
     live = begun(record)
     live.check(r"""
@@ -454,16 +413,14 @@ def test_an_invalid_line_gets_a_parse_error(record: Callable[..., RecordedTransc
     ]
 
 
-def test_blank_lines_of_a_client_are_skipped(record: Callable[..., RecordedTranscript]) -> None:
+def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
     """An empty line, or one of spaces, is neither answered nor reported."""
     live = begun(record)
     live.send("| ", "| \\x20\\r", 5)
     assert live.divergences == []
 
 
-def test_a_recorded_invalid_line_gets_the_recorded_answer(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> None:
     """The agent's own parse error comes after the line that it answers."""
     recorded = record(r"""
         1-2 handshake
@@ -479,12 +436,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(
         -> 1
         <- 2
         .. 5s
-        -> 3
-        <- 4
-        -> 5
-        -> 6
-        -> 7
-        <- 8
+        3-8
         -> end
         <- end
     """)
@@ -495,7 +447,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(
     assert sober.found == []
 
 
-def test_a_reply_to_no_open_request_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
     """It is a divergence, but no session is abandoned."""
     live = begun(record)
     live.check("""
@@ -506,7 +458,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Callable[..., RecordedTr
     assert live.found == ["unknown-reply-id primary in connection"]
 
 
-def test_a_recorded_reply_to_no_request_matches(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
     """A client may report, or not, that it could not read a line."""
     text = """
         1-2 handshake
@@ -522,7 +474,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Callable[..., RecordedTr
         assert live.divergences == []
 
 
-def test_a_stall_names_what_each_lane_waits_for(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
     """After the timeout the replay ends, with exit code 3 and what was expected."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
@@ -540,9 +492,7 @@ def test_a_stall_names_what_each_lane_waits_for(record: Callable[..., RecordedTr
     ]
 
 
-def test_without_a_stall_timeout_a_replay_never_stalls(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
     """Zero seconds on the command line are no limit for the engine."""
     live = begun(record, stall_ns=None)
     live.check("""
@@ -553,9 +503,7 @@ def test_without_a_stall_timeout_a_replay_never_stalls(
     assert live.found == []
 
 
-def test_a_client_may_be_silent_after_the_last_message(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
     """Once all is played, no time makes a divergence."""
     live = begun(record)
     live.send(5, 7)
@@ -564,9 +512,7 @@ def test_a_client_may_be_silent_after_the_last_message(
     assert live.divergences == []
 
 
-def test_the_end_of_input_reports_what_was_left(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
     """Messages are missing and frames unplayed, lane by lane."""
     live = begun(record, CHAT + SECOND)
     live.check("""
@@ -583,7 +529,7 @@ def test_the_end_of_input_reports_what_was_left(
     assert live.report.exit_code == 1
 
 
-def test_a_replay_sends_nothing_after_its_end(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
     """Later events are ignored."""
     live = begun(record)
     live.leave()
@@ -591,9 +537,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Callable[..., RecordedTran
     assert live.wait("100s") == []
 
 
-def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
     """The report counts repeated ones, and shows all primary ones."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)

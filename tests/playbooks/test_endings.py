@@ -10,9 +10,7 @@ from acp_proxy.engine.agent.report import report
 from acp_proxy.engine.shared.playback_options import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 LISTED = """
     1-4 session
@@ -23,16 +21,11 @@ LISTED = """
 
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
-def test_a_stopped_agent_waits_for_the_end_of_input(
-    record: Callable[..., RecordedTranscript], told: str
-) -> None:
+def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -> None:
     """However late an optional request comes, it is answered until then."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         .. 100000s
         -> 5
         <- 6
@@ -44,31 +37,24 @@ def test_a_stopped_agent_waits_for_the_end_of_input(
     assert (live.report.verdict, live.report.unplayed) == ("clean", 0)
 
 
-def test_a_signal_that_does_not_stop_the_agent_does_not_count(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
     """An agent that got SIGWINCH and exited later ended by itself."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 
 
-def test_a_crash_follows_the_last_frame(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_crash_follows_the_last_frame(record: Record) -> None:
     """An agent that ended by itself ends when all has come and gone out."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
     assert live.divergences == []
 
 
-def test_the_end_waits_a_second_for_optional_requests(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
     """One that comes in time is answered as recorded, and the end follows."""
     live = record(LISTED + "<- end").replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         .. 999ms
         -> 5
         <- 6
@@ -77,17 +63,12 @@ def test_the_end_waits_a_second_for_optional_requests(
     assert live.divergences == []
 
 
-def test_the_end_reports_an_optional_request_that_did_not_come(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -> None:
     """A second after the last message; its unplayed answer is named, too."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         .. 999ms
         .. 1ms
         <- end
@@ -101,9 +82,7 @@ def test_the_end_reports_an_optional_request_that_did_not_come(
     )
 
 
-def test_the_end_waits_for_a_notification_recorded_before_it(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> None:
     """It may have made the agent exit."""
     live = record("""
         1-2 handshake
@@ -120,9 +99,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(
     assert live.divergences == []
 
 
-def test_an_unanswered_request_is_reported(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unanswered_request_is_reported(record: Record) -> None:
     """What the recorded agent left unanswered stays so, for information only."""
     live = record("""
         1-2 handshake
@@ -134,9 +111,7 @@ def test_an_unanswered_request_is_reported(
     assert live.informed == ["unanswered in connection 3"]
 
 
-def test_a_half_answered_batch_is_a_divergence(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
     """One of its requests came, the other did not, and their one answer never went out."""
     live = record(r"""
         1-2 handshake
@@ -152,9 +127,7 @@ def test_a_half_answered_batch_is_a_divergence(
 
 
 @pytest.mark.parametrize("order", list(Order))
-def test_the_moment_of_the_end_does_not_change_the_verdict(
-    record: Callable[..., RecordedTranscript], order: Order
-) -> None:
+def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
     """Frames that waited for an optional request go out at the end, also within the second."""
     live = record("""
         1-2 handshake
@@ -170,9 +143,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(
     assert live.report.unplayed == 1
 
 
-def test_an_incomplete_recording_ends_without_optional_requests(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
     """The recorder was killed after an answer to one of them."""
     live = record(LISTED).replay()
     live.send(1, 3)

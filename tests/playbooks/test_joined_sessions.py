@@ -11,9 +11,7 @@ from acp_proxy.engine.shared.playback_options import Order
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 _TEXT = (
     '"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}'
@@ -69,9 +67,7 @@ OLDEST_MCP = """
 
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
-def test_the_order_is_the_recorded_one(
-    record: Callable[..., RecordedTranscript], transcript: str
-) -> None:
+def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
     """With one session that a request opened, both orders send the same."""
     recorded = record(transcript)
     sent = []
@@ -85,9 +81,7 @@ def test_the_order_is_the_recorded_one(
     assert [line for lines in sent[0] for line in lines][-1] == f"<- {len(recorded.raw)}"
 
 
-def test_a_child_of_one_of_two_sessions_is_announced_first(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> None:
     """It is in the lane of the session that announces it, whatever passed between."""
     record(f"""
         1-2 handshake
@@ -103,12 +97,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(
         12 <- #4 {_DONE}
         13 <- #3 {_DONE}
     """).replay().check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
+        1-6
         -> 8
         <- 10
         <- 12
@@ -121,9 +110,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(
     """)
 
 
-def test_a_session_that_is_not_announced_plays_where_it_was_recorded(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
     """It is in the lane of the session in which something passed before."""
     record(f"""
         1-4 session
@@ -132,18 +119,11 @@ def test_a_session_that_is_not_announced_plays_where_it_was_recorded(
         7 <- session/update {{"sessionId": "c", {_TEXT}}}
         8 <- #2 {_DONE}
     """).replay().check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        <- 7
-        <- 8
+        1-8
     """)
 
 
-def test_a_client_may_cancel_a_child(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_client_may_cancel_a_child(record: Record) -> None:
     """Its messages for the child are matched in the lane that the child is in."""
     live = record(f"""
         1-4 session
@@ -153,40 +133,24 @@ def test_a_client_may_cancel_a_child(record: Callable[..., RecordedTranscript]) 
         8 <- #2 {_DONE}
     """).replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        -> 7
-        <- 8
+        1-8
         -> end
         <- end
     """)
     assert live.found == []
 
 
-def test_a_child_is_verified(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_child_is_verified(record: Record) -> None:
     """The same agent receives the recorded answers, so nothing diverges."""
     live = verify(record(CHILD))
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        <- 7
-        <- 8
-        -> 9
-        <- 10
+        1-10
         -> end
     """)
     assert live.found == live.informed == []
 
 
-def test_a_child_may_have_another_name(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_child_may_have_another_name(record: Record) -> None:
     """It stands for the recorded child of its session, also in what the client sends."""
     live = verify(
         record(f"""
@@ -198,9 +162,7 @@ def test_a_child_may_have_another_name(record: Callable[..., RecordedTranscript]
         """)
     )
     live.check(f"""
-        -> 1
-        <- 2
-        -> 3
+        1-3
         <- #1 result {{"sessionId": "t"}}
         -> #2 session/prompt {{"sessionId": "t"}}
         <- session/update {{"sessionId": "d", {_TEXT}}}
@@ -211,9 +173,7 @@ def test_a_child_may_have_another_name(record: Callable[..., RecordedTranscript]
     assert live.found == []
 
 
-def test_a_childs_idle_ends_no_turn_of_its_parent(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
     """In v2 an update ends a turn, but only one of the session that was prompted."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}'
     live = verify(
@@ -233,41 +193,16 @@ def test_a_childs_idle_ends_no_turn_of_its_parent(
         """)
     )
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        <- 7
-        <- 8
-        <- 9
-        -> 10
-        <- 11
-        <- 12
+        1-12
         -> end
     """)
 
 
-def test_mcp_over_acp_is_verified(record: Callable[..., RecordedTranscript]) -> None:
+def test_mcp_over_acp_is_verified(record: Record) -> None:
     """The prompt's answer is no reason to wait for anything that was in its turn."""
     live = verify(record(MCP))
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        -> 7
-        <- 8
-        -> 9
-        <- 10
-        -> 11
-        <- 12
-        <- 13
-        -> 14
-        <- 15
+        1-15
         -> end
     """)
     assert live.found == live.informed == []

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from acp_proxy.engine.shared.playback_options import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 TWO_SESSIONS = """
     1-2 handshake
@@ -26,25 +24,17 @@ TWO_SESSIONS = """
 """
 
 
-def test_a_replay_begins_with_the_client(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_replay_begins_with_the_client(record: Record) -> None:
     """No frame goes out before the client's first message."""
     live = record(TWO_SESSIONS).replay()
     live.check(".. 20s")
 
 
-def test_each_message_releases_the_frames_after_it(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_each_message_releases_the_frames_after_it(record: Record) -> None:
     """A client that sends what was recorded gets what was recorded, frame by frame."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        -> 7
+        1-7
         <- 10
         <- 12
         -> 8
@@ -56,7 +46,7 @@ def test_each_message_releases_the_frames_after_it(
     assert live.divergences == []
 
 
-def test_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedTranscript]) -> None:
+def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
     """The turn of one continues whatever the client does in the other."""
     live = record(TWO_SESSIONS).replay()
     live.send(1, 3, 5)
@@ -72,26 +62,19 @@ def test_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedTrans
     assert live.found == []
 
 
-def test_recorded_order_keeps_the_order_of_all_frames(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
     """With ``--order recorded`` a frame waits for every frame before it, in any session."""
     live = record(TWO_SESSIONS).replay(order=Order.RECORDED)
     live.send(1, 3, 5)
     live.check("""
         -> 8
         -> 7
-        <- 9
-        <- 10
-        <- 11
-        <- 12
+        9-12
     """)
     assert live.found == []
 
 
-def test_equal_requests_for_sessions_match_in_recorded_order(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
     """Whatever their ids are; each reply goes out once its own request has come."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
@@ -134,9 +117,7 @@ INTERCHANGEABLE = """
 """
 
 
-def test_sessions_with_equal_histories_are_interchangeable(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
     """A prompt that comes in the other session swaps the two."""
     live = record(INTERCHANGEABLE).replay()
     live.send(1, 3, 5, 7, 9)
@@ -150,9 +131,7 @@ def test_sessions_with_equal_histories_are_interchangeable(
     assert live.found == []
 
 
-def test_interchangeable_sessions_may_be_in_another_directory(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
     """The client's directory does not make two sessions differ."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
@@ -164,9 +143,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(
     """)
 
 
-def test_sessions_with_other_histories_are_not_interchangeable(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
     """After a different message in one of them."""
     live = record(INTERCHANGEABLE).replay()
     live.send(1, 3, 5, 7)
@@ -177,9 +154,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(
     assert live.found == ["unmatched primary in b 9"]
 
 
-def test_updates_may_precede_the_reply_that_creates_their_session(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
     """They wait for the request, and go out in their place."""
     live = record("""
         1-2 handshake
@@ -191,15 +166,11 @@ def test_updates_may_precede_the_reply_that_creates_their_session(
         -> 1
         <- 2
         .. 5s
-        -> 3
-        <- 4
-        <- 5
+        3-5
     """)
 
 
-def test_an_update_after_the_turn_goes_out_at_once(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
     """It does not wait for another message of the client."""
     live = record("""
         1-4 session
@@ -211,15 +182,11 @@ def test_an_update_after_the_turn_goes_out_at_once(
     """).replay()
     live.send(1, 3)
     live.check("""
-        -> 5
-        <- 6
-        <- 7
-        -> 8
-        <- 9
+        5-9
     """)
 
 
-def test_replies_keep_their_recorded_order(record: Callable[..., RecordedTranscript]) -> None:
+def test_replies_keep_their_recorded_order(record: Record) -> None:
     """The reply that was recorded first goes out first, even if its request came last."""
     live = record("""
         1-4 session
@@ -230,14 +197,11 @@ def test_replies_keep_their_recorded_order(record: Callable[..., RecordedTranscr
     """).replay()
     live.send(1, 3)
     live.check("""
-        -> 5
-        -> 6
-        <- 7
-        <- 8
+        5-8
     """)
 
 
-def test_one_id_may_be_open_in_both_directions(record: Callable[..., RecordedTranscript]) -> None:
+def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
     """Both sides number their own requests; a reply belongs to the other side's request."""
     live = record("""
         1-4 session
@@ -256,9 +220,7 @@ def test_one_id_may_be_open_in_both_directions(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_an_id_that_the_agent_uses_twice_is_answered_twice(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
     """Of two open requests with one id, a reply answers the older one."""
     recorded = record("""
         1-4 session
@@ -272,12 +234,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(
     live = recorded.replay()
     live.send(1, 3)
     live.check("""
-        -> 5
-        <- 6
-        <- 7
-        -> 8
-        -> 9
-        <- 10
+        5-10
     """)
     assert live.divergences == []
 
@@ -293,7 +250,7 @@ HISTORY_PANEL = """
 """
 
 
-def test_an_optional_request_may_be_left_out(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_optional_request_may_be_left_out(record: Record) -> None:
     """A request of the connection on which nothing depends; it is reported as information."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
@@ -312,9 +269,7 @@ def test_an_optional_request_may_be_left_out(record: Callable[..., RecordedTrans
     assert live.report.verdict == "clean"
 
 
-def test_requests_in_flight_together_keep_their_order(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
     """A reply waits up to a second for another request that was open in the recording."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
@@ -329,9 +284,7 @@ def test_requests_in_flight_together_keep_their_order(
     assert live.divergences == []
 
 
-def test_a_missing_optional_request_delays_by_a_second_only(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
     """Then the reply that waits for it goes out; the request is answered if it comes later."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
@@ -351,9 +304,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(
     assert late.summary.endswith(" came after the replay had stopped waiting for it")
 
 
-def test_recorded_order_passes_optional_requests(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_recorded_order_passes_optional_requests(record: Record) -> None:
     """Also in recorded order nothing waits for them longer than a second."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
@@ -370,7 +321,7 @@ def test_recorded_order_passes_optional_requests(
     assert live.found == []
 
 
-def test_initialize_may_come_twice(record: Callable[..., RecordedTranscript]) -> None:
+def test_initialize_may_come_twice(record: Record) -> None:
     """Both requests are answered."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -379,16 +330,13 @@ def test_initialize_may_come_twice(record: Callable[..., RecordedTranscript]) ->
         4 <- #1 result {"protocolVersion": 1}
     """).replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
     """)
     live.leave()
     assert live.divergences == []
 
 
-def test_nothing_goes_out_before_the_handshake(record: Callable[..., RecordedTranscript]) -> None:
+def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
     """A message of a session matches, but its frames wait for the reply to initialize."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
@@ -400,9 +348,7 @@ def test_nothing_goes_out_before_the_handshake(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_frames_recorded_before_the_handshake_go_out_before_it(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
     """The recorded agent sent them before its reply to initialize."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
@@ -411,14 +357,11 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(
         4 <- #0 result {"protocolVersion": 1}
     """).replay()
     live.check("""
-        <- 1
-        -> 2
-        <- 3
-        <- 4
+        1-4
     """)
 
 
-def test_a_client_may_pipeline(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_client_may_pipeline(record: Record) -> None:
     """A message that comes early matches, and the frames keep their order."""
     live = record("""
         1-2 handshake
@@ -445,9 +388,7 @@ def test_a_client_may_pipeline(record: Callable[..., RecordedTranscript]) -> Non
     assert divergence.summary.endswith(" came before what was recorded before it")
 
 
-def test_notifications_of_the_client_block_nothing(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_notifications_of_the_client_block_nothing(record: Record) -> None:
     """Except cancellations, no frame waits for them, whether they come or not."""
     text = """
         1-4 session
@@ -467,9 +408,7 @@ def test_notifications_of_the_client_block_nothing(
         assert live.divergences == []
 
 
-def test_the_lane_of_a_fork_begins_with_its_request(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
     """Updates of a forked session wait for the request that forks it."""
     live = record("""
         1-4 session
@@ -480,24 +419,14 @@ def test_the_lane_of_a_fork_begins_with_its_request(
         9 <- #3 result {"stopReason": "end_turn"}
     """).replay()
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        <- 7
-        -> 8
-        <- 9
+        1-9
         -> end
         <- end
     """)
     assert live.divergences == []
 
 
-def test_an_unanswered_request_stays_unanswered(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
     """In both directions."""
     live = record("""
         1-4 session
@@ -516,9 +445,7 @@ def test_an_unanswered_request_stays_unanswered(
     assert live.informed == ["drift in s 6", "unanswered in s 5"]
 
 
-def test_a_connection_without_sessions_is_played_to_its_end(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
     """Notifications long after the last request go out, too."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""

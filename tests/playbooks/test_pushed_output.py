@@ -10,9 +10,7 @@ import pytest
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import Live, RecordedTranscript
+    from tests.playbook import Live, Record
 
 BEGIN = """
     1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"terminal": {}}}
@@ -49,7 +47,7 @@ AWAITED = (
 )
 
 
-def until(record: Callable[..., RecordedTranscript], text: str, **options: bool) -> Live:
+def until(record: Record, text: str, **options: bool) -> Live:
     """A replay in which the client has a terminal, and calls it something else."""
     live = record(text).replay(**options)
     live.send(1, 3, 5)
@@ -57,7 +55,7 @@ def until(record: Callable[..., RecordedTranscript], text: str, **options: bool)
     return live
 
 
-def test_the_recorded_pieces_keep_their_place(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
     """Whatever they contain; the agent continues after the last one."""
     live = until(record, WATCHED)
     live.check("""
@@ -74,7 +72,7 @@ def test_the_recorded_pieces_keep_their_place(record: Callable[..., RecordedTran
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
-def test_fewer_pieces_are_enough(record: Callable[..., RecordedTranscript], pieces: int) -> None:
+def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
     """The agent continues after a second; this is reported as information."""
     live = until(record, WATCHED)
     for number in range(pieces):
@@ -86,7 +84,7 @@ def test_fewer_pieces_are_enough(record: Callable[..., RecordedTranscript], piec
     assert live.report.verdict == "clean"
 
 
-def test_a_late_piece_is_answered(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_late_piece_is_answered(record: Record) -> None:
     """As if it had come in time."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
@@ -96,9 +94,7 @@ def test_a_late_piece_is_answered(record: Callable[..., RecordedTranscript]) -> 
     assert live.report.verdict == "clean"
 
 
-def test_additional_pieces_are_answered_like_recorded_ones(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> None:
     """Until the terminal is released."""
     live = until(record, AWAITED)
     for number in range(3, 9):
@@ -111,9 +107,7 @@ def test_additional_pieces_are_answered_like_recorded_ones(
     assert live.send('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
 
 
-def test_nothing_waits_for_output_of_an_ended_program(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
     """A client reports the exit after all output."""
     live = until(record, AWAITED)
     live.check("""
@@ -125,9 +119,7 @@ def test_nothing_waits_for_output_of_an_ended_program(
     assert live.found == []
 
 
-def test_a_wait_that_timed_out_does_not_end_the_output(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_wait_that_timed_out_does_not_end_the_output(record: Record) -> None:
     """The program still runs."""
     text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
     live = until(record, text)
@@ -135,9 +127,7 @@ def test_a_wait_that_timed_out_does_not_end_the_output(
     assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 10"]
 
 
-def test_output_of_an_unknown_terminal_is_refused(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
     """It is not an additional piece of another terminal."""
     live = until(record, WATCHED)
     said = live.send('#3 terminal/output {"terminalId": "other", "data": "a"}')
@@ -145,7 +135,7 @@ def test_output_of_an_unknown_terminal_is_refused(
     assert live.found[0] == "binding-conflict primary in s 8"
 
 
-def test_output_belongs_to_its_terminal(record: Callable[..., RecordedTranscript]) -> None:
+def test_output_belongs_to_its_terminal(record: Record) -> None:
     """Additional output of one does not match the other's, whose id is not bound yet."""
     live = until(
         record,
@@ -176,9 +166,7 @@ def test_output_belongs_to_its_terminal(record: Callable[..., RecordedTranscript
     assert live.found == []
 
 
-def test_output_of_a_withheld_terminal_is_not_awaited(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
     """The client never created it."""
     live = record(AWAITED).replay(inert=True)
     live.send(1, 3)
@@ -187,14 +175,10 @@ def test_output_of_a_withheld_terminal_is_not_awaited(
     assert live.found == []
 
 
-def test_verify_pushes_the_recorded_output(record: Callable[..., RecordedTranscript]) -> None:
+def test_verify_pushes_the_recorded_output(record: Record) -> None:
     """As often as recorded, whatever the agent answers."""
     live = verify(record(AWAITED)).check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
+        1-5
         <- #70 terminal/create {"command": "ls"}
         -> #70 result {"terminalId": "t"}
         <- #71 terminal/wait_for_exit {"terminalId": "t"}
@@ -211,16 +195,10 @@ def test_verify_pushes_the_recorded_output(record: Callable[..., RecordedTranscr
     assert live.found == []
 
 
-def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(record: Record) -> None:
     """The agent would not know the terminal; no answer is awaited."""
     live = verify(record(WATCHED)).check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
+        1-5
         <- #2 result {"stopReason": "end_turn"}
         -> end
     """)

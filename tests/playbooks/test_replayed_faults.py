@@ -7,9 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record, RecordedTranscript
 
 STORY = """
     1-2 handshake
@@ -52,7 +50,7 @@ def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
         connection.commit()
 
 
-def test_a_dropped_frame_is_not_played(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_dropped_frame_is_not_played(record: Record) -> None:
     """The rest is."""
     recorded = record(STORY)
     mark(recorded, 6, None)
@@ -62,9 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Callable[..., RecordedTranscript]
     assert live.divergences == []
 
 
-def test_a_changed_frame_is_played_as_it_arrived(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
     """A broken line goes out broken, byte for byte, also one without its end."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
@@ -76,7 +72,7 @@ def test_a_changed_frame_is_played_as_it_arrived(
     assert live.bytes == b'{"jsonrpc": "2.0"\r\n{"half' + recorded.raw[8]
 
 
-def test_the_last_rule_decides_what_arrived(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_last_rule_decides_what_arrived(record: Record) -> None:
     """Each of several rules at one frame has a row, and the last one counts."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
@@ -88,9 +84,7 @@ def test_the_last_rule_decides_what_arrived(record: Callable[..., RecordedTransc
     assert live.bytes.startswith(b"second\n")
 
 
-def test_an_injected_frame_of_the_agent_is_played(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
     """An injected message of the client is not expected."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
@@ -105,9 +99,7 @@ def test_an_injected_frame_of_the_agent_is_played(
     assert live.divergences == []
 
 
-def test_a_changed_message_of_the_client_is_expected_as_sent(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> None:
     """Also one that was dropped."""
     recorded = record(STORY)
     mark(recorded, 9, None)
@@ -118,9 +110,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(
     assert live.divergences == []
 
 
-def test_a_request_whose_answer_was_lost_stays_open(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
     """The recorded client waited for ever; the live one does, too, without a divergence."""
     recorded = record(STORY)
     mark(recorded, 10, None)
@@ -130,7 +120,7 @@ def test_a_request_whose_answer_was_lost_stays_open(
     assert live.found == []
 
 
-def test_nothing_is_played_after_a_stall(record: Callable[..., RecordedTranscript]) -> None:
+def test_nothing_is_played_after_a_stall(record: Record) -> None:
     """Frames that met a stalled direction have no row of their own among the fired."""
     recorded = record(STORY)
     mark(recorded, 8, None)
@@ -149,9 +139,7 @@ TURNS = """
 """
 
 
-def test_a_dropped_message_is_no_divergence_of_the_client(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
     """What was recorded after it does not count either, and the report names the rule."""
     recorded = record(TURNS)
     live = recorded.replay()
@@ -165,7 +153,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(
     assert (live.report.verdict, live.report.exit_code) == ("clean", 0)
 
 
-def test_a_dropped_message_may_be_sent_again(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
     """It then counts as the recorded one."""
     recorded = record(TURNS)
     live = recorded.replay()
@@ -175,9 +163,7 @@ def test_a_dropped_message_may_be_sent_again(record: Callable[..., RecordedTrans
     assert live.informed == ["dropped in s 5"]
 
 
-def test_a_replay_goes_on_without_a_dropped_request(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
     """Its answer is left out when the client goes on; a stall names what was dropped."""
     recorded = record(TURNS)
     live = recorded.replay()
@@ -194,7 +180,7 @@ def test_a_replay_goes_on_without_a_dropped_request(
     )
 
 
-def test_a_client_may_cancel_what_was_dropped(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
     """A dropped answer to the agent leaves the turn open, and the client ends it."""
     recorded = record(STORY)
     live = recorded.replay()
@@ -208,9 +194,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Callable[..., RecordedTran
     assert live.informed[:2] == ["dropped in a 9", "unrecorded-cancel in a"]
 
 
-def test_another_divergence_counts_beside_a_dropped_message(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
     """Only what can follow from it is excused."""
     recorded = record(TURNS)
     live = recorded.replay()

@@ -11,11 +11,9 @@ from acp_proxy.engine.agent.report import text
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.playbook import Live, Record, RecordedTranscript
 
-    from tests.playbook import Live, RecordedTranscript
-
-    Record = Callable[..., RecordedTranscript]
+    Record = Record
 
 OLD, NEW, OTHER = (f"sk-ant-api03-{letter * 3}{'Zx9Qw3Rt7Yp1' * 3}" for letter in "abc")
 RECORDED = f"""
@@ -132,9 +130,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
         -> 1
         <- 2
         {new_session(NEW)}
-        <- 4
-        -> 5
-        <- 6
+        4-6
         {prompt(3, f"again {NEW}")}
         <- 8
     """)

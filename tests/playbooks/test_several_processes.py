@@ -10,11 +10,9 @@ from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.playback_options import Pacing
-from tests.playbook import Playing, wire
+from tests.playbook import Playing, Record, wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.playbook import RecordedTranscript
 
 
@@ -51,17 +49,12 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
     return next(recorded for recorded in replays if recorded.path == path)
 
 
-def test_session_ids_do_not_distinguish_recordings(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
     """The first one's id goes out, and the recording that the prompt chooses continues with it."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         -> #2 session/prompt {"sessionId": "a", "prompt": ["y"]}
         <- session/update {"sessionId": "a", "update": {"text": "b y"}}
         <- #0 fs/read_text_file {"sessionId": "a", "path": "/p/b"}
@@ -78,7 +71,7 @@ def test_session_ids_do_not_distinguish_recordings(
 NAMES = ("one", "two", "three")
 
 
-def test_the_third_of_three_is_found(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_third_of_three_is_found(record: Record) -> None:
     """Recordings without the prompt are dropped one by one, or all at once."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
@@ -92,21 +85,13 @@ def test_the_third_of_three_is_found(record: Callable[..., RecordedTranscript]) 
         )
 
 
-def test_the_first_of_equal_recordings_is_chosen(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     """Nothing is kept between starts."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
         live.check("""
-            -> 1
-            <- 2
-            -> 3
-            <- 4
-            -> 5
-            <- 6
-            <- 7
+            1-7
         """)
         assert chosen(live, *transcripts) is transcripts[0]
 
@@ -121,34 +106,26 @@ def test_the_first_of_equal_recordings_is_chosen(
         '#1 error {"code": 1, "message": "no"}',
     ],
 )
-def test_answers_that_differ_in_more_than_ids_choose_the_first(
-    record: Callable[..., RecordedTranscript], answer: str
-) -> None:
+def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
     """Only session ids at their typed places may differ."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         -> #2 session/prompt {"sessionId": "a", "prompt": ["y"]}
         <- refusal #2
     """)
     assert live.found == ["params-differ primary in a 5"]
 
 
-def test_only_the_session_id_is_replaced(record: Callable[..., RecordedTranscript]) -> None:
+def test_only_the_session_id_is_replaced(record: Record) -> None:
     """Spaces, escapes and numbers stay as recorded, also beside a replaced id."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
     live = start(record(chat("a", "x")), record(second))
     live.check(f"""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         -> #2 session/prompt {{"sessionId": "a", "prompt": ["y"]}}
         <- {line.format('"a"')}
         <- #0 fs/read_text_file {{"sessionId": "a", "path": "/p/b"}}
@@ -177,7 +154,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 @pytest.mark.parametrize("late", [0, 1])
 @pytest.mark.parametrize("prompt", ["x", "y"])
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
-    record: Callable[..., RecordedTranscript], late: int, prompt: str
+    record: Record, late: int, prompt: str
 ) -> None:
     """It is held back until the prompt has come, and follows it in each recording."""
     transcripts = [
@@ -186,10 +163,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     ]
     live = start(*transcripts)
     live.check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
+        1-4
         .. 29s
     """)
     before = len(live.bytes)
@@ -200,9 +174,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     assert live.divergences == []
 
 
-def test_a_different_update_chooses_the_first(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_different_update_chooses_the_first(record: Record) -> None:
     """Its content is no id and cannot be held back for ever."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
@@ -213,9 +185,7 @@ def test_a_different_update_chooses_the_first(
     assert chosen(live, *transcripts) is transcripts[0]
 
 
-def test_a_common_frame_waits_for_the_slowest_recording(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
     """Recorded gaps are never equal."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
@@ -233,9 +203,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(
     """)
 
 
-def test_a_session_that_the_client_names_is_not_renamed(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
     """An earlier process made it; another id in its place is another session."""
     loads = """
         1-2 handshake
@@ -252,7 +220,7 @@ def test_a_session_that_the_client_names_is_not_renamed(
     assert len(live.engine.replays) == 1
 
 
-def test_two_sessions_never_share_a_name(record: Callable[..., RecordedTranscript]) -> None:
+def test_two_sessions_never_share_a_name(record: Record) -> None:
     """Each keeps the name under which it went out."""
     two = """
         1-2 handshake
@@ -276,9 +244,7 @@ def test_two_sessions_never_share_a_name(record: Callable[..., RecordedTranscrip
     assert len(live.engine.replays) == 1
 
 
-def test_a_divergence_from_all_recordings_chooses_nothing(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
     """A client that begins with an invalid line still finds its recording."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)

@@ -9,9 +9,7 @@ import pytest
 from acp_proxy.engine.shared.playback_options import Pacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record, RecordedTranscript
 
 SLOW = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -56,16 +54,12 @@ def timed(
     ],
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
-def test_gaps_are_exact(
-    record: Callable[..., RecordedTranscript], pacing: Pacing, moments: tuple[float, ...]
-) -> None:
+def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
     """To the nanosecond; a person's minute of thinking is not repeated."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
-def test_thinking_is_not_repeated_for_a_pipelining_client(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
     """The gap is counted from the last recorded event, not from the last live one."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     live.send(1, 3, 5)
@@ -73,7 +67,7 @@ def test_thinking_is_not_repeated_for_a_pipelining_client(
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
 
 
-def test_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) -> None:
+def test_lanes_keep_their_own_time(record: Record) -> None:
     """A gap in one session does not delay the other."""
     live = record("""
         1-2 handshake
@@ -106,9 +100,7 @@ def test_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) ->
     ]
 
 
-def test_a_frame_that_waits_for_its_time_is_no_stall(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
     """The timeout begins after a gap, even a longer one."""
     live = record("""
         1-2 handshake
@@ -124,9 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(
     assert live.found == ["stall primary in a 5"]
 
 
-def test_the_end_of_input_sends_waiting_frames_at_once(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
     """Frames that only waited for their time go out before the end."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
@@ -137,7 +127,7 @@ def test_the_end_of_input_sends_waiting_frames_at_once(
     assert live.found == []
 
 
-def test_timing_changes_no_bytes(record: Callable[..., RecordedTranscript]) -> None:
+def test_timing_changes_no_bytes(record: Record) -> None:
     """The same bytes go out with every pacing."""
     recorded = record(SLOW)
     wanted = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8))

@@ -10,9 +10,7 @@ import pytest
 from acp_proxy.engine.agent.report import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import Live, RecordedTranscript
+    from tests.playbook import Live, Record
 
 KEY = """
     1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"fs": {"read": true}}}
@@ -34,7 +32,7 @@ SERVERS = """
 """
 
 
-def begun(record: Callable[..., RecordedTranscript], text: str) -> Live:
+def begun(record: Record, text: str) -> Live:
     """A replay after the handshake."""
     live = record(text).replay()
     live.send(1)
@@ -53,9 +51,7 @@ def begun(record: Callable[..., RecordedTranscript], text: str) -> Live:
         ),
     ],
 )
-def test_any_credentials_match(
-    record: Callable[..., RecordedTranscript], recording: str, said: str
-) -> None:
+def test_any_credentials_match(record: Record, recording: str, said: str) -> None:
     """As any configuration of MCP servers does."""
     live = begun(record, recording)
     assert live.send(f"#1 {said}") == ["<- 4"]
@@ -75,9 +71,7 @@ def test_any_credentials_match(
         ),
     ],
 )
-def test_credentials_are_hidden(
-    record: Callable[..., RecordedTranscript], recording: str, said: str
-) -> None:
+def test_credentials_are_hidden(record: Record, recording: str, said: str) -> None:
     """In errors and reports, both the recorded and the live ones."""
     live = begun(record, recording)
     live.send(f"#1 {said}")
@@ -89,7 +83,7 @@ def test_credentials_are_hidden(
         assert "sk-CI" not in told
 
 
-def test_a_false_capability_equals_an_absent_one(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_false_capability_equals_an_absent_one(record: Record) -> None:
     """A true one differs."""
     said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
     for capabilities in (
@@ -124,7 +118,7 @@ DRAFT = """
 """
 
 
-def test_values_of_the_draft_are_replaced(record: Callable[..., RecordedTranscript]) -> None:
+def test_values_of_the_draft_are_replaced(record: Record) -> None:
     """In output of tool calls, in the source of a picture, and in planned methods."""
     live = begun(record, DRAFT)
     live.check("""
@@ -145,9 +139,7 @@ def test_values_of_the_draft_are_replaced(record: Callable[..., RecordedTranscri
     assert live.divergences == []
 
 
-def test_the_reason_of_a_cancellation_does_not_count(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_reason_of_a_cancellation_does_not_count(record: Record) -> None:
     """It may be absent, too."""
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
@@ -170,9 +162,7 @@ V2 = """
 """
 
 
-def test_directories_of_v2_are_replaced(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_directories_of_v2_are_replaced(record: Record) -> None:
     """In whole messages, in content that comes in chunks, and in plans that are files."""
     live = begun(record, V2)
     live.check("""
@@ -198,9 +188,7 @@ ANYBODYS = """
 """
 
 
-def test_a_path_of_an_extension_may_be_in_the_live_directory(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> None:
     """In extension methods and the answers to them, as a whole string."""
     live = begun(record, ANYBODYS)
     live.check("""
@@ -216,9 +204,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(
 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
-def test_another_path_is_another_message(
-    record: Callable[..., RecordedTranscript], path: str
-) -> None:
+def test_another_path_is_another_message(record: Record, path: str) -> None:
     """The rest of it below the directory has to be equal."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
@@ -247,9 +233,7 @@ TODAY = """
 """
 
 
-def test_ids_that_the_client_chose_are_replaced_in_frames(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
     """Of requests, of messages, and of connections to MCP servers."""
     live = begun(record, TODAY)
     live.send(3)
@@ -281,9 +265,7 @@ EDITS = """
 """
 
 
-def test_a_workspace_is_a_directory_that_the_client_chose(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> None:
     """As a URI, with the folders beside it; timestamps do not count."""
     live = begun(record, EDITS)
     live.check("""
@@ -295,7 +277,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(
     assert live.divergences == []
 
 
-def test_process_ids_do_not_count(record: Callable[..., RecordedTranscript]) -> None:
+def test_process_ids_do_not_count(record: Record) -> None:
     """They are not even drift."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)

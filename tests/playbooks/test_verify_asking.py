@@ -27,14 +27,10 @@ from tests.playbooks.test_replayed_faults import mark
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 
-def test_faults_of_the_recording_do_not_change_what_is_answered(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:
     """One request arrived changed, and one was made up."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
@@ -44,7 +40,7 @@ def test_faults_of_the_recording_do_not_change_what_is_answered(
     assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
 
 
-def test_an_answer_has_the_live_id(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_answer_has_the_live_id(record: Record) -> None:
     """The agent may number its requests in another way; no other byte changes."""
     live = asking(
         record, f'<- {read("/p/f")}\n-> {{"jsonrpc":"2.0" , "id":0,"result":{{"content":"1e3"}}}}'
@@ -59,9 +55,7 @@ def test_an_answer_has_the_live_id(record: Callable[..., RecordedTranscript]) ->
 
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
-def test_an_unrecorded_request_is_refused(
-    record: Callable[..., RecordedTranscript], live_: str
-) -> None:
+def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
     """It gets an error, so that the agent does not wait; near misses are reported."""
     live = asking(
         record,
@@ -85,9 +79,7 @@ def test_an_unrecorded_request_is_refused(
     assert len(divergence.near_misses) == ("_x/y" not in live_)
 
 
-def test_a_request_beyond_the_recorded_number_is_refused(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None:
     """This is reported as another kind than an unrecorded request."""
     live = asking(record, f"<- {permission(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
@@ -103,7 +95,7 @@ def test_a_request_beyond_the_recorded_number_is_refused(
     assert (miss.seq, miss.is_played) == (live.divergences[0].seq, True)
 
 
-def test_a_refusal_describes_the_divergence(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_refusal_describes_the_divergence(record: Record) -> None:
     """It has the kind, similar recorded requests, the lane, and a text."""
     again = '<- #7 _x/y {"sessionId": "s"}'
     recorded = record(f"""
@@ -141,7 +133,7 @@ def test_a_refusal_describes_the_divergence(record: Callable[..., RecordedTransc
     ],
 )
 def test_only_a_recorded_request_can_be_exhausted(
-    record: Callable[..., RecordedTranscript], recorded: str, other: str
+    record: Record, recorded: str, other: str
 ) -> None:
     """Another request of the method is unmatched, even if the agent has made many of them."""
     again = recorded.replace("#0", "#2")
@@ -159,9 +151,7 @@ def test_only_a_recorded_request_can_be_exhausted(
     assert [one.kind for one in live.divergences] == ["unmatched", "exhausted"]
 
 
-def test_a_request_without_a_session_is_found_in_any_lane(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> None:
     """The session of the message before it does not matter."""
     ask = "#%d _x/y {}"
     recorded = record(f"""
@@ -179,9 +169,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(
     assert live.found == ["exhausted primary in s 2"]
 
 
-def test_another_open_request_does_not_hide_an_exhausted_one(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
     """Another request of the method may still come."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
@@ -199,9 +187,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(
     assert live.found == ["exhausted primary in s 6"]
 
 
-def test_near_misses_list_ids_last(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_near_misses_list_ids_last(record: Record) -> None:
     """Paths that differ only by the live directory are no difference."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
@@ -241,7 +227,7 @@ def test_near_misses_list_ids_last(
     ],
 )
 def test_a_directory_is_moved_once(
-    record: Callable[..., RecordedTranscript], was: str, now: str, transcript: str, came: str
+    record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
     """It may be moved below itself; near misses have the live paths, and the recorded ones."""
     start = START.replace('"/p"', f'"{was}"')
@@ -258,9 +244,7 @@ def test_a_directory_is_moved_once(
     )
 
 
-def test_near_misses_of_any_params_are_found(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_near_misses_of_any_params_are_found(record: Record) -> None:
     """An agent may send params of any form."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
@@ -276,9 +260,7 @@ def test_near_misses_of_any_params_are_found(
     assert len(live.divergences[0].near_misses) == 1
 
 
-def test_a_lenient_client_gives_the_next_answer_of_the_method(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) -> None:
     """The params do not matter."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
@@ -290,9 +272,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(
     assert live.found == []
 
 
-def test_ignored_places_do_not_count_for_equality(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
     """By identity alone, the first request would have matched."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
@@ -327,7 +307,7 @@ def test_ignored_places_do_not_count_for_equality(
     ],
 )
 def test_only_the_question_that_was_accepted_is_accepted(
-    record: Callable[..., RecordedTranscript], asked: str, is_answered: bool
+    record: Record, asked: str, is_answered: bool
 ) -> None:
     """The answer to a form or a question is not given to another one."""
     call = '#0 elicitation/create {"sessionId": "s", %s}'
@@ -337,9 +317,7 @@ def test_only_the_question_that_was_accepted_is_accepted(
     assert sent == (["-> 7"] if is_answered else ["-> refusal #0"])
 
 
-def test_a_command_is_identified_by_its_arguments(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
     """Two commands may be started in another order than recorded."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
@@ -372,9 +350,7 @@ def test_a_command_is_identified_by_its_arguments(
     assert live.found == []
 
 
-def test_a_request_without_recorded_answer_gets_none(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
     """The recorded agent went on without an answer as well."""
     live = asking(record, "<- #0 _x/y {}")
     live.check(f"""
@@ -385,9 +361,7 @@ def test_a_request_without_recorded_answer_gets_none(
     assert live.found == []
 
 
-def test_requests_in_a_batch_are_answered_in_a_batch(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
     """Each answer has the live id of its request."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (
@@ -403,9 +377,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(
     assert live.found == []
 
 
-def test_an_answer_before_its_request_is_withheld_until_that_comes(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:
     """It is sent when the live agent has made a request that matches, and this is reported."""
     recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
     live = verify(recorded).check(STARTED)
@@ -420,9 +392,7 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(
     assert live.play(f"<- {END}") == ["-> end"]
 
 
-def test_an_answer_without_a_request_is_withheld(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_answer_without_a_request_is_withheld(record: Record) -> None:
     """So is one that repeats an answer, even if a request of the same id follows."""
     recorded = record(f"""
         {START}

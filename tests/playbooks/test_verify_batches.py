@@ -9,9 +9,7 @@ from tests.permission_playbook import END, START, STARTED, UPDATE, asking, read
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 BOTH = f"""
     <- {read("/p/a", "10")}
@@ -25,9 +23,7 @@ def answer(token: object, text: str) -> str:
     return f'{{ "id":{json.dumps(token)},"jsonrpc":"2.0", "result":{{"content":"{text}"}}}}'
 
 
-def test_a_batch_is_sent_without_answers_that_were_not_requested(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record) -> None:
     """They are sent when they are requested; another request with such an id does not get them."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
@@ -43,9 +39,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(
     assert (live.report.is_played_out, live.report.unsaid) == (True, 0)
 
 
-def test_the_rest_of_a_batch_may_never_be_sent(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
     """It then counts like any answer that was not requested."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
@@ -53,9 +47,7 @@ def test_the_rest_of_a_batch_may_never_be_sent(
     assert (live.report.is_played_out, live.report.unsaid) == (True, 1)
 
 
-def test_a_batch_with_a_request_does_not_wait_for_its_answers(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) -> None:
     """An answer that is requested later is sent with the rest of the batch."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
     conversation = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
@@ -72,7 +64,7 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(
     assert (live.found, live.informed) == ([], ["early in s 7"])
 
 
-def test_a_batch_of_notifications_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
     """It counts as one message of the agent."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -87,9 +79,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Callable[..., RecordedTr
     assert (live.found, live.informed) == ([], [])
 
 
-def test_messages_are_counted_from_a_batch_with_an_answer(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
     """Messages before that answer do not count."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'

@@ -11,9 +11,7 @@ from tests.permission_playbook import HAS_SESSION, SESSION, UPDATE
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 
 def chunk(text: str, kind: str = "agent_message_chunk") -> str:
@@ -46,9 +44,7 @@ STOPPED = f"""{SESSION}
         [["I would say that this takes a while"], ["so", " it is"]],
     ],
 )
-def test_the_cutting_of_a_text_does_not_matter(
-    record: Callable[..., RecordedTranscript], cut: list[list[str]]
-) -> None:
+def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[str]]) -> None:
     """A complete text counts as one; of an incomplete one the characters count."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
@@ -57,7 +53,7 @@ def test_the_cutting_of_a_text_does_not_matter(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_character_may_be_cut_in_two(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_character_may_be_cut_in_two(record: Record) -> None:
     """Some agents cut between two escapes; the length stays the same."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -72,7 +68,7 @@ def test_a_character_may_be_cut_in_two(record: Callable[..., RecordedTranscript]
     live = verify(recorded).check(f"{HAS_SESSION}\n-> 5\n<- {chunk('😀')}\n<- {chunk('😀')}\n-> 8")
 
 
-def test_a_thought_is_another_text(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_thought_is_another_text(record: Record) -> None:
     """A message with another id is another text as well."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
@@ -83,7 +79,7 @@ def test_a_thought_is_another_text(record: Callable[..., RecordedTranscript]) ->
 @pytest.mark.parametrize(
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
-def test_state_updates_do_not_count(record: Callable[..., RecordedTranscript], kind: str) -> None:
+def test_state_updates_do_not_count(record: Record, kind: str) -> None:
     """They come at any time, so they are not waited for and do not replace another update."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
@@ -101,7 +97,7 @@ def test_state_updates_do_not_count(record: Callable[..., RecordedTranscript], k
     assert (live.found, live.informed) == ([], [])
 
 
-def test_the_end_waits_for_state_updates(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_end_waits_for_state_updates(record: Record) -> None:
     """If they came last, their total number is waited for, or five seconds."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
@@ -116,9 +112,7 @@ def test_the_end_waits_for_state_updates(record: Callable[..., RecordedTranscrip
     verify(recorded).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n.. 0.1s\n-> end")
 
 
-def test_a_slow_text_is_not_cancelled_early(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
     """Other messages are not waited for as long."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
@@ -129,9 +123,7 @@ def test_a_slow_text_is_not_cancelled_early(
     assert live.divergences[0].summary.endswith("other things came for 270.0 s")
 
 
-def test_the_cutting_does_not_matter_in_recorded_order(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_cutting_does_not_matter_in_recorded_order(record: Record) -> None:
     """The characters of all texts count, and other messages by number."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")

@@ -11,9 +11,7 @@ from acp_proxy.events import WriteStalled
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 CONVERSATION = """
     1-4 session
@@ -25,14 +23,10 @@ CONVERSATION = """
 ERROR = 'error {"code": -32603, "message": "no"}'
 
 
-def test_a_session_that_cannot_be_created_is_given_up(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
     """It is reported once; other lanes go on."""
     live = verify(record(CONVERSATION)).check(f"""
-        -> 1
-        <- 2
-        -> 3
+        1-3
         <- #1 {ERROR}
         -> 7
         <- 8
@@ -42,9 +36,7 @@ def test_a_session_that_cannot_be_created_is_given_up(
     assert (live.report.unsaid, live.report.is_played_out) == (1, False)
 
 
-def test_a_session_that_cannot_be_loaded_is_given_up(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
     """This does not hold if it was created in this run."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
@@ -56,7 +48,7 @@ def test_a_session_that_cannot_be_loaded_is_given_up(
     assert live.found == []
 
 
-def test_a_failed_handshake_gives_up_all_lanes(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
     """Their divergences are reported as cascades."""
     live = verify(record(CONVERSATION)).check(f"""
         -> 1
@@ -71,7 +63,7 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Callable[..., RecordedTra
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
 
 
-def test_an_abandoned_lane_counts_as_not_played(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
     """So do answers that are not requested any longer; an agent may leave then."""
     asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
     conversation = f'{CONVERSATION}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
@@ -88,16 +80,10 @@ def test_an_abandoned_lane_counts_as_not_played(record: Callable[..., RecordedTr
 
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
-def test_another_result_does_not_stop_the_conversation(
-    record: Callable[..., RecordedTranscript], answer: str
-) -> None:
+def test_another_result_does_not_stop_the_conversation(record: Record, answer: str) -> None:
     """Only the comparison of the recordings reports it."""
     live = verify(record(CONVERSATION)).check(f"""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
+        1-5
         <- #2 {answer}
         -> 7
         <- 8
@@ -106,16 +92,10 @@ def test_another_result_does_not_stop_the_conversation(
     assert live.found == []
 
 
-def test_silence_is_a_stall_while_an_answer_is_pending(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
     """The summary says what is pending, and since when."""
     live = verify(record(CONVERSATION)).check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
+        1-5
         .. 20s
         <- session/update {"sessionId": "s"}
         .. 29s
@@ -133,9 +113,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(
     assert (owed.lane, owed.method, owed.waited_ms) == ("s", "session/prompt", 50_000)
 
 
-def test_a_stall_names_the_oldest_pending_answer_first(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
     """The ids of the requests do not matter."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -155,7 +133,7 @@ def test_a_stall_names_the_oldest_pending_answer_first(
     assert [owed.seq for owed in live.report.owed] == [a, b]
 
 
-def test_without_a_limit_there_is_no_stall(record: Callable[..., RecordedTranscript]) -> None:
+def test_without_a_limit_there_is_no_stall(record: Record) -> None:
     """The client then waits without end."""
     verify(record(CONVERSATION), stall_ns=None).check("""
         -> 1
@@ -165,7 +143,7 @@ def test_without_a_limit_there_is_no_stall(record: Callable[..., RecordedTranscr
     """)
 
 
-def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
     """The driver notices that writing has stalled."""
     live = verify(record(CONVERSATION)).check("-> 1")
     live._feed(WriteStalled(live.now))
@@ -176,9 +154,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., RecordedTr
     ]
 
 
-def test_an_agent_that_leaves_too_early_is_reported(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
     """That is while an answer is pending, or before all was sent."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.found == ["agent-left primary in s 5"]
@@ -189,7 +165,7 @@ def test_an_agent_that_leaves_too_early_is_reported(
     assert live.found == ["agent-left primary in connection 10"]
 
 
-def test_an_agent_may_leave_when_all_was_sent(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
     """Nothing is lost then."""
     trailing = f"{CONVERSATION}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
@@ -198,9 +174,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Callable[..., RecordedTran
     assert live.found == []
 
 
-def test_an_agent_may_leave_at_the_recorded_point(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
     """What the recorded client sent after that had no reader."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -213,9 +187,7 @@ def test_an_agent_may_leave_at_the_recorded_point(
     assert live.found == []
 
 
-def test_nothing_is_missing_after_the_recorded_point_of_leaving(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
     """A message that was recorded before it is missing."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
@@ -224,12 +196,10 @@ def test_nothing_is_missing_after_the_recorded_point_of_leaving(
     assert live.found == ["agent-left primary in connection 4"]
 
 
-def test_an_additional_answer_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_additional_answer_is_reported(record: Record) -> None:
     """It answers a request again, or no request; unless the recorded agent did the same."""
     live = verify(record(CONVERSATION)).check("""
-        -> 1
-        <- 2
-        -> 3
+        1-3
         <- #0 result {"protocolVersion": 2}
         <- #77 result {}
         <- 4
@@ -246,26 +216,17 @@ def test_an_additional_answer_is_reported(record: Callable[..., RecordedTranscri
     assert live.found == []
 
 
-def test_an_additional_answer_after_the_end_is_reported(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
     """The agent may still send messages after the end of its input."""
     live = verify(record(CONVERSATION)).check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        -> 7
-        <- 8
+        1-8
         -> end
         <- 8
     """)
     assert live.found == ["answered-twice primary in connection"]
 
 
-def test_an_invalid_line_is_information(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_invalid_line_is_information(record: Record) -> None:
     """The comparison counts it; as many as were recorded are not reported."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.found, live.informed) == ([], ["malformed-input in connection"])
@@ -273,9 +234,7 @@ def test_an_invalid_line_is_information(record: Callable[..., RecordedTranscript
     assert live.informed == []
 
 
-def test_an_invalid_line_of_the_client_is_sent_in_its_place(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> None:
     """The agent may answer with an error or not at all; neither is waited for."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -291,7 +250,7 @@ def test_an_invalid_line_of_the_client_is_sent_in_its_place(
     assert live.found == []
 
 
-def test_endless_output_is_a_flood(record: Callable[..., RecordedTranscript]) -> None:
+def test_endless_output_is_a_flood(record: Record) -> None:
     """The limit is a hundred thousand lines without an answer."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
@@ -302,9 +261,7 @@ def test_endless_output_is_a_flood(record: Callable[..., RecordedTranscript]) ->
     assert live.engine.is_hopeless
 
 
-def test_an_endless_line_is_a_flood_and_no_silence(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
     """Its bytes are activity, and are not counted twice."""
     live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
@@ -318,9 +275,7 @@ def test_an_endless_line_is_a_flood_and_no_silence(
     assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
 
 
-def test_a_stall_names_the_open_turn_in_v2(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
     """The prompt is answered at once, and an update ends its turn."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
@@ -347,7 +302,7 @@ def test_a_stall_names_the_open_turn_in_v2(
 DRIP = '<- _x/drip {"sessionId": "s"}'
 
 
-def test_the_time_limit_ends_a_verification(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_time_limit_ends_a_verification(record: Record) -> None:
     """Nothing is sent after that."""
     live = verify(record(CONVERSATION), timeout_ns=60 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
@@ -361,9 +316,7 @@ def test_the_time_limit_ends_a_verification(record: Callable[..., RecordedTransc
     )
 
 
-def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(record: Record) -> None:
     """Everything was sent and answered."""
     recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded, timeout_ns=4 * 10**9)

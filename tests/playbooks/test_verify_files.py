@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from tests.permission_playbook import END, asking, read, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 WHOLE, SECOND, THIRD = r"1\n2\n3\n", r"2\n", r"3\n"
 
@@ -19,7 +17,7 @@ def content(text: str, token: str = "0") -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
 
 
-def test_a_file_may_be_read_again(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_file_may_be_read_again(record: Record) -> None:
     """It gets the recorded contents or a part of them, which is information and no divergence."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
@@ -40,9 +38,7 @@ def test_a_file_may_be_read_again(record: Callable[..., RecordedTranscript]) -> 
     assert live.informed == ["served in s"] * 4
 
 
-def test_a_part_of_a_file_is_known_from_the_whole(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
     """The whole need not have been read in this run; a part does not give the whole."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
     live.check(f"""
@@ -61,7 +57,7 @@ def test_a_part_of_a_file_is_known_from_the_whole(
     """)
 
 
-def test_an_agent_can_read_what_it_has_written(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
     """The contents of this run count, and not those of the recording."""
     live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
     live.check(f"""
@@ -75,7 +71,7 @@ def test_an_agent_can_read_what_it_has_written(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_a_refused_write_has_no_contents(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_refused_write_has_no_contents(record: Record) -> None:
     """Neither a recorded refusal nor an unrecorded write is learnt."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
@@ -92,7 +88,7 @@ def test_a_refused_write_has_no_contents(record: Callable[..., RecordedTranscrip
     """)
 
 
-def test_a_part_does_not_give_the_whole_file(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
     """The rest of the file is unknown."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
@@ -106,7 +102,7 @@ def test_a_part_does_not_give_the_whole_file(record: Callable[..., RecordedTrans
     assert live.found == ["unmatched primary in s"]
 
 
-def test_the_first_recorded_contents_count(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_first_recorded_contents_count(record: Record) -> None:
     """The file was recorded twice, and the live agent has read neither."""
     live = asking(
         record,

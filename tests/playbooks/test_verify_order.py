@@ -12,14 +12,10 @@ from tests.permission_playbook import HAS_SESSION, SESSION, UPDATE, read
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 
-def test_a_message_waits_for_the_answers_before_it(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
     """Nothing is sent before, even if the agent takes long."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
@@ -30,17 +26,13 @@ def test_a_message_waits_for_the_answers_before_it(
         <- 2
         -> 3
         .. 20s
-        <- 4
-        -> 5
-        <- 6
+        4-6
         -> end
     """)
     assert live.found == []
 
 
-def test_requests_in_flight_together_are_sent_together(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
     """Their answers may come in any order."""
     recorded = record("""
         1-2 handshake
@@ -52,10 +44,7 @@ def test_requests_in_flight_together_are_sent_together(
         8 <- #"c" result {"stopReason": "end_turn"}
     """)
     verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
-        -> 4
+        1-4
         <- 6
         <- 5
         -> 7
@@ -64,7 +53,7 @@ def test_requests_in_flight_together_are_sent_together(
     """)
 
 
-def test_lanes_wait_only_for_earlier_answers(record: Callable[..., RecordedTranscript]) -> None:
+def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
     """A message waits for answers that were recorded before it, in any lane."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -81,25 +70,14 @@ def test_lanes_wait_only_for_earlier_answers(record: Callable[..., RecordedTrans
         12 <- #5 result {}
     """)
     verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
-        -> 7
-        -> 8
-        <- 9
-        -> 10
+        1-10
         <- 12
         <- 11
         -> end
     """)
 
 
-def test_a_message_waits_for_updates_after_the_last_answer(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
     """It does not wait longer than the agent is silent."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
@@ -107,9 +85,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(
         7 <- #2 result {{}}
     """)
     verify(recorded).check(f"""{HAS_SESSION}
-        <- 5
-        -> 6
-        <- 7
+        5-7
         -> end
     """)
     live = verify(recorded).check(f"""{HAS_SESSION}
@@ -122,9 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(
     assert live.sent[-2] == ("6", 5000.0)
 
 
-def test_a_recorded_silence_prolongs_the_wait(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
     """After two seconds in the recording, nine seconds are waited for."""
     recorded = record(f"""{SESSION}
         .. 2s
@@ -142,9 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(
     assert 10_000 <= live.sent[-2][1] < 10_010
 
 
-def test_the_wait_for_updates_has_a_limit(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
     """It ends after a while although other messages come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
@@ -157,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(
     assert "other things came for 50.0 s" in live.divergences[0].summary
 
 
-def test_the_end_waits_for_the_last_messages(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_end_waits_for_the_last_messages(record: Record) -> None:
     """The wait ends when as much has come as was recorded, or after a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
@@ -172,9 +144,7 @@ def test_the_end_waits_for_the_last_messages(record: Callable[..., RecordedTrans
     """)
 
 
-def test_other_messages_do_not_put_off_the_end(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
     """The wait for the last messages has a limit."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
     sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
@@ -183,9 +153,7 @@ def test_other_messages_do_not_put_off_the_end(
     assert (live.found, live.engine.is_played_out) == ([], True)
 
 
-def test_answers_keep_their_place_among_requests(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_answers_keep_their_place_among_requests(record: Record) -> None:
     """A command ends after two requests for its output, as recorded, or when there are none."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -200,26 +168,12 @@ def test_answers_keep_their_place_among_requests(
         14 <- #2 result {{}}
     """)
     live = verify(recorded).check(f"""{HAS_SESSION}
-        -> 5
-        <- 6
-        -> 7
-        <- 8
-        <- 9
-        -> 10
-        <- 11
-        -> 12
-        -> 13
-        <- 14
+        5-14
         -> end
     """)
     assert live.found == []
     verify(recorded).check(f"""{HAS_SESSION}
-        -> 5
-        <- 6
-        -> 7
-        <- 8
-        <- 9
-        -> 10
+        5-10
         .. 1s
         -> 13
         <- 14
@@ -227,7 +181,7 @@ def test_answers_keep_their_place_among_requests(
     """)
 
 
-def test_an_answer_is_never_held_back_for_long(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
     """An agent that makes a request in an earlier turn may wait for the answer."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
@@ -250,9 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_recorded_order_waits_for_all_messages(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     """Messages of other sessions count."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -266,12 +218,7 @@ def test_recorded_order_waits_for_all_messages(
         9 <- #3 result {}
     """)
     opened = """
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        -> 5
-        <- 6
+        1-6
     """
     verify(recorded, order=Order.RECORDED).check(f"{opened}\n<- 7\n-> 8\n<- 9\n-> end")
     verify(recorded).check(f"{opened}\n-> 8\n<- 7\n<- 9\n-> end")
@@ -287,9 +234,7 @@ def test_recorded_order_waits_for_all_messages(
         (Pacing(1.0), 60, 60_000),
     ],
 )
-def test_pacing_delays_messages(
-    record: Callable[..., RecordedTranscript], pacing: Pacing, thought: int, gap: float
-) -> None:
+def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
     """The delay counts from the moment at which the message could be sent, and is no stall."""
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -305,9 +250,7 @@ def test_pacing_delays_messages(
     assert live.found == []
 
 
-def test_a_prompt_waits_for_the_turn_before_it_in_v2(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
     """An update ends the turn, and not the answer."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
@@ -324,22 +267,16 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(
         11 <- {idle}
     """)
     verify(recorded).check(f"""{HAS_SESSION}
-        -> 5
-        <- 6
-        <- 7
+        5-7
         .. 20s
-        <- 8
-        -> 9
-        <- 10
+        8-10
         .. 20s
         <- 11
         -> end
     """)
 
 
-def test_a_message_of_a_finished_turn_is_sent_at_once(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
     """The messages that it waits for will not come."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}

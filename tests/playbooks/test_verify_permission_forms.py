@@ -24,9 +24,7 @@ from tests.permission_playbook import (
 from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 GRANTED = '#7 result {"granted": true, "scope": "always"}'
 DENIED = '{"jsonrpc":"2.0","id":7,"result":{"granted":false}}'
@@ -56,7 +54,7 @@ def bare(call: str = "c", token: int = 0) -> str:
     return f"#{token} session/request_permission {params}"
 
 
-def drafted(record: Callable[..., RecordedTranscript], lines: str) -> LiveAgent:
+def drafted(record: Record, lines: str) -> LiveAgent:
     """A verification of a recording of the 1.0 draft, as `asking`."""
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
     recorded = record(f"{start}\n{lines}\n<- {END}")
@@ -82,7 +80,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
     ],
 )
 def test_a_draft_request_for_something_else_is_not_granted(
-    record: Callable[..., RecordedTranscript], came: dict[str, Any]
+    record: Record, came: dict[str, Any]
 ) -> None:
     """The operation and the resource must be as recorded; the denial is ``granted``, false."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
@@ -99,18 +97,14 @@ def test_a_draft_request_for_something_else_is_not_granted(
 
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
-def test_a_draft_request_for_the_same_is_granted(
-    record: Callable[..., RecordedTranscript], more: dict[str, Any]
-) -> None:
+def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str, Any]) -> None:
     """The reason and the id of the tool call do not count."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_a_draft_request_covers_what_its_tool_call_announced(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> None:
     """The same operation with another input is another request."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
     conversation = f"""
@@ -127,25 +121,21 @@ def test_a_draft_request_covers_what_its_tool_call_announced(
     assert live.found == ["permission-differs primary in s 7"]
 
 
-def test_a_draft_operation_without_a_resource_names_nothing(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> None:
     """It is refused even if nothing changed."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_a_draft_denial_is_repeated(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_draft_denial_is_repeated(record: Record) -> None:
     """It is repeated for any request, as in v1."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_a_draft_request_in_a_cancelled_turn_is_denied(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Record) -> None:
     """The draft has no outcome `cancelled`."""
     conversation = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
@@ -163,7 +153,7 @@ BARE = f"""
 """Leave for what was announced before, as the documents' own example has it."""
 
 
-def test_an_id_stands_for_what_was_announced(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_id_stands_for_what_was_announced(record: Record) -> None:
     """The id, the title and the number of updates do not count."""
     for first in (
         [announce(call="other", **LS)],
@@ -178,7 +168,7 @@ def test_an_id_stands_for_what_was_announced(record: Callable[..., RecordedTrans
         assert live.found == []
 
 
-def test_an_id_for_something_else_is_refused(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_id_for_something_else_is_refused(record: Record) -> None:
     """The tool call was announced as another one, changed, finished, or in another session."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
@@ -196,9 +186,7 @@ def test_an_id_for_something_else_is_refused(record: Callable[..., RecordedTrans
         assert live.found == ["permission-differs primary in s 7"]
 
 
-def test_an_id_that_was_never_announced_is_refused_even_unchanged(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record) -> None:
     """Its scope is unknown."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
@@ -206,16 +194,14 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(
     assert "did not say" in live.divergences[0].summary
 
 
-def test_the_place_of_a_member_does_not_matter(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
     """It may be in the request or in an announcement of its tool call."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_a_tool_call_that_changes_before_the_answer_is_refused(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
     """The scope is compared again when the answer is sent."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
@@ -259,7 +245,7 @@ def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
     ],
 )
 def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
-    record: Callable[..., RecordedTranscript], came: str, *, is_same: bool
+    record: Record, came: str, *, is_same: bool
 ) -> None:
     """The title does not count."""
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
@@ -274,7 +260,7 @@ def member(what: str) -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{params}}}'
 
 
-def test_nothing_else_is_granted_in_a_batch(record: Callable[..., RecordedTranscript]) -> None:
+def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
     """Each request of a batch is compared, and so is each answer."""
     one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
@@ -293,9 +279,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Callable[..., RecordedTransc
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_an_option_of_another_kind_is_not_chosen_in_a_batch(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
     """The recorded answer is not sent with an id that has another meaning now."""
     one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
@@ -311,9 +295,7 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(
     assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_an_option_that_always_allows_must_have_the_same_name(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_option_that_always_allows_must_have_the_same_name(record: Record) -> None:
     """Its name says what it covers; its kind does not."""
     always = ("a:allow_always:Always allow ls", "n:reject_once")
     for offered, answer in (

@@ -29,15 +29,13 @@ from tests.permission_playbook import (
 from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 PAIRS = Path(__file__).parents[1] / "data" / "pairs"
 EDIT = {"kind": "edit", "locations": [{"path": "/p/a"}], "content": [{"type": "diff", "path": "/p/a", "newText": "x"}]}  # fmt: skip
 
 
-def elsewhere(record: Callable[..., RecordedTranscript], recorded: str) -> LiveAgent:
+def elsewhere(record: Record, recorded: str) -> LiveAgent:
     """A verification as `asking`, in which ``/p`` is ``/live``."""
     live = verify(record(f"{START}\n{recorded}\n<- {END}"), roots={"/p": "/live"})
     return live.check(STARTED.replace("-> 3", '-> #1 session/new {"cwd": "/live"}'))
@@ -67,7 +65,7 @@ def elsewhere(record: Callable[..., RecordedTranscript], recorded: str) -> LiveA
     ],
 )  # fmt: skip
 def test_permission_for_something_else_is_not_granted(
-    record: Callable[..., RecordedTranscript], was: dict[str, Any], came: dict[str, Any]
+    record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
     """It is rejected and reported, and the recorded permission remains."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
@@ -97,7 +95,7 @@ def test_permission_for_something_else_is_not_granted(
     ],
 )  # fmt: skip
 def test_permission_for_the_same_is_granted(
-    record: Callable[..., RecordedTranscript], was: dict[str, Any], came: dict[str, Any]
+    record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
     """Titles and ids do not count, and directories may be the live ones."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
@@ -115,7 +113,7 @@ def test_permission_for_the_same_is_granted(
     ],
 )
 def test_an_offered_option_is_chosen(
-    record: Callable[..., RecordedTranscript], offered: tuple[str, ...], answer: str | None
+    record: Record, offered: tuple[str, ...], answer: str | None
 ) -> None:
     """A rejection once comes before one for ever; an allowance keeps its kind."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
@@ -154,7 +152,7 @@ def test_an_offered_option_is_chosen(
     ],
 )
 def test_other_options_do_not_matter(
-    record: Callable[..., RecordedTranscript],
+    record: Record,
     chosen: str,
     offered: tuple[str, ...],
     answer: str | None,
@@ -175,9 +173,7 @@ def test_other_options_do_not_matter(
     assert live.found == ([] if answer else ["outcome-differs primary in s 7"])
 
 
-def test_an_option_that_was_not_offered_is_chosen_again(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
     """If the live request offers its id, none is chosen."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
@@ -191,7 +187,7 @@ def test_an_option_that_was_not_offered_is_chosen_again(
     assert "hush" not in came  # where the recorded request has a secret
 
 
-def test_options_decide_among_equal_requests(record: Callable[..., RecordedTranscript]) -> None:
+def test_options_decide_among_equal_requests(record: Record) -> None:
     """Each of them gets its own answer."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
@@ -207,9 +203,7 @@ def test_options_decide_among_equal_requests(record: Callable[..., RecordedTrans
     assert live.found == []
 
 
-def test_only_the_same_permission_can_be_exhausted(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
     """Title and options do not count; the request is rejected in the form of its dialect."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
@@ -225,18 +219,14 @@ def test_only_the_same_permission_can_be_exhausted(
     assert [one.kind for one in live.divergences] == ["permission-differs", "exhausted"]
 
 
-def test_a_rejection_is_repeated_for_any_request(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
     """It grants nothing; the comparison reports the difference."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_each_request_gets_its_own_answer_in_any_order(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
     """Requests are matched by their scopes."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(RM, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
@@ -263,7 +253,7 @@ NAMELESS = [
 
 @pytest.mark.parametrize("call", NAMELESS)
 def test_a_request_that_names_nothing_is_refused_even_unchanged(
-    record: Callable[..., RecordedTranscript], call: dict[str, Any]
+    record: Record, call: dict[str, Any]
 ) -> None:
     """Two requests with one title may be for different things."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
@@ -272,9 +262,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
-def test_a_lenient_client_trusts_a_title(
-    record: Callable[..., RecordedTranscript], call: dict[str, Any]
-) -> None:
+def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
     """It trusts no other title, and none of a request that names something."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
@@ -283,7 +271,7 @@ def test_a_lenient_client_trusts_a_title(
         assert (live.found == []) is is_allowed
 
 
-def test_a_lenient_client_allows_nothing_else(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
     """Similar requests are answered, but a permission covers no other scope."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
@@ -291,7 +279,7 @@ def test_a_lenient_client_allows_nothing_else(record: Callable[..., RecordedTran
         assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_an_ignored_difference_is_not_allowed(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
     """What is left out of the report still counts for permissions."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
@@ -299,9 +287,7 @@ def test_an_ignored_difference_is_not_allowed(record: Callable[..., RecordedTran
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_a_request_in_a_cancelled_turn_is_cancelled(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
     """The protocol requires `cancelled`, and no rejection."""
     conversation = (
         f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
@@ -311,9 +297,7 @@ def test_a_request_in_a_cancelled_turn_is_cancelled(
     assert (live.found, live.informed) == ([], ["late in s"])
 
 
-def test_a_request_that_is_nested_too_deeply_is_not_allowed(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_that_is_nested_too_deeply_is_not_allowed(record: Record) -> None:
     """Its scope cannot be read."""
     deep: Any = {"command": "ls"}
     for _ in range(700):
@@ -354,7 +338,7 @@ def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bo
     [{"locations": [{"path": "/srv/p"}]}, {"rawInput": {"cwd": "/srv/p", "timeout": 3}}],
 )
 def test_a_command_that_only_its_title_names_is_denied(
-    record: Callable[..., RecordedTranscript], where: dict[str, Any]
+    record: Record, where: dict[str, Any]
 ) -> None:
     """The report has both titles, although nothing else differs; even unchanged it is vague."""
     call = {"kind": "execute", "title": "npm test", **where}

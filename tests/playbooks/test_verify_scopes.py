@@ -16,10 +16,10 @@ from tests import captures
 from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record, RecordedTranscript
 
 PERMISSION = "session/request_permission"
 DATA = captures.ROOT.parent
@@ -352,7 +352,7 @@ def answer(case: Case) -> dict[str, Any]:
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 
-def recording(record: Callable[..., RecordedTranscript], case: Case) -> RecordedTranscript:
+def recording(record: Record, case: Case) -> RecordedTranscript:
     """A recording in which permission is granted."""
     said = "\n".join(transcript(documents_of(case)))
     return record(f"""
@@ -395,9 +395,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return cases()[place]
 
 
-def test_permission_for_anything_else_is_refused(
-    record: Callable[..., RecordedTranscript], case: Case
-) -> None:
+def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> None:
     """Any member may be changed, added or removed."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
@@ -410,9 +408,7 @@ def test_permission_for_anything_else_is_refused(
             raise AssertionError(f"{name}: {json.dumps(said)} was answered {reply}") from e
 
 
-def test_permission_for_the_same_is_granted(
-    record: Callable[..., RecordedTranscript], case: Case
-) -> None:
+def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
     """A request that names nothing is refused."""
     recorded = recording(record, case)
     for name, said in variations(case):
@@ -423,9 +419,7 @@ def test_permission_for_the_same_is_granted(
             assert (name, reply, live.divergences) == (name, answer(case), [])
 
 
-def test_permission_is_granted_in_another_directory(
-    record: Callable[..., RecordedTranscript], case: Case
-) -> None:
+def test_permission_is_granted_in_another_directory(record: Record, case: Case) -> None:
     """Paths in the scope have the live directory."""
     text = json.dumps(documents_of(case))
     said = json.loads(text.replace(case.cwd, "/live/here"))

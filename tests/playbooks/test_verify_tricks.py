@@ -11,9 +11,7 @@ from tests.permission_playbook import END, LS, RM, asking, outcome, permission, 
 from tests.playbooks.test_verify_permissions import elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 BARE: dict[str, Any] = {}
 
@@ -26,9 +24,7 @@ def updated(**members: Any) -> str:
 
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
-def test_an_id_of_two_kinds_is_not_chosen(
-    record: Callable[..., RecordedTranscript], other: str, *, lenient: bool
-) -> None:
+def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient: bool) -> None:
     """It is unknown which one the agent takes it for, in either order."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
@@ -36,9 +32,7 @@ def test_an_id_of_two_kinds_is_not_chosen(
         assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_an_ambiguous_id_does_not_reject(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
     """The answer is `cancelled`, or another option that rejects."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
@@ -47,7 +41,7 @@ def test_an_ambiguous_id_does_not_reject(
         assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_all_of_a_title_counts(record: Callable[..., RecordedTranscript]) -> None:
+def test_all_of_a_title_counts(record: Record) -> None:
     """A lenient client trusts only the whole title."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
@@ -59,7 +53,7 @@ def test_all_of_a_title_counts(record: Callable[..., RecordedTranscript]) -> Non
 
 @pytest.mark.parametrize("call", [BARE, {"kind": "execute"}, {"title": "", "kind": "execute"}])
 def test_a_lenient_client_does_not_trust_a_missing_title(
-    record: Callable[..., RecordedTranscript], call: dict[str, Any]
+    record: Record, call: dict[str, Any]
 ) -> None:
     """Two requests without a title do not have the same one."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
@@ -67,9 +61,7 @@ def test_a_lenient_client_does_not_trust_a_missing_title(
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_an_unreadable_update_changes_the_scope(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
     """The permission for its tool call is no longer the recorded one."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
@@ -79,7 +71,7 @@ def test_an_unreadable_update_changes_the_scope(
 
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
-def test_a_small_number_is_no_time(record: Callable[..., RecordedTranscript], name: str) -> None:
+def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     """Names such as ``insertAt`` also name a place in a file; times are large numbers."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
@@ -105,9 +97,7 @@ def test_a_small_number_is_no_time(record: Callable[..., RecordedTranscript], na
         "rm ~//p",
     ],
 )
-def test_a_neighbour_of_the_directory_does_not_move_with_it(
-    record: Callable[..., RecordedTranscript], text: str
-) -> None:
+def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
     """A path that begins or ends like the directory is another one."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
@@ -116,16 +106,14 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(
 
 
 @pytest.mark.parametrize("raw", [{"background": True}, {"tool": "sh"}, {"description": "List"}])
-def test_switches_and_texts_name_nothing(
-    record: Callable[..., RecordedTranscript], raw: dict[str, Any]
-) -> None:
+def test_switches_and_texts_name_nothing(record: Record, raw: dict[str, Any]) -> None:
     """A truth value, the name of a tool or a description may go with any command."""
     call = {"title": "ls", "kind": "execute", "rawInput": raw}
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
 
 
-def test_escapes_of_other_bytes_are_other_paths(record: Callable[..., RecordedTranscript]) -> None:
+def test_escapes_of_other_bytes_are_other_paths(record: Record) -> None:
     """Bytes that are no UTF-8 are compared as they are."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
     live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")

@@ -3,18 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.permission_playbook import outcome, permission
-from tests.playbook import START_NS
+from tests.playbook import START_NS, Record
 from tests.verify_playbook import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
 
 YES = 'result {"outcome": {"outcome": "selected", "optionId": "y"}}'
 LS, RM = {"rawInput": {"command": "ls"}}, {"rawInput": {"command": "rm -rf ~"}}
@@ -31,16 +24,14 @@ TWO_PROMPTS = f"""
 """
 
 
-def test_the_end_of_a_turn_cancels_no_other_turn(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
     """Two prompts are in flight; permission for something else is reported as that."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.found, live.informed) == (["permission-differs primary in s 8"], [])
 
 
-def test_a_cancellation_holds_for_all_turns_of_a_session(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
     """Later requests are cancelled as long as one of the turns is open."""
     recorded = record(f"""
         1-4 session
@@ -61,9 +52,7 @@ def test_a_cancellation_holds_for_all_turns_of_a_session(
     assert (live.found, live.informed) == ([], ["late in s"])
 
 
-def test_a_request_of_the_next_turn_is_not_cancelled(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
     """Its prompt was sent before the cancelled turn was over."""
     recorded = record(f"""
         1-4 session
@@ -80,9 +69,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(
     assert live.found == ["permission-differs primary in s 9"]
 
 
-def test_a_request_after_a_cancelled_turn_is_not_cancelled(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
     """The same holds in v2, where an update ends the turn."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
@@ -102,9 +89,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_request_that_misses_its_turn_is_not_waited_for(
-    record: Callable[..., RecordedTranscript], version: int
-) -> None:
+def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
     """The turn ends with the answer, or in v2 with an update."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
@@ -134,7 +119,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_an_open_turn_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
+def test_an_open_turn_is_waited_for(record: Record) -> None:
     """An idle update while no turn is open ends none, and gives nothing up."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 
-def test_a_session_has_its_live_name(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_has_its_live_name(record: Record) -> None:
     """It is replaced in every message of the client; no other byte changes."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -26,9 +22,7 @@ def test_a_session_has_its_live_name(
         6 <- #2 result {}
     """)
     live = verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
+        1-3
         <- #1 result {"sessionId": "new \\u00e9"}
         -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"new é", "x":[1e3,"s"]}}
         <- 6
@@ -38,7 +32,7 @@ def test_a_session_has_its_live_name(
     assert live.found == []
 
 
-def test_sessions_are_named_by_their_requests(record: Callable[..., RecordedTranscript]) -> None:
+def test_sessions_are_named_by_their_requests(record: Record) -> None:
     """The order of the answers does not matter."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -51,10 +45,7 @@ def test_sessions_are_named_by_their_requests(record: Callable[..., RecordedTran
         8 <- #3 result {}
     """)
     verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
-        -> 4
+        1-4
         <- #2 result {"sessionId": "x"}
         <- #1 result {"sessionId": "y"}
         -> #3 session/prompt {"sessionId": "x"}
@@ -73,14 +64,10 @@ ASKS = """
 """
 
 
-def test_a_session_may_make_requests_before_it_is_named(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
     """While one session is being created, messages belong to it."""
     live = verify(record(ASKS)).check("""
-        -> 1
-        <- 2
-        -> 3
+        1-3
         <- #0 _x/y {"sessionId": "x"}
         -> 5
         <- #1 result {"sessionId": "x"}
@@ -89,9 +76,7 @@ def test_a_session_may_make_requests_before_it_is_named(
     assert live.found == []
 
 
-def test_a_request_of_an_unknown_session_is_held_back(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
     """It waits for the answer that names the session."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -104,10 +89,7 @@ def test_a_request_of_an_unknown_session_is_held_back(
         8 <- #2 result {"sessionId": "b"}
     """)
     live = verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
-        -> 4
+        1-4
         <- #0 _x/y {"sessionId": "x"}
         <- #2 result {"sessionId": "x"}
         -> 6
@@ -117,9 +99,7 @@ def test_a_request_of_an_unknown_session_is_held_back(
     assert live.found == []
 
 
-def test_state_updates_before_a_session_is_named_count(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
     """The end does not wait for them again."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
     recorded = record(f"""
@@ -132,10 +112,7 @@ def test_state_updates_before_a_session_is_named_count(
         7 <- session/update {state % "b"}
     """)
     live = verify(recorded).check(f"""
-        -> 1
-        <- 2
-        -> 3
-        -> 4
+        1-4
         <- session/update {state % "x"}
         <- #1 result {{"sessionId": "y"}}
         <- #2 result {{"sessionId": "x"}}
@@ -144,9 +121,7 @@ def test_state_updates_before_a_session_is_named_count(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_updates_are_counted_from_the_answer_that_names_the_session(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_updates_are_counted_from_the_answer_that_names_the_session(record: Record) -> None:
     """The prompt waits for the rest, even if the session was unknown before."""
     update = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
@@ -162,10 +137,7 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(
         10 <- #3 result {{"stopReason": "end_turn"}}
     """)
     live = verify(recorded).check(f"""
-        -> 1
-        <- 2
-        -> 3
-        -> 4
+        1-4
         <- {update % ("a", 1)}
         <- 6
         <- 7
@@ -177,9 +149,7 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_session_of_an_earlier_process_keeps_its_name(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
     """The client names it when it loads it; updates before the answer belong to it."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -191,21 +161,13 @@ def test_a_session_of_an_earlier_process_keeps_its_name(
         7 <- #2 result {}
     """)
     live = verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
-        <- 4
-        <- 5
-        -> 6
-        <- 7
+        1-7
         -> end
     """)
     assert live.found == []
 
 
-def test_a_session_of_this_run_is_loaded_by_its_live_name(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_session_of_this_run_is_loaded_by_its_live_name(record: Record) -> None:
     """The same holds for a fork of it."""
     recorded = record("""
         1 -> #0 initialize {}
@@ -220,9 +182,7 @@ def test_a_session_of_this_run_is_loaded_by_its_live_name(
         10 <- #4 result {}
     """)
     verify(recorded).check("""
-        -> 1
-        <- 2
-        -> 3
+        1-3
         <- #1 result {"sessionId": "S"}
         -> #2 session/load {"sessionId": "S", "cwd": "/p"}
         <- 6
@@ -247,9 +207,7 @@ MOVED = """
 ROOTS = {"/p": "/tmp/new", "/q": "/tmp/q"}
 
 
-def test_directories_are_replaced_where_the_protocol_has_them(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_directories_are_replaced_where_the_protocol_has_them(record: Record) -> None:
     """The agent's requests are matched with the live directories."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
@@ -266,9 +224,7 @@ def test_directories_are_replaced_where_the_protocol_has_them(
     assert live.engine.state.recording.roots == ["/p", "/q"]
 
 
-def test_directories_are_replaced_in_texts_on_request(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_directories_are_replaced_in_texts_on_request(record: Record) -> None:
     """The contents of files are texts as well."""
     verify(record(MOVED), roots=ROOTS, rewrite_text=True).check("""
         -> 1
@@ -283,7 +239,7 @@ def test_directories_are_replaced_in_texts_on_request(
     """)
 
 
-def test_the_recorded_path_is_another_path(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_recorded_path_is_another_path(record: Record) -> None:
     """A request for it is not matched."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
@@ -299,9 +255,7 @@ def test_the_recorded_path_is_another_path(record: Callable[..., RecordedTranscr
     assert live.found == ["unmatched primary in s 6"]
 
 
-def test_a_relative_directory_is_replaced_where_the_protocol_has_it(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Record) -> None:
     """So is a path below it; in texts it is an ordinary word."""
     recorded = record("""
         1 -> #0 initialize {}

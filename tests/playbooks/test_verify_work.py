@@ -22,7 +22,7 @@ from tests.verify_playbook import verify
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record
 
 FEW, MANY = 60, 240
 
@@ -62,9 +62,7 @@ def lines(work: Callable[[], Any]) -> int:
     return count
 
 
-def parallel(
-    record: Callable[..., RecordedTranscript], ask: Callable[[int], str], many: int
-) -> tuple[int, Any]:
+def parallel(record: Record, ask: Callable[[int], str], many: int) -> tuple[int, Any]:
     """Plays a turn in which so many requests are asked before any is answered."""
     asked = "\n".join(f"<- {ask(n)}" for n in range(many))
     answered = "\n".join(f"-> {selected('y', n)}" for n in range(many))
@@ -83,7 +81,7 @@ def parallel(
     ],
 )
 def test_the_work_for_parallel_requests_is_linear(
-    record: Callable[..., RecordedTranscript], ask: Callable[[int], str]
+    record: Record, ask: Callable[[int], str]
 ) -> None:
     """Four times as many requests are four times the work, and not sixteen."""
     few, live = parallel(record, ask, FEW)
@@ -93,9 +91,7 @@ def test_the_work_for_parallel_requests_is_linear(
     assert many < 1.5 * MANY / FEW * few
 
 
-def test_the_work_for_requests_in_another_order_is_linear(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> None:
     """Each is looked up, although its tool call has another id now."""
 
     def backwards(many: int) -> int:
@@ -112,9 +108,7 @@ def test_the_work_for_requests_in_another_order_is_linear(
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-def test_other_sessions_add_no_work(
-    record: Callable[..., RecordedTranscript], is_over: bool
-) -> None:
+def test_other_sessions_add_no_work(record: Record, is_over: bool) -> None:
     """They may be done, or wait for their answers."""
 
     def work(many: int) -> int:
@@ -135,9 +129,7 @@ def test_other_sessions_add_no_work(
     assert work(MANY) < 1.1 * work(FEW)
 
 
-def test_a_thousand_refusals_are_a_flood(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_thousand_refusals_are_a_flood(record: Record) -> None:
     """They are counted from the latest recorded request."""
     read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'
     live = asking(record, f"{read % (0, 0)}\n-> #0 result {{}}")

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.playbook import Live, RecordedTranscript
+    from tests.playbook import Live, Record
 
 V1 = '{"protocolVersion": 1}', '{"protocolVersion": 1, "agentCapabilities": {}}'
 V2 = '{"protocolVersion": 2}', '{"protocolVersion": 2}'
@@ -18,7 +16,7 @@ DRAFT = '{"protocolVersion": 1, "capabilities": {}}', '{"protocolVersion": 1, "c
 
 
 def asked(
-    record: Callable[..., RecordedTranscript],
+    record: Record,
     recorded: str,
     dialect: tuple[str, str] = V1,
     **options: Any,
@@ -75,7 +73,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT], ids=["v1", "v2", "draft"])
 @pytest.mark.parametrize("method", ACTIVE)
 def test_an_inert_agent_sends_no_acting_request(
-    record: Callable[..., RecordedTranscript], method: str, dialect: tuple[str, str]
+    record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
     """In no dialect, alone or in a batch; the recorded reply takes the place of the client's."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
@@ -96,7 +94,7 @@ def test_an_inert_agent_sends_no_acting_request(
 @pytest.mark.parametrize("method", HARMLESS)
 @pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
 def test_an_inert_agent_reads_and_asks(
-    record: Callable[..., RecordedTranscript], method: str, dialect: tuple[str, str]
+    record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
     """Files are read, and a person is asked."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
@@ -105,18 +103,14 @@ def test_an_inert_agent_reads_and_asks(
     assert live.report.withheld == ()
 
 
-def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
     """V2 has no method to read files."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
-def test_an_inert_agent_sends_forms(
-    record: Callable[..., RecordedTranscript], mode: str | None, *, passes: bool
-) -> None:
+def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes: bool) -> None:
     """But asks for no page to be opened."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
@@ -142,7 +136,7 @@ def test_an_inert_agent_sends_forms(
     ],
 )
 def test_an_inert_agent_sends_no_other_acting_line(
-    record: Callable[..., RecordedTranscript], line: str, *, passes: bool
+    record: Record, line: str, *, passes: bool
 ) -> None:
     """Notifications of unknown methods, and invalid lines that may be taken for requests."""
     live = asked(record, f"<- {line}", inert=True)
@@ -161,9 +155,7 @@ PUSHED = f"""
 
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
-def test_output_of_a_withheld_terminal_is_not_awaited(
-    record: Callable[..., RecordedTranscript], order: str
-) -> None:
+def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
     """The draft's clients push it, and this one has no such terminal."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
@@ -171,9 +163,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(
     assert (live.found, live.report.verdict, live.report.unplayed) == ([], "clean", 0)
 
 
-def test_messages_to_a_withheld_server_are_not_awaited(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
     """MCP through the client needs a connection."""
     live = asked(
         record,
@@ -190,9 +180,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(
     assert (live.found, live.report.unplayed) == ([], 0)
 
 
-def test_requests_after_a_withheld_extension_are_optional(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
     """The client's extension requests may depend on it."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
@@ -242,7 +230,7 @@ OUTSIDE: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
 @pytest.mark.parametrize(("method", "params"), OUTSIDE)
 def test_requests_outside_the_clients_directories_are_withheld(
-    record: Callable[..., RecordedTranscript],
+    record: Record,
     method: str,
     params: dict[str, Any],
     dialect: tuple[str, str],
@@ -277,7 +265,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("method", "params"), INSIDE)
 def test_requests_inside_the_clients_directories_go_out(
-    record: Callable[..., RecordedTranscript], method: str, params: dict[str, Any]
+    record: Record, method: str, params: dict[str, Any]
 ) -> None:
     """With the live directories in them; so do those that only read."""
     live = asked(record, answered(method, params))
@@ -286,9 +274,7 @@ def test_requests_inside_the_clients_directories_go_out(
     assert live.sent[-1][0] != "8"
 
 
-def test_acting_requests_are_withheld_before_a_directory_is_named(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record) -> None:
     """No path is inside then."""
     live = record("""
         1-2 handshake
@@ -303,9 +289,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(
     assert len(live.report.withheld) == 2
 
 
-def test_all_requests_about_a_withheld_terminal_are_withheld(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> None:
     """But none about another one, even if the client gives it that id."""
     live = asked(
         record,
@@ -334,9 +318,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(
     assert len(live.report.withheld) == 3
 
 
-def test_a_hostile_recording_is_played_without_harm(
-    record: Callable[..., RecordedTranscript],
-) -> None:
+def test_a_hostile_recording_is_played_without_harm(record: Record) -> None:
     """It writes everywhere and runs a shell; an inert replay sends none of that."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
@@ -368,9 +350,7 @@ TWO_WAYS = [
 
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
-def test_ambiguous_lines_are_withheld(
-    record: Callable[..., RecordedTranscript], line: str, *, inert: bool
-) -> None:
+def test_ambiguous_lines_are_withheld(record: Record, line: str, *, inert: bool) -> None:
     """A client may accept broken JSON, take the first of two members or ignore case."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)

@@ -70,6 +70,14 @@ def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
     recorded.replay().check("-> 1\n<- 2\n<- 3")
 
 
+def test_frames_that_pass_as_recorded_are_written_in_one_line(
+    recorded: RecordedTranscript,
+) -> None:
+    """Each goes in the direction in which it was recorded."""
+    assert [*recorded.lines("1-3\n-> end")] == ["-> 1", "<- 2", "<- 3", "-> end"]
+    recorded.replay().check("1-3")
+
+
 def test_a_bad_live_line_is_refused(recorded: RecordedTranscript) -> None:
     """Numbers are for recordings."""
     with pytest.raises(ValueError, match="expected a line such as"):
