@@ -67,10 +67,7 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) ->
 def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
     """It counts as one message of the agent."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 <- [{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}]
         6 -> #2 session/prompt {"sessionId": "s"}
         7 <- #2 result {}

@@ -88,8 +88,7 @@ def test_a_finished_turn_is_not_cancelled(record: Record) -> None:
 def test_only_an_open_request_is_cancelled(record: Record) -> None:
     """A `$/cancel_request` for an answered request is not sent."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/list {}
         4 <- _x/y {}
         5 -> $/cancel_request {"requestId": 1}
@@ -165,8 +164,7 @@ def test_a_permission_of_another_session_stays_open(record: Record) -> None:
     """Its turn was not cancelled; it is answered with its own turn."""
     ask = permission({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
     recorded = record(f"""
-        1 -> #0 initialize {{}}
-        2 <- #0 result {{}}
+        1-2 handshake
         3 -> #1 session/new {{"cwd": "/"}}
         4 <- #1 result {{"sessionId": "a"}}
         5 -> #2 session/new {{"cwd": "/"}}

@@ -116,8 +116,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
 def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
     """The ids of the requests do not matter."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 _x/a {}
         4 <- _x/said {}
         5 -> #2 _x/b {}
@@ -177,8 +176,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
 def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
     """What the recorded client sent after that had no reader."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 _x/y {}
         <- end
         4 -> #2 _x/z {}
@@ -237,8 +235,7 @@ def test_an_invalid_line_is_information(record: Record) -> None:
 def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> None:
     """The agent may answer with an error or not at all; neither is waited for."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> | what?
         4 <- {"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "parse error"}}
         5 -> #1 _x/y {}

@@ -56,8 +56,7 @@ def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
 def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
     """A message waits for answers that were recorded before it, in any lane."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "a"}
         5 -> #2 session/new {"cwd": "/"}
@@ -207,8 +206,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     """Messages of other sessions count."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "a"}
         5 -> #2 session/new {"cwd": "/"}
@@ -237,8 +235,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
     """The delay counts from the moment at which the message could be sent, and is no stall."""
     recorded = record(f"""
-        1 -> #0 initialize {{}}
-        2 <- #0 result {{}}
+        1-2 handshake
         .. {thought * 1000 - 1}ms
         3 -> #1 _x/y {{}}
         4 <- #1 result {{}}

@@ -148,6 +148,8 @@ def test_an_offered_option_is_chosen(
         ("y", ("a:allow_always:Yes", "n:reject_once"), None),
         ("a", ("y:allow_once", "n:reject_once"), None),
         ("n", ("y:allow_once", "n:allow_once:No", "never:reject_always:No"), None),
+        ("y", ("y:allow_once:Yes", "y:allow_always:Yes"), None),
+        ("r", ("x:reject_always:Other",), "x"),
         ("y", (), None),
     ],
 )
@@ -160,7 +162,13 @@ def test_other_options_do_not_matter(
     lenient: bool,
 ) -> None:
     """The chosen option has the recorded id and kind, or only the kind; else none is chosen."""
-    named = ("y:allow_once:Yes", "b:allow_once:Both", "a:allow_always:Always", "n:reject_once:No")
+    named = (
+        "y:allow_once:Yes",
+        "b:allow_once:Both",
+        "a:allow_always:Always",
+        "n:reject_once:No",
+        "r:reject_always:Never",
+    )
     live = asking(record, f"<- {permission(LS, *named)}\n-> {selected(chosen)}", lenient=lenient)
     came = permission(LS).replace(options(ALLOW, REJECT), options(*offered))
     sent = selected(str(answer)) if answer else outcome(None)

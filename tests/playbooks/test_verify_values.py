@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 def test_a_session_has_its_live_name(record: Record) -> None:
     """It is replaced in every message of the client; no other byte changes."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"s", "x":[1e3,"s"]}}
         6 <- #2 result {}
     """)
@@ -35,8 +32,7 @@ def test_a_session_has_its_live_name(record: Record) -> None:
 def test_sessions_are_named_by_their_requests(record: Record) -> None:
     """The order of the answers does not matter."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
         4 -> #2 session/new {"cwd": "/"}
         5 <- #1 result {"sessionId": "a"}
@@ -55,8 +51,7 @@ def test_sessions_are_named_by_their_requests(record: Record) -> None:
 
 
 ASKS = """
-    1 -> #0 initialize {}
-    2 <- #0 result {}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/"}
     4 <- #0 _x/y {"sessionId": "a"}
     5 -> #0 result 7
@@ -79,8 +74,7 @@ def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
 def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
     """It waits for the answer that names the session."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
         4 -> #2 session/new {"cwd": "/"}
         5 <- #0 _x/y {"sessionId": "b"}
@@ -103,8 +97,7 @@ def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
     """The end does not wait for them again."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
     recorded = record(f"""
-        1 -> #0 initialize {{}}
-        2 <- #0 result {{}}
+        1-2 handshake
         3 -> #1 session/new {{"cwd": "/"}}
         4 -> #2 session/new {{"cwd": "/"}}
         5 <- #1 result {{"sessionId": "a"}}
@@ -125,8 +118,7 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(record: Reco
     """The prompt waits for the rest, even if the session was unknown before."""
     update = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
-        1 -> #0 initialize {{}}
-        2 <- #0 result {{}}
+        1-2 handshake
         3 -> #1 session/new {{"cwd": "/"}}
         4 -> #2 session/new {{"cwd": "/"}}
         5 <- {update % ("a", 1)}
@@ -152,8 +144,7 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(record: Reco
 def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
     """The client names it when it loads it; updates before the answer belong to it."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p"}
         4 <- session/update {"sessionId": "old"}
         5 <- #1 result {}
@@ -170,10 +161,7 @@ def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
 def test_a_session_of_this_run_is_loaded_by_its_live_name(record: Record) -> None:
     """The same holds for a fork of it."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/load {"sessionId": "s", "cwd": "/p"}
         6 <- #2 result {}
         7 -> #3 session/fork {"sessionId": "s", "cwd": "/p"}
@@ -195,8 +183,7 @@ def test_a_session_of_this_run_is_loaded_by_its_live_name(record: Record) -> Non
 
 
 MOVED = """
-    1 -> #0 initialize {}
-    2 <- #0 result {}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/q"]}
     4 <- #1 result {"sessionId": "s"}
     5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "see /p/f"}, {"type": "resource_link", "uri": "file:///p/f"}]}
@@ -258,8 +245,7 @@ def test_the_recorded_path_is_another_path(record: Record) -> None:
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Record) -> None:
     """So is a path below it; in texts it is an ordinary word."""
     recorded = record("""
-        1 -> #0 initialize {}
-        2 <- #0 result {}
+        1-2 handshake
         3 -> #1 session/new {"cwd": ".", "additionalDirectories": ["../q"]}
         4 <- #1 result {"sessionId": "s"}
         5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "Look. See /p/f in ../q"}]}

@@ -236,23 +236,6 @@ async def test_slices_come_one_by_one(clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_bandwidth(clock: MockClock) -> None:
-    """Bytes come at no more than their rate."""
-    connection = play(clock, "bandwidth bytes_per_s=100 where=method:a")
-    line = b'{"method":"a","x":"' + b"x" * 179 + b'"}\n'
-    async with trio.open_nursery() as nursery:
-        await running(connection, nursery)
-        connection.read(line)
-        found = await connection.arrivals(5, 0.05)
-        nursery.cancel_scope.cancel()
-    so_far = 0
-    for at, data in found:
-        so_far += len(data)
-        assert so_far <= 100 * (at + 0.1)
-    assert b"".join(data for _, data in found) == line
-    assert found[-1][0] == pytest.approx(len(line) / 100, abs=0.1)
-
-
 async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
     """What was on its way at the end of a stream arrives before the end does."""
     connection = play(clock, "latency latency_ms=3000")

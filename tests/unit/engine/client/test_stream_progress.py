@@ -145,18 +145,3 @@ def test_bytes_are_a_flood() -> None:
     assert not output.is_flood(1)
     output.recent_bytes += 1
     assert output.is_flood(1)
-
-
-def test_refused_requests_are_a_flood() -> None:
-    """The limit is a thousand without any progress."""
-    output = AgentOutput()
-    output.recent_refusals += 999
-    assert not output.is_flood(1)
-    output.recent_refusals += 1
-    assert output.is_flood(1)
-    assert output.flood_summary == (
-        "the agent wrote 0 lines and 0 bytes without an answer to anything;"
-        " 1000 of its requests were refused"
-    )
-    output.note_progress()
-    assert not output.is_flood(1)

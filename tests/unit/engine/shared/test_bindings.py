@@ -103,18 +103,6 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
     assert bindings.live(Place.FREE, "t") == "t"
 
 
-def test_a_released_terminal_keeps_its_value_until_bound_again() -> None:
-    """A new value replaces it."""
-    bindings = Bindings()
-    bindings.bind(Place.TERMINAL, "t", "A")
-    assert bindings.known(Place.TERMINAL, "t") == "A"
-    bindings.released.add("t")
-    assert bindings.known(Place.TERMINAL, "t") is None
-    assert bindings.live(Place.TERMINAL, "t") == "A"
-    bindings.bind(Place.TERMINAL, "t", "B")
-    assert bindings.known(Place.TERMINAL, "t") == "B"
-
-
 def test_equal_values_change_nothing() -> None:
     """While the client's choices are the recorded ones, every line stays as it is."""
     bindings = bound(_a="/a")
@@ -156,5 +144,6 @@ def test_a_released_terminal_is_free() -> None:
     assert bindings.live_terminals == {"live"}
     bindings.release("t")
     assert (bindings.live_terminals, bindings.known(Place.TERMINAL, "t")) == (set(), None)
+    assert bindings.live(Place.TERMINAL, "t") == "live"
     bindings.bind(Place.TERMINAL, "t", "again")
     assert bindings.known(Place.TERMINAL, "t") == "again"
