@@ -20,7 +20,9 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Iterator
+
+    from tests.playbook import Record, RecordedTranscript
 
     Report = pytest.CollectReport | pytest.TestReport
 
@@ -152,3 +154,19 @@ def _refuse_to_skip(report: Report) -> None:
     if not reason.startswith(good):
         report.outcome = "failed"
         report.longrepr = f"skipped in CI, where everything should run: {reason}"
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    """Makes recordings of transcripts, which are closed when the test is over."""
+    from tests import playbook
+
+    transcripts = []
+
+    def make(transcript: str, **start: Any) -> RecordedTranscript:
+        transcripts.append(playbook.record(tmp_path, transcript, **start))
+        return transcripts[-1]
+
+    yield make
+    for recorded in transcripts:
+        recorded.close()

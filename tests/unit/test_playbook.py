@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbook import RecordedTranscript, duration, lines, record, wire
+from tests.playbook import Record, RecordedTranscript, duration, lines, record, wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 TALK = """
@@ -22,11 +21,9 @@ TALK = """
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
+def recorded(record: Record) -> RecordedTranscript:
     """A recording of a handshake."""
-    made = record(tmp_path, TALK)
-    yield made
-    made.close()
+    return record(TALK)
 
 
 def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:

@@ -26,12 +26,13 @@ from acp_proxy.events import Command, Event, LineReceived, Send
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.replayer import Descriptor, Replayer
 from acp_proxy.runtime.verifier import Verifier
-from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from typing import Any
+
+    from tests.playbook import Record, RecordedTranscript
 
 TALK = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -57,11 +58,9 @@ LANE_A, LANE_B = (4, 9, 11, 14), (6, 10, 12)
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
+def recorded(record: Record) -> RecordedTranscript:
     """A conversation in two sessions."""
-    made = record(tmp_path, TALK)
-    yield made
-    made.close()
+    return record(TALK)
 
 
 class Client:

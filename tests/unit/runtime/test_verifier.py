@@ -15,11 +15,10 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import Pacing
 from acp_proxy.runtime import verifier
 from acp_proxy.runtime.verifier import Verifier, environment
-from tests.playbook import RecordedTranscript, record, wire
+from tests.playbook import Record, RecordedTranscript, wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
 TALK = """
     1-4 session
@@ -29,20 +28,6 @@ TALK = """
 """
 A_DAY_S = 86_400
 MUCH_TO_SAY = "\n".join(f"-> #{n} _x/y {{}}" for n in range(200)) + "\n<- #0 result 1"
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[[str], RecordedTranscript]]:
-    """Makes recordings."""
-    transcripts = []
-
-    def made(transcript: str) -> RecordedTranscript:
-        transcripts.append(record(tmp_path, transcript))
-        return transcripts[-1]
-
-    yield made
-    for recorded in transcripts:
-        recorded.close()
 
 
 @pytest.fixture
@@ -110,12 +95,10 @@ class Agent:
         return [one.kind.value for one in self.engine.state.divergences.found]
 
 
-async def test_what_comes_byte_by_byte_is_a_line(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
     """And several lines in a chunk are several; the end of the last one may be missing."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery)
+        agent = Agent(record(TALK), nursery)
         await agent.expect(1)
         for byte in agent.recorded.raw[2]:
             await agent.into.send_all(bytes([byte]))
@@ -129,12 +112,10 @@ async def test_what_comes_byte_by_byte_is_a_line(
     assert agent.engine.is_played_out
 
 
-async def test_the_sink_is_closed_when_all_is_said(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
     """And what comes after that is heard all the same."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery)
+        agent = Agent(record(TALK), nursery)
         await agent.expect(1)
         await agent.send(2)
         await agent.expect(3)
@@ -148,10 +129,10 @@ async def test_the_sink_is_closed_when_all_is_said(
     assert agent.found == ["answered-twice"]
 
 
-async def test_time_is_trios(make: Callable[[str], RecordedTranscript], clock: MockClock) -> None:
+async def test_time_is_trios(record: Record, clock: MockClock) -> None:
     """Five seconds of silence are enough, to the nanosecond."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery)
+        agent = Agent(record(TALK), nursery)
         await agent.expect(1)
         await agent.send(2)
         await agent.expect(3)
@@ -162,24 +143,20 @@ async def test_time_is_trios(make: Callable[[str], RecordedTranscript], clock: M
         await agent.into.aclose()
 
 
-async def test_silence_is_a_stall(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
     """After the time that is given for it; then nobody waits for the agent's last words."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
+        agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
         await agent.ended.wait()
         assert trio.current_time() == pytest.approx(began + 3, abs=1e-8)
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_bytes_are_signs_of_life(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None:
     """Though no line ends; only when they stop, it is a stall."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
+        agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
         for _ in range(10):
             await agent.into.send_all(b"x" * 1000)
@@ -190,12 +167,10 @@ async def test_bytes_are_signs_of_life(
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_an_agent_that_drips_is_ended(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
     """It is never silent for long, and never has an end."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery, timeout_ns=600 * 10**9)
+        agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
         while not agent.ended.is_set():
             await agent.into.send_all(wire("_x/drip {}"))
@@ -204,13 +179,11 @@ async def test_an_agent_that_drips_is_ended(
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_what_is_awaited_is_displayed(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) -> None:
     """From the third second on, each second anew, until something comes."""
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery, show=shown.append)
+        agent = Agent(record(TALK), nursery, show=shown.append)
         await agent.expect(1)
         await trio.sleep(2.9)
         assert shown == []
@@ -229,23 +202,23 @@ async def test_what_is_awaited_is_displayed(
 
 
 async def test_an_agent_that_does_not_read_does_not_stop_us(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
+    record: Record, clock: MockClock
 ) -> None:
     """However much there is to say to it."""
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair)
+        agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
     assert agent.found == ["stall"]
     assert agent.engine.state.divergences.found[0].summary.startswith("the agent has not read")
 
 
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
+    record: Record, clock: MockClock
 ) -> None:
     """We hear all of it, while our answers wait."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
-            agent = Agent(make(TALK), nursery, lockstep_stream_pair)
+            agent = Agent(record(TALK), nursery, lockstep_stream_pair)
             await agent.expect(1)
             await agent.send(2)
             await agent.expect(3)
@@ -261,16 +234,14 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     assert agent.engine.is_played_out
 
 
-async def test_time_without_output_is_not_a_write_stall(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
     """An agent has as long to read as ever, however long there was nothing to read."""
     talk = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             pacing = Pacing(1.0)
             agent = Agent(
-                make(talk), nursery, lockstep_stream_pair, stall_ns=3 * 10**9, pacing=pacing
+                record(talk), nursery, lockstep_stream_pair, stall_ns=3 * 10**9, pacing=pacing
             )
             await agent.expect(1)
             await agent.send(2)
@@ -284,13 +255,11 @@ async def test_time_without_output_is_not_a_write_stall(
     assert agent.found == []
 
 
-async def test_an_agent_that_talks_is_not_deaf(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
     """Whatever waits for it; once it is silent, too, it is."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
-            agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair)
+            agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
             for _ in range(5):
                 await trio.sleep(29)
                 await agent.into.send_all(wire("_x/busy {}"))
@@ -301,13 +270,11 @@ async def test_an_agent_that_talks_is_not_deaf(
     assert agent.found.count("stall") == 1
 
 
-async def test_without_a_limit_nobody_is_deaf(
-    make: Callable[[str], RecordedTranscript], clock: MockClock
-) -> None:
+async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) -> None:
     """However late it reads, and whatever it says until then."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
-            agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
+            agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
             await trio.sleep(3600)
             for number in range(200):
                 await agent.into.send_all(wire(f"#{number} result 1"))
@@ -318,12 +285,12 @@ async def test_without_a_limit_nobody_is_deaf(
 
 
 async def test_a_line_without_an_end_counts_as_one(
-    make: Callable[[str], RecordedTranscript], clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So no agent can fill the memory."""
     monkeypatch.setattr(verifier, "_LONGEST_LINE", 1000)
     async with trio.open_nursery() as nursery:
-        agent = Agent(make(TALK), nursery)
+        agent = Agent(record(TALK), nursery)
         await agent.expect(1)
         for _ in range(30):
             await agent.into.send_all(b"x" * 100)

@@ -11,14 +11,10 @@ from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.typed_places import Place
-from tests.playbook import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from acp_proxy.engine.shared.steps import Step
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record, RecordedTranscript
 
 RECORDED = r"""
     1-4 session
@@ -62,11 +58,9 @@ class Comparison:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
+def recorded(record: Record) -> RecordedTranscript:
     """A recording of messages and of lines that are none."""
-    transcript = record(tmp_path, RECORDED)
-    yield transcript
-    transcript.close()
+    return record(RECORDED)
 
 
 @pytest.mark.parametrize(("number", "raw"), [(5, b"not json"), (20, b'"half')])

@@ -11,13 +11,9 @@ from acp_proxy.engine.agent.report import report
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.events import Finish, LineReceived, Started, WakeAt, Wakeup
-from tests.playbook import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.playbook import RecordedTranscript
+    from tests.playbook import Record, RecordedTranscript
 
 S = 10**9
 PROMPT = '{"sessionId": "s", "prompt": [{"type": "text", "text": "one"}]}'
@@ -25,11 +21,9 @@ UPDATE = '{"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
+def recorded(record: Record) -> RecordedTranscript:
     """A conversation in one session."""
-    made = record(
-        tmp_path,
-        f"""
+    return record(f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p", "mcpServers": []}}
         4 <- #1 result {{"sessionId": "s"}}
@@ -37,10 +31,7 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
         6 <- session/update {UPDATE}
         7 <- session/update {UPDATE}
         8 <- #2 result {{"stopReason": "end_turn"}}
-        """,
-    )
-    yield made
-    made.close()
+        """)
 
 
 def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:

@@ -11,11 +11,9 @@ from acp_proxy.engine.client.open_requests import Patience, PendingAnswers
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.stream_progress import ITEM
 from acp_proxy.engine.shared.steps import Step
-from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from tests.playbook import Record, RecordedTranscript
 
 TALK = """
     1-2 handshake
@@ -28,11 +26,9 @@ S = 10**9
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
+def recorded(record: Record) -> RecordedTranscript:
     """Requests of the client, some in flight together, and one without an answer."""
-    made = record(tmp_path, TALK)
-    yield made
-    made.close()
+    return record(TALK)
 
 
 @pytest.fixture

@@ -8,11 +8,9 @@ import pytest
 
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Finish, LineReceived, PartReceived, Send, Wakeup
-from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from tests.playbook import Record, RecordedTranscript
 
 TALK = """
     1-2 handshake
@@ -28,11 +26,9 @@ TALK = """
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
+def recorded(record: Record) -> RecordedTranscript:
     """A conversation in two sessions."""
-    made = record(tmp_path, TALK)
-    yield made
-    made.close()
+    return record(TALK)
 
 
 def begin(client: ScriptedClient) -> list[bytes]:
