@@ -7,8 +7,7 @@ from attrs import field, frozen
 
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.render.output import warn
-from acp_proxy.engine.client.filled_script import FilledScript, markers_to_send
-from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.client.recorded_client import FilledScript, RecordedClient, markers_to_send
 from acp_proxy.wording import listed
 
 _GIVEN = re.compile(

@@ -57,7 +57,6 @@ TESTED_BY = {
     "inspection/alignment": "property/test_alignment.py",
     "difference/rules": "property/test_place_rules.py",
     "difference/*": "unit/difference/test_pairs.py",
-    "engine/agent/ending": "playbooks/test_endings.py",
     "engine/agent/sender": "playbooks/test_typed_values.py",
     "engine/agent/[dmp]*": "playbooks/test_divergences.py",
     "engine/agent/*": "playbooks/test_order.py",

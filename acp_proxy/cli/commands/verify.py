@@ -43,8 +43,7 @@ from acp_proxy.cli.render.output import show_status, warn, with_verdict
 from acp_proxy.cli.secrets import fill
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
-from acp_proxy.engine.client.filled_script import FilledScript
-from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.client.recorded_client import FilledScript, RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing

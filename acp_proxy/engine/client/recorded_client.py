@@ -3,11 +3,16 @@
 The recording is read once. The client's messages and the agent's requests are held, without their
 payloads; everything else from the agent is only counted (`stream_progress`). So a million updates
 need no more memory than a few numbers.
+
+Secrets may stand in place of markers in what is sent to the agent, and in what it may be granted;
+whatever is reported or recorded is masked again.
 """
 
 import json
 from array import array
 from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from attrs import define, evolve, field, frozen
 
@@ -23,11 +28,12 @@ from acp_proxy.engine.client.stream_progress import (
     TotalProgress,
     increment_of,
 )
-from acp_proxy.engine.shared.steps import Ask, LaneFinder, Script, Step
+from acp_proxy.engine.shared.steps import Ask, LaneFinder, Script, Step, Wire
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.typed_places import Place, places_of, spans
 from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.redaction.markers import MARKER_BYTES
 
 
 @frozen
@@ -239,3 +245,60 @@ class RecordedClient:
             root = json.loads(text[span.start : span.end]) if span.place is Place.ROOT else None
             if isinstance(root, str) and root not in self.roots:
                 self.roots.append(root)
+
+
+class FilledScript:
+    """Implements `engine.shared.steps.Script`.
+
+    Args:
+        script: the recording.
+        secrets: the value of each marker that has one, by its hash.
+    """
+
+    def __init__(self, script: Script, secrets: Mapping[str, str] | None = None) -> None:
+        self._script = script
+        self.fill(secrets or {})
+        self.agent_left_at = script.agent_left_at
+        self.dialect = script.dialect
+        self.redaction = script.redaction
+
+    def fill(self, secrets: Mapping[str, str]) -> None:
+        """Sets the value of each marker that has one, by its hash."""
+        values = {
+            name.encode(): json.dumps(value)[1:-1].encode() for name, value in secrets.items()
+        }
+
+        @lru_cache(8)  # a batch is asked for anew for each of its messages
+        def filled(raw: bytes) -> bytes:
+            return MARKER_BYTES.sub(lambda found: values.get(found[2], found[0]), raw)
+
+        self._filled = filled
+
+    def read(self) -> list[Step]:
+        """Returns the next steps in recorded order; none at the end."""
+        return self._script.read()
+
+    def wire(self, seq: int) -> Wire:
+        """Returns a frame with secrets."""
+        wire = self._script.wire(seq)
+        return wire._replace(raw=self._filled(wire.raw))
+
+    def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
+        """Finds messages of the client beyond what was read.
+
+        Args:
+            method: their method.
+            kind: their kind.
+            after: the number after which they were recorded.
+        """
+        return self._script.later(method, kind, after)
+
+
+def markers_to_send(recording: RecordedClient) -> dict[str, str]:
+    """Returns the markers in the frames of the client, by their hashes, lane by lane."""
+    found: dict[str, str] = {}
+    for lane in recording.lanes.values():
+        for frame in (*lane.queue.frames, *lane.queue.answers.values()):
+            for marker in MARKER_BYTES.finditer(recording.script.wire(frame.seq).raw):
+                found.setdefault(marker[2].decode(), marker[0].decode())
+    return found
