@@ -99,9 +99,12 @@ class RecordedTranscript:
                 for number in range(int(match[1]), int(match[2]) + 1):
                     yield f"{self._arrows[number - 1]} {number}"
 
-    def replay(self, **options: Any) -> Live:
-        """Begins a replay."""
-        return Live(Replay(self.script(), ReplayOptions(**options)), self)
+    def replay(self, *sent: int, **options: Any) -> Live:
+        """Begins a replay, in which the client has sent some frames."""
+        live = Live(Replay(self.script(), ReplayOptions(**options)), self)
+        if sent:
+            live.send(*sent)
+        return live
 
     def script(self, *, as_sent: bool = False) -> RecordedSteps:
         """Begins to read the recording from its first step."""

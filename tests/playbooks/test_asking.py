@@ -20,16 +20,14 @@ CANCELLED = '{"outcome": {"outcome": "cancelled"}}'
 
 def asked(record: Record, request: str, reply: str, **options: object) -> Live:
     """A replay in which the agent has just asked something."""
-    live = record(f"""
+    return record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
         6 <- #0 {request}
         7 -> #0 {reply}
         8 <- session/update {{"sessionId": "s", "update": {{}}}}
         9 <- #2 result {{"stopReason": "end_turn"}}
-    """).replay(**options)
-    live.send(1, 3, 5)
-    return live
+    """).replay(1, 3, 5, **options)
 
 
 PERMISSION = f'session/request_permission {{"sessionId": "s", "options": {OPTIONS}}}'
@@ -134,8 +132,7 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
         6 <- #0 {READ}
         7 -> #0 result {{"content": ""}}
         8 <- #2 result {{"stopReason": "end_turn"}}
-    """).replay()
-    live.send(1, 3)
+    """).replay(1, 3)
     live.check("""
         -> 7
         -> 5
@@ -169,8 +166,7 @@ HOSTILE = """
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
     """With ``--inert`` the recorded replies take the place of the live ones, in batches too."""
-    live = record(HOSTILE).replay(inert=True)
-    live.send(1, 3)
+    live = record(HOSTILE).replay(1, 3, inert=True)
     live.check("""
         -> 5
         <- [{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"s"}}]
@@ -188,8 +184,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
 
 def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
     """The client does what the recorded agent asked for, if that may be done anywhere."""
-    live = record(HOSTILE).replay(allow_outside=True)
-    live.send(1, 3)
+    live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""
         5-8
     """)

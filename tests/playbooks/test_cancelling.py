@@ -28,9 +28,7 @@ PLAIN = """
 
 def begun(record: Record, text: str, **start: str) -> Live:
     """A replay after the request for a session."""
-    live = record(text, **start).replay()
-    live.send(1, 3)
-    return live
+    return record(text, **start).replay(1, 3)
 
 
 def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:

@@ -76,8 +76,7 @@ def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
 
 def test_the_draft_replays_in_another_directory(record: Record) -> None:
     """Its own members for directories are typed places; output of a program may differ."""
-    live = record(DRAFT).replay()
-    live.send(1)
+    live = record(DRAFT).replay(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
         <- 4
@@ -98,8 +97,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
     """Granted and denied are two outcomes."""
-    live = record(DRAFT).replay()
-    live.send(1, 3, 5)
+    live = record(DRAFT).replay(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}
         <- refusal #2

@@ -30,9 +30,7 @@ SECOND = """
 
 def begun(record: Record, text: str = CHAT, **options: object) -> Live:
     """A replay after the request for a session."""
-    live = record(text).replay(**options)
-    live.send(1, 3)
-    return live
+    return record(text).replay(1, 3, **options)
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:

@@ -135,8 +135,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
         4 -> #2 providers/list {}
         5 <- #1 result {"sessions": []}
         6 <- #2 result {"providers": []}
-    """).replay(order=order)
-    live.send(1, 4)
+    """).replay(1, 4, order=order)
     live.leave()
     assert live.found == []
     assert live.informed == ["missing-expected in connection 3"]
@@ -145,8 +144,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
     """The recorder was killed after an answer to one of them."""
-    live = record(LISTED).replay()
-    live.send(1, 3)
+    live = record(LISTED).replay(1, 3)
     live.leave()
     found = report(live.engine, "recorded", is_incomplete=True)
     assert (found.verdict, found.exit_code, found.unplayed) == ("incomplete", 3, 1)

@@ -48,8 +48,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
     """The turn of one continues whatever the client does in the other."""
-    live = record(TWO_SESSIONS).replay()
-    live.send(1, 3, 5)
+    live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
         <- 9
@@ -64,8 +63,7 @@ def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
 
 def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
     """With ``--order recorded`` a frame waits for every frame before it, in any session."""
-    live = record(TWO_SESSIONS).replay(order=Order.RECORDED)
-    live.send(1, 3, 5)
+    live = record(TWO_SESSIONS).replay(1, 3, 5, order=Order.RECORDED)
     live.check("""
         -> 8
         -> 7
@@ -119,8 +117,7 @@ INTERCHANGEABLE = """
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
     """A prompt that comes in the other session swaps the two."""
-    live = record(INTERCHANGEABLE).replay()
-    live.send(1, 3, 5, 7, 9)
+    live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
         <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
@@ -145,8 +142,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
     """After a different message in one of them."""
-    live = record(INTERCHANGEABLE).replay()
-    live.send(1, 3, 5, 7)
+    live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
         <- refusal #9
@@ -179,8 +175,7 @@ def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
         7 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "session_info_update"}}
         8 -> #3 session/prompt {"sessionId": "s", "prompt": []}
         9 <- #3 result {"stopReason": "end_turn"}
-    """).replay()
-    live.send(1, 3)
+    """).replay(1, 3)
     live.check("""
         5-9
     """)
@@ -194,8 +189,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
         6 -> #3 session/set_mode {"sessionId": "s", "modeId": "y"}
         7 <- #3 result {"second": 1}
         8 <- #2 result {"first": 1}
-    """).replay()
-    live.send(1, 3)
+    """).replay(1, 3)
     live.check("""
         5-8
     """)
@@ -209,8 +203,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
         6 <- #2 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
         7 -> #2 result {"content": "x"}
         8 <- #2 result {"stopReason": "end_turn"}
-    """).replay()
-    live.send(1, 3)
+    """).replay(1, 3)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
         <- 6
@@ -231,8 +224,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> No
         9 -> #7 result {"content": "b"}
         10 <- #2 result {"stopReason": "end_turn"}
     """)
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.check("""
         5-10
     """)
@@ -432,8 +424,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #0 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
-    """).replay()
-    live.send(1, 3)
+    """).replay(1, 3)
     live.check("""
         -> 5
         <- 6

@@ -49,8 +49,7 @@ AWAITED = (
 
 def until(record: Record, text: str, **options: bool) -> Live:
     """A replay in which the client has a terminal, and calls it something else."""
-    live = record(text).replay(**options)
-    live.send(1, 3, 5)
+    live = record(text).replay(1, 3, 5, **options)
     live.send('#7 result {"terminalId": "T"}')
     return live
 
@@ -168,8 +167,7 @@ def test_output_belongs_to_its_terminal(record: Record) -> None:
 
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
     """The client never created it."""
-    live = record(AWAITED).replay(inert=True)
-    live.send(1, 3)
+    live = record(AWAITED).replay(1, 3, inert=True)
     assert live.send(5) == ["<- 16"]
     live.leave()
     assert live.found == []

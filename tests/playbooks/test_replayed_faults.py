@@ -54,8 +54,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
     """The rest is."""
     recorded = record(STORY)
     mark(recorded, 6, None)
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.check("-> 5\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
     assert live.divergences == []
 
@@ -65,8 +64,7 @@ def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.bytes = b""
     live.send(5)
     assert live.bytes == b'{"jsonrpc": "2.0"\r\n{"half' + recorded.raw[8]
@@ -77,8 +75,7 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.bytes = b""
     live.send(5)
     assert live.bytes.startswith(b"second\n")
@@ -93,8 +90,7 @@ def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
     )
     mark(recorded, 7, recorded.raw[7], injected=True)
     mark(recorded, 10, recorded.raw[10], injected=True)
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 11\n-> end\n<- end")
     assert live.divergences == []
 
@@ -104,8 +100,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> 
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
     assert live.divergences == []
 
@@ -114,8 +109,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
     """The recorded client waited for ever; the live one does, too, without a divergence."""
     recorded = record(STORY)
     mark(recorded, 10, None)
-    live = recorded.replay()
-    live.send(1, 3, 5)
+    live = recorded.replay(1, 3, 5)
     live.check("-> 9\n-> end\n<- end")
     assert live.found == []
 
@@ -125,8 +119,7 @@ def test_nothing_is_played_after_a_stall(record: Record) -> None:
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.check("-> 5\n<- 6\n<- 7")
 
 
@@ -183,8 +176,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
 def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
     """A dropped answer to the agent leaves the turn open, and the client ends it."""
     recorded = record(STORY)
-    live = recorded.replay()
-    live.send(1, 3, 5)
+    live = recorded.replay(1, 3, 5)
     live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
     live.engine.note_lost(b'{"jsonrpc": "2.0", "id": 99, "result": {}}', "drop")
     (ended,) = live.send('session/cancel {"sessionId": "a"}')
@@ -197,8 +189,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
     """Only what can follow from it is excused."""
     recorded = record(TURNS)
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
     live.send('#3 session/prompt {"sessionId": "s", "prompt": "other"}')
     assert live.found == ["params-differ primary in s 5"]

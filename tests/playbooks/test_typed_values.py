@@ -34,9 +34,7 @@ SERVERS = """
 
 def begun(record: Record, text: str) -> Live:
     """A replay after the handshake."""
-    live = record(text).replay()
-    live.send(1)
-    return live
+    return record(text).replay(1)
 
 
 @pytest.mark.parametrize(

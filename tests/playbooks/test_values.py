@@ -39,8 +39,7 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, to
 def test_every_kind_of_line_is_replayed(record: Record) -> None:
     """Invalid and blank lines, a CRLF and an unfinished end go out byte for byte."""
     recorded = record(STRANGE)
-    live = recorded.replay()
-    live.send(1, 3)
+    live = recorded.replay(1, 3)
     assert live.send(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
     written = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8, 9, 10))
     assert live.bytes == written
@@ -52,8 +51,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
     live = record(r"""
         1-4 session
         5 <- | caf\xe9 in /p
-    """).replay()
-    live.send(1)
+    """).replay(1)
     live.check("""
         -> #"x" session/new {"cwd": "/q"}
         <- #"x" result {"sessionId": "s"}
@@ -69,8 +67,7 @@ def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
         4 <- #"1" fs/read_text_file {"sessionId": "s", "path": "/p/a"}
         5 -> #"1" result {"content": ""}
         6 <- #1 result {"sessionId": "s"}
-    """).replay()
-    live.send(1)
+    """).replay(1)
     live.check("""
         -> #"1" session/new {"cwd": "/p"}
         <- 4
@@ -103,9 +100,7 @@ ELSEWHERE = """
 
 def begun(record: Record, text: str, **options: object) -> Live:
     """A replay after the handshake."""
-    live = record(text).replay(**options)
-    live.send(1)
-    return live
+    return record(text).replay(1, **options)
 
 
 def test_directories_are_replaced(record: Record) -> None:

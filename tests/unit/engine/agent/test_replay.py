@@ -68,10 +68,3 @@ def test_input_counts_for_both_clocks() -> None:
     assert (progress.settles_at, progress.stalls_at) == (10 + SETTLE_NS, 25)
     progress.note_input(30)
     assert (progress.settles_at, progress.stalls_at) == (30 + SETTLE_NS, 35)
-
-
-def test_without_a_limit_nothing_stalls() -> None:
-    """Whatever time passes."""
-    progress = Progress(None)
-    progress.begin(10)
-    assert progress.stalls_at is None
