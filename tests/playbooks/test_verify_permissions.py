@@ -148,7 +148,6 @@ def test_an_offered_option_is_chosen(
         ("y", ("a:allow_always:Yes", "n:reject_once"), None),
         ("a", ("y:allow_once", "n:reject_once"), None),
         ("n", ("y:allow_once", "n:allow_once:No", "never:reject_always:No"), None),
-        ("y", ("y:allow_once:Yes", "y:allow_always:Yes"), None),
         ("r", ("x:reject_always:Other",), "x"),
         ("y", (), None),
     ],
@@ -256,6 +255,7 @@ NAMELESS = [
     {"title": "ls", "kind": "execute"},
     {"title": "ls", "kind": "execute", "content": [{"type": "content", "content": {"type": "text", "text": "[in /p]"}}]},
     {"title": "ls", "rawInput": {"call_id": "7"}, "locations": []},
+    {"title": "ls", "kind": "execute", "rawInput": {"background": True, "tool": "sh", "description": "List"}},
 ]  # fmt: skip
 
 

@@ -105,14 +105,6 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text
     live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")
 
 
-@pytest.mark.parametrize("raw", [{"background": True}, {"tool": "sh"}, {"description": "List"}])
-def test_switches_and_texts_name_nothing(record: Record, raw: dict[str, Any]) -> None:
-    """A truth value, the name of a tool or a description may go with any command."""
-    call = {"title": "ls", "kind": "execute", "rawInput": raw}
-    live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
-    live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
-
-
 def test_escapes_of_other_bytes_are_other_paths(record: Record) -> None:
     """Bytes that are no UTF-8 are compared as they are."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
