@@ -24,7 +24,7 @@ class ClientMessage:
     message: Message
     line: int
     """The line's number, counted from 1."""
-    _masking: MessageMask | None = None
+    _masking: MessageMask
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
@@ -32,8 +32,6 @@ class ClientMessage:
 
     @value.default
     def _decoded(self) -> Any:
-        if self._masking is None:
-            return json_or_none(self.raw)
         return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
 
     def hide(self, seq: int, found: Comparison) -> None:
@@ -69,9 +67,9 @@ class MessageComparer:
         script: Script,
         bindings: Bindings,
         ignored: tuple[str, ...],
-        masking: MessageMask | None = None,
+        masking: MessageMask,
     ) -> None:
-        self._masking = masking or MessageMask(script.redaction)
+        self._masking = masking
         self._script = script
         self._bindings = bindings
         self._comparer = Comparer(bindings, ignored)

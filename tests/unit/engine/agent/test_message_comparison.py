@@ -9,6 +9,7 @@ import pytest
 from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference
+from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.typed_places import Place
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from acp_proxy.engine.shared.steps import Step
     from tests.playbook import Record, RecordedTranscript
 
+MASK = MessageMask("none")
 RECORDED = r"""
     1-4 session
     5 -> | not json
@@ -45,7 +47,7 @@ class Comparison:
     def __init__(self, recorded: RecordedTranscript, *ignored: str) -> None:
         script = recorded.script()
         self.bindings = Bindings()
-        self.comparer = MessageComparer(script, self.bindings, ignored)
+        self.comparer = MessageComparer(script, self.bindings, ignored, MASK)
         every = iter(script.read, [])
         numbers = recorded.numbers
         self.steps: dict[tuple[int, int | None], Step] = {
@@ -54,7 +56,7 @@ class Comparison:
 
     def compare(self, number: int, raw: bytes) -> Any:
         """Compares a recorded frame with a line."""
-        return self.comparer.compare(self.steps[number, None], ClientMessage(read(raw), 1))
+        return self.comparer.compare(self.steps[number, None], ClientMessage(read(raw), 1, MASK))
 
 
 @pytest.fixture
