@@ -19,13 +19,13 @@ from attrs import evolve
 from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.styled_text import Screen
-from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import (
     Change,
     Counts,
     Diff,
     DiffEntry,
     DiffSequence,
+    Expect,
     Field,
     MethodLatency,
     Side,

@@ -12,7 +12,7 @@ import pytest
 from attrs import define
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.store.reader import RecordingReader

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.learning import learn
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from tests.conversations import HEADER, reader_of
 from tests.log_writer import notification, request, result, text
 

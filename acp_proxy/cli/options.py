@@ -178,7 +178,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
 
 def comparison_options() -> _Decorator:
     """Adds ``--expect``, ``--ignore`` and ``--rules``, as ``compared``: DiffOptions."""
-    from acp_proxy.difference.options import DiffOptions, Expect
+    from acp_proxy.difference.result import DiffOptions, Expect
 
     options = [
         click.option("--expect", type=click.Choice([*map(str, Expect)]), default="frames",

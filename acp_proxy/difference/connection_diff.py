@@ -5,9 +5,8 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from acp_proxy.difference.explanation import TOO_DEEP, Messages, fields
-from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.reduction import handshake
-from acp_proxy.difference.result import Field, MethodLatency
+from acp_proxy.difference.result import DiffOptions, Expect, Field, MethodLatency
 from acp_proxy.protocol.capabilities import CAPABILITIES
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction

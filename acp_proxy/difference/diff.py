@@ -25,7 +25,6 @@ from acp_proxy.difference.connection_diff import ending_fields, handshake_fields
 from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.explanation import Messages, SequenceMessages
 from acp_proxy.difference.frames import PLACES
-from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pairing import Pairing, pair, titles
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import (
@@ -33,6 +32,7 @@ from acp_proxy.difference.result import (
     Counts,
     Diff,
     DiffEntry,
+    DiffOptions,
     DiffSequence,
     Field,
     Side,

@@ -19,9 +19,8 @@ from acp_proxy.difference.frames import (
     digest_of_pieces,
     request_peers_of,
 )
-from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.reduction import reduced
-from acp_proxy.difference.result import Field
+from acp_proxy.difference.result import DiffOptions, Field
 from acp_proxy.difference.sequences import ItemGroup, ItemIndex, MessageSequence, SideIndex
 from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse

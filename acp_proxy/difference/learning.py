@@ -8,9 +8,8 @@ from attrs import evolve, frozen
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.frames import NO_ANSWER, NO_MESSAGE
-from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.reading import UNWATCHED, Watch
-from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, DiffOptions, Field
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8

@@ -23,8 +23,8 @@ from acp_proxy.difference.frames import (
     split_push,
     update_of,
 )
-from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.reduction import NOTHING, reduced
+from acp_proxy.difference.result import DiffOptions, Expect
 from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequence_builder import Route, SequenceBuilder
 from acp_proxy.difference.sequences import SequenceKey, SideIndex

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Expect
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload

@@ -2,27 +2,121 @@
 
 A line of the timeline describes one frame. But an update of a tool call often has only the id of
 the call, and an answer to a permission request only the id of an option.
+
+An id may be used again. Its frames are read once, when it is asked for; of a recording that still
+grows, what has come since then. `protocol.call_ids` decides where another call begins.
 """
 
+from array import array
+from bisect import bisect_right
 from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.call_spans import CallSpans
 from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
-from acp_proxy.protocol.call_ids import CallKey
+from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.store.call_queries import updates_of_call
+from acp_proxy.store.call_queries import CallFrame, call_frames
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.frame_queries import start_of_line
+from acp_proxy.store.exchange_queries import LAST_SEQ
+from acp_proxy.store.frame_queries import Span, start_of_line
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 10_000
-"""Titles that are remembered."""
+"""Ids whose calls are remembered."""
+_TITLED = 10_000
+"""The calls of an id whose titles are remembered."""
 _SEARCHED = 20
 """The number of updates of a tool call in which its title is searched."""
+
+
+@define
+class _Calls:
+    """The tool calls with one id."""
+
+    calls: LastCalls[None]
+    first_seqs: "array[int]" = field(factory=lambda: array("q"))
+    """The first frame of each call, in order."""
+    titles: dict[int, tuple[int, str]] = field(factory=dict)
+    """The titles of the first calls, and the frame that had each, by the number of the call."""
+    untitled: int = _SEARCHED
+    """The number of further updates of the last call in which its title is searched."""
+    upto: int = 0
+    """The number of the last frame that was read; `LAST_SEQ` if no more can come."""
+
+    def take(self, frame: CallFrame) -> None:
+        """Takes the next frame with the id."""
+        raw, tail = frame.raw, frame.tail
+        message = read(raw) if tail is None else read_outline(raw, tail)
+        if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
+            self.first_seqs.append(frame.seq)
+            self.untitled = _SEARCHED
+        if self.untitled and frame.method == UPDATE and len(self.first_seqs) <= _TITLED:
+            self.untitled -= 1
+            if title := state_of(raw[:HEAD]).title:
+                self.titles[len(self.first_seqs)] = frame.seq, title
+                self.untitled = 0
+        self.upto = frame.seq
+
+
+@define
+class CallSpans:
+    """Finds the frames of tool calls in a recording."""
+
+    reader: RecordingReader
+    _found: dict[CallKey, _Calls] = field(factory=dict)
+
+    def span(self, session: str | None, tool_call: str, seq: int) -> Span:
+        """Returns the span of the tool call that a frame is about.
+
+        Args:
+            session: the session of the tool call.
+            tool_call: its id.
+            seq: the number of the frame.
+
+        Returns:
+            The first and the last number of a frame with this id that is about the call; 0 for the
+            first one of the first call with this id, and `LAST_SEQ` for the last one of the last
+            call. Messages of batches begin no calls.
+        """
+        found, at = self._at(session, tool_call, seq)
+        first_seqs = found.first_seqs
+        first = first_seqs[at - 1] if at > 1 else 0
+        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_SEQ
+
+    def title(self, session: str | None, tool_call: str, seq: int) -> str:
+        """Returns the title of a frame's tool call; empty if none was announced by then.
+
+        Args:
+            session: the session of the tool call.
+            tool_call: its id.
+            seq: the number of the frame.
+        """
+        found, at = self._at(session, tool_call, seq)
+        title_seq, title = found.titles.get(at, (0, ""))
+        return title if title_seq <= seq else ""
+
+    def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
+        """Returns the calls with an id, and the number of the one that a frame is about."""
+        key = (session, tool_call)
+        found = self._found.get(key)
+        if found is None or seq > found.upto:
+            found = self._read(key, found, seq)
+        return found, bisect_right(found.first_seqs, seq) or 1
+
+    def _read(self, key: CallKey, found: _Calls | None, seq: int) -> _Calls:
+        if found is None:
+            found = self._found[key] = _Calls(LastCalls(self.reader.recording.dialect))
+            if len(self._found) > _KEPT:
+                del self._found[next(iter(self._found))]
+        for frame in call_frames(self.reader, *key, found.upto):
+            found.take(frame)
+        found.upto = max(found.upto, seq) if self.reader.is_open else LAST_SEQ
+        return found
 
 
 @frozen
@@ -48,8 +142,6 @@ class HintReader:
     reader: RecordingReader
     spans: CallSpans = field(init=False)
     """Of the tool calls of the recording."""
-    _titles: dict[CallKey, tuple[int, str]] = field(factory=dict)
-    """By an id of many tool calls, the first frame and the title of the last call asked for."""
 
     def __attrs_post_init__(self) -> None:
         self.spans = CallSpans(self.reader)
@@ -62,32 +154,9 @@ class HintReader:
             asked = self._asked(frame["request_seq"])
         title = ""
         if frame["tool_call"] is not None and method in (UPDATE, PERMISSION):
-            title = self.title_of(frame["session"], frame["tool_call"], frame["seq"])
+            title = self.spans.title(frame["session"], frame["tool_call"], frame["seq"])
         return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
 
     def _asked(self, seq: int) -> dict[str, Any] | None:
         kind, raw = start_of_line(self.reader, seq, HEAD) or ("", b"")
         return params_of(raw) if kind == "request" else None
-
-    def title_of(self, session: str | None, tool_call: str, upto: int) -> str:
-        """Returns the title with which a tool call was announced; empty if it has none.
-
-        Args:
-            session: the session of the tool call.
-            tool_call: the id of the tool call.
-            upto: the number of a frame about the tool call, and of the last one to search.
-        """
-        known_title = self.spans.title(session, tool_call, upto)
-        if known_title is not None:
-            return known_title
-        key = (session, tool_call)
-        first, _ = self.spans.span(session, tool_call, upto)
-        known = self._titles.get(key)
-        if known is not None and known[0] == first:
-            return known[1]
-        lines = updates_of_call(self.reader, *key, (first, upto), _SEARCHED)
-        titles = (state_of(line).title for line in lines)
-        found = next(filter(None, titles), "")
-        if found and (known is not None or len(self._titles) < _KEPT):
-            self._titles[key] = first, found
-        return found

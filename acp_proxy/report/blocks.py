@@ -14,7 +14,6 @@ import msgspec
 
 from acp_proxy import __version__
 from acp_proxy.protocol.json_text import encode_json
-from acp_proxy.report.columns import Texts, differences, number_codes, planes
 from acp_proxy.report.model import (
     ReportData,
     ReportOptions,
@@ -29,6 +28,10 @@ from acp_proxy.report.rows import (
     TEXTS,
     ReportRow,
     RowReader,
+    Texts,
+    differences,
+    number_codes,
+    planes,
 )
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.reader import RecordingReader

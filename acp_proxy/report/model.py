@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.filters import EVERYTHING, Filter, all_of
-from acp_proxy.inspection.choice import of_turn
+from acp_proxy.inspection.choice import chosen_in, of_turn
 from acp_proxy.inspection.diagnosis.values import Summary
 from acp_proxy.inspection.fault_effects import FiredRule, read_rules
 from acp_proxy.inspection.measures.statistics import (
@@ -20,7 +20,6 @@ from acp_proxy.inspection.measures.statistics import (
 from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.message_pass import MessagePass
-from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.recording import Recording, clock
 from acp_proxy.store.exchange_queries import last_turn, turns
 from acp_proxy.store.fired_faults import count_faulted_frames, count_undated_frames

@@ -45,25 +45,6 @@ def call_frames(rows: Rows, session: str | None, tool_call: str, after: int) -> 
     return (CallFrame(*row.values()) for row in rows.query(sql, (tool_call, session, after)))
 
 
-def updates_of_call(
-    rows: Rows, session: str | None, tool_call: str, span: Span, most: int
-) -> Iterator[bytes]:
-    """Yields the first 64 KiB of each of the first updates of a tool call.
-
-    Args:
-        rows: the recording.
-        session: of the tool call.
-        tool_call: its id.
-        span: the first and last number that count.
-        most: the largest count.
-    """
-    sql = (
-        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
-        f" AND method = 'session/update' AND seq BETWEEN ? AND ? ORDER BY seq LIMIT {most}"
-    )
-    return (bytes(row["raw"]) for row in rows.query(sql, (tool_call, session, *span)))
-
-
 def edges_of_call(
     rows: Rows, session: str | None, tool_call: str, span: Span, most: int
 ) -> list[bytes]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.diagrams.sequence_diagram import SequenceDiagram
+from acp_proxy.inspection.sequence_diagram import SequenceDiagram
 from acp_proxy.store.reader import RecordingReader
 from tests.browser.hostile import PAYLOADS
 from tests.captures import all_text_forms

@@ -12,9 +12,9 @@ from acp_proxy.cli.commands.inspect.search import _hits
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import BadFilter
 from acp_proxy.filters import EVERYTHING
+from acp_proxy.inspection.choice import chosen_in
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
-from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.report.blocks import report_blocks
 from acp_proxy.report.model import ReportOptions
 from acp_proxy.store.reader import RecordingReader

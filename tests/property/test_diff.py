@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from acp_proxy.difference.defaults import RULES
-from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts
+from acp_proxy.difference.result import Change, Counts, Expect
 from acp_proxy.difference.rules import compiled
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES

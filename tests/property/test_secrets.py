@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.store.reader import RecordingReader
 from tests.playbook import record
 from tests.reactive import Conversation, play

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.filters import parse
 from acp_proxy.store.reader import RecordingReader
 from tests import reactive, scripted_agent

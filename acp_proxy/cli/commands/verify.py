@@ -41,7 +41,7 @@ from acp_proxy.cli.recordings import (
 )
 from acp_proxy.cli.render.output import show_status, warn, with_verdict
 from acp_proxy.cli.secrets import fill
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import FilledScript, RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions

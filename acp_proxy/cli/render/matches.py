@@ -71,7 +71,7 @@ class MatchPrinter:
             path: of the recording.
             recording: the recording.
             hits: its matches.
-            title_of: looks up the title of a tool call; see `HintReader.title_of`.
+            title_of: looks up the title of a tool call; see `CallSpans.title`.
         """
         self._title_of = title_of
         self._path, self._name = path, _name_of(path)

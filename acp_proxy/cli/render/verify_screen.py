@@ -15,8 +15,7 @@ from acp_proxy.conformance.checked_message import AGENT
 from acp_proxy.conformance.report import CheckedRecording, reported, short_text
 from acp_proxy.conformance.values import Severity
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions, Expect
-from acp_proxy.difference.result import Diff, DiffEntry, Field
+from acp_proxy.difference.result import Diff, DiffEntry, DiffOptions, Expect, Field
 from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.inspection.audit.values import ActionKind
-from acp_proxy.inspection.describe.command_lines import command_of
+from acp_proxy.inspection.describe.content import command_of
 from acp_proxy.inspection.describe.values import Value, part, parts, word
 
 _KINDS = {

@@ -4,9 +4,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from acp_proxy.inspection.describe import client_services as client
-from acp_proxy.inspection.describe import editing, peers, questions, sessions
+from acp_proxy.inspection.describe import peers, questions, sessions
 from acp_proxy.inspection.describe.updates import session_update
-from acp_proxy.inspection.describe.values import Value, compact, joined, payload, word
+from acp_proxy.inspection.describe.values import (
+    Value,
+    compact,
+    joined,
+    listed,
+    part,
+    parts,
+    payload,
+    quantity,
+    word,
+)
+from acp_proxy.wording import counted
 
 Describe = Callable[[Value], str]
 
@@ -55,6 +66,74 @@ def describe_batch(messages: list[object]) -> str:
     named = [_member(message) for message in messages[:8]]
     more = f", +{len(messages) - 8} more" if len(messages) > 8 else ""
     return joined(f"batch of {len(messages)}", ", ".join(named) + more, by=": ")
+
+
+def _document(params: Value) -> str:
+    """Describes a document that was opened, changed, saved, closed or focused."""
+    text, version, changes = (
+        params.get("text"),
+        word(params, "version"),
+        params.get("contentChanges"),
+    )
+    return joined(
+        _place(params, part(params, "position")),
+        word(params, "languageId"),
+        f"version {version}" if version else "",
+        quantity(text) if isinstance(text, str) else "",
+        counted(len(changes), "change") if isinstance(changes, list) else "",
+        by=", ",
+    )
+
+
+def _suggesting(params: Value) -> str:
+    """Describes the workspace of a session of suggestions."""
+    folders = listed(word(f, "name", "uri") for f in parts(params, "workspaceFolders"))
+    repository = part(params, "repository")
+    return joined(
+        word(params, "workspaceUri") or folders,
+        joined(word(repository, "owner"), word(repository, "name"), by="/"),
+        by=", ",
+    )
+
+
+def _suggest(params: Value) -> str:
+    """Describes a request for suggestions: where, and why."""
+    given = listed(part(params, "context"))
+    context = f"with {given}" if given else ""
+    return joined(_document(params), word(params, "triggerKind"), context, by=", ")
+
+
+def _suggestions(result: Value) -> str:
+    """Describes suggestions."""
+    found = parts(result, "suggestions")
+    return joined(
+        counted(len(found), "suggestion"), listed(map(_suggestion, found), most=3), by=": "
+    )
+
+
+def _decided(params: Value) -> str:
+    """Describes a suggestion that was accepted or rejected."""
+    reason = word(params, "reason")
+    return joined(word(params, "id", "suggestionId"), f"({reason})" if reason else "")
+
+
+def _suggestion(value: Value) -> str:
+    edits = len(parts(value, "edits"))
+    change = joined(word(value, "search"), word(value, "replace"), by=" → ")
+    return joined(
+        word(value, "kind"),
+        _place(value, part(value, "position") or part(value, "cursorPosition")),
+        f"({counted(edits, 'edit')})" if edits else "",
+        word(value, "newName") or change,
+    )
+
+
+def _place(value: Value, position: Value) -> str:
+    """Describes a place in a document, whose lines and characters count from 1."""
+    line, character = position.get("line"), position.get("character")
+    if not isinstance(line, int) or not isinstance(character, int):
+        return word(value, "uri")
+    return f"{word(value, 'uri')}:{line + 1}:{character + 1}"
 
 
 def _member(message: object) -> str:
@@ -117,16 +196,16 @@ METHODS: dict[str, Method] = {
     "terminal/wait_for_exit": Method(client.terminal, client.exit_result),
     "terminal/kill": _TERMINAL,
     "terminal/release": _TERMINAL,
-    "nes/start": Method(editing.start, sessions.open_result),
-    "nes/suggest": Method(editing.suggest, editing.suggestions),
-    "nes/accept": Method(editing.decided),
-    "nes/reject": Method(editing.decided),
+    "nes/start": Method(_suggesting, sessions.open_result),
+    "nes/suggest": Method(_suggest, _suggestions),
+    "nes/accept": Method(_decided),
+    "nes/reject": Method(_decided),
     "nes/close": _WHICH,
-    "document/didOpen": Method(editing.document),
-    "document/didChange": Method(editing.document),
-    "document/didClose": Method(editing.document),
-    "document/didSave": Method(editing.document),
-    "document/didFocus": Method(editing.document),
+    "document/didOpen": Method(_document),
+    "document/didChange": Method(_document),
+    "document/didClose": Method(_document),
+    "document/didSave": Method(_document),
+    "document/didFocus": Method(_document),
     "mcp/connect": Method(client.mcp_server, client.mcp_server),
     "mcp/disconnect": Method(client.mcp_server),
     "mcp/message": _MCP,

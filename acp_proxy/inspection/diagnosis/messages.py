@@ -15,7 +15,7 @@ from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
-from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.hints import CallSpans
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
 from acp_proxy.safe_text import plain
@@ -156,7 +156,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
         end_ns: until when the requests without an answer have waited; None if that is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
-    titles = HintReader(reader)
+    titles = CallSpans(reader)
     for start in range(0, len(rows), _AT_A_TIME):
         some = rows[start : start + _AT_A_TIME]
         keys = ((seq, row.id) for row in some for seq in (row.request_seq, row.response_seq))
@@ -166,7 +166,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
                 params = asked.part("params")
                 title, call = _title(params), asked.tool_call
                 if call is not None and title == plain(call)[:80]:
-                    announced = titles.title_of(asked.session, call, asked.seq)
+                    announced = titles.title(asked.session, call, asked.seq)
                     title = announced[:80] or title
                 answer = None
                 waited_ns = row.latency_ns

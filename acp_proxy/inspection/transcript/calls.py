@@ -6,8 +6,13 @@ from typing import Any
 from acp_proxy.inspection.describe.tools import call_of, places, tool_name
 from acp_proxy.inspection.describe.values import Value, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage
-from acp_proxy.inspection.transcript.contents import blocks_of, output_blocks
-from acp_proxy.inspection.transcript.texts import TextCollector, json_block, text_block
+from acp_proxy.inspection.transcript.contents import (
+    TextCollector,
+    blocks_of,
+    json_block,
+    output_blocks,
+    text_block,
+)
 from acp_proxy.inspection.transcript.values import (
     EntryKind,
     TextBlock,

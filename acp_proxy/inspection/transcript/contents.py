@@ -1,14 +1,178 @@
-"""Converts content of any dialect to text blocks; content that is not text is described."""
+"""Makes text blocks of content of any dialect, and collects texts that come in pieces.
 
+Content that is not text is described. Of a long text the beginning and the end are kept.
+"""
+
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from acp_proxy.inspection.describe.content import content as describe
 from acp_proxy.inspection.describe.content import diff as describe_diff
 from acp_proxy.inspection.describe.content import exit_state
 from acp_proxy.inspection.describe.values import Value, part, parts, word
+from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.text_diff import unified
-from acp_proxy.inspection.transcript.texts import cut_text, json_block, note_block, text_block
-from acp_proxy.inspection.transcript.values import TextBlock, TextForm
+from acp_proxy.inspection.transcript.values import (
+    CutText,
+    EntryKind,
+    TextBlock,
+    TextForm,
+    TranscriptEntry,
+)
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.store.checked_values import Row
+
+
+class TextCollector:
+    """Collects the pieces of one text.
+
+    Args:
+        most: how many characters are kept, a quarter of them from the end; None for all.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._kept_at_end = 0 if most is None else most // 4
+        self._start: list[str] = []
+        self._room = most
+        self._end = ""
+        self.characters = 0
+
+    def add(self, text: str) -> None:
+        """Adds a piece, which may end with half of a surrogate pair."""
+        self.characters += len(text)
+        if self._room is None:
+            self._start.append(text)
+            return
+        if self._room:
+            self._start.append(text[: self._room])
+            text, self._room = text[self._room :], max(0, self._room - len(text))
+        if text:
+            self._end += text[-self._kept_at_end :] if self._kept_at_end else ""
+            if len(self._end) > 2 * self._kept_at_end:
+                self._end = self._end[-self._kept_at_end :]
+
+    @property
+    def text(self) -> CutText:
+        """The text so far, cut if it is too long."""
+        start = "".join(self._start)
+        if self._most is None or self.characters <= self._most:
+            start = mended(start)
+            return CutText(start, "", len(start))
+        kept = self._most - self._kept_at_end
+        end = (start[kept:] + self._end)[-self._kept_at_end :] if self._kept_at_end else ""
+        return CutText(mended(start[:kept]), mended(end), self.characters)
+
+
+def cut_text(text: str, most: int | None) -> CutText:
+    """Returns a text, cut if it is too long.
+
+    Args:
+        text: the text.
+        most: how many characters are kept; None for all.
+    """
+    collector = TextCollector(most)
+    collector.add(text)
+    return collector.text
+
+
+def text_block(text: str, most: int | None, label: str = "") -> TextBlock:
+    """Returns a block of text.
+
+    Args:
+        text: the text.
+        most: how many characters are kept; None for all.
+        label: the label of the block.
+    """
+    return TextBlock(TextForm.TEXT, cut_text(text, most), label)
+
+
+def json_block(value: Any, most: int | None, label: str) -> TextBlock:
+    """Returns a block with indented JSON.
+
+    Args:
+        value: a JSON value.
+        most: how many characters are kept; None for all.
+        label: the label of the block.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return TextBlock(TextForm.JSON, cut_text(text, most), label)
+
+
+def note_block(text: str, most: int | None = 500) -> TextBlock:
+    """Returns a block with a description of content that is not text.
+
+    Args:
+        text: the description.
+        most: how many characters are kept; None for all.
+    """
+    return TextBlock(TextForm.NOTE, cut_text(text, most))
+
+
+_MOST_REMARKS = 20
+
+
+class MessageRun:
+    """Consecutive pieces of one message, or lines of stderr, which become one entry.
+
+    Args:
+        key: the session and the message that all pieces belong to.
+        row: the frame of the first piece.
+        text: collects the text.
+        kind: the kind of the entry.
+        by: the sender: client or agent.
+        detail: see `TranscriptEntry`.
+    """
+
+    def __init__(
+        self,
+        key: tuple[str | None, str],
+        row: Row,
+        text: TextCollector,
+        kind: EntryKind,
+        by: str,
+        detail: str,
+    ) -> None:
+        self.key = key
+        self._first = row["seq"], row["t_ns"]
+        self._text = text
+        self._kind, self._by, self._detail = kind, by, detail
+        self._last, self._last_ns = self._first
+        self._remarks: list[str] = []
+
+    def add(self, row: Row, text: str) -> None:
+        """Adds a piece.
+
+        Args:
+            row: the frame of the piece.
+            text: the text of the piece.
+        """
+        is_line = self._kind is EntryKind.STDERR
+        self._text.add(f"\n{text}" if is_line and self._text.characters else text)
+        self._last, self._last_ns = row["seq"], row["t_ns"]
+        if len(self._remarks) < _MOST_REMARKS and not is_line and (found := mark(row)):
+            self._remarks.append(f"#{row['seq']} {found.strip()}")
+
+    def entry(self) -> TranscriptEntry | None:
+        """Returns the entry, or None if there is neither text nor a remark."""
+        text = self._text.text
+        if not text.characters and not self._remarks:
+            return None
+        seq, t_ns = self._first
+        return TranscriptEntry(
+            self._kind,
+            seq,
+            self._last,
+            t_ns,
+            took_ns=self._last_ns - t_ns,
+            session=self.key[0],
+            by=self._by,
+            detail=self._detail,
+            remarks=self._remarks,
+            blocks=[TextBlock(TextForm.TEXT, text)] if text.characters else [],
+        )
+
 
 _DEEPEST = 10
 _MOST_BLOCKS = 200

@@ -20,8 +20,7 @@ from acp_proxy.inspection.describe.values import (
 )
 from acp_proxy.inspection.diagnosis.messages import StoredMessage
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.transcript.contents import blocks_of
-from acp_proxy.inspection.transcript.texts import text_block
+from acp_proxy.inspection.transcript.contents import blocks_of, text_block
 from acp_proxy.inspection.transcript.values import (
     EntryChoice,
     EntryKind,

@@ -5,11 +5,10 @@ import binascii
 import codecs
 from collections.abc import Iterable
 
-from acp_proxy.inspection.describe.command_lines import command_of
-from acp_proxy.inspection.describe.content import exit_state
+from acp_proxy.inspection.describe.content import command_of, exit_state
 from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage
-from acp_proxy.inspection.transcript.texts import TextCollector
+from acp_proxy.inspection.transcript.contents import TextCollector
 from acp_proxy.inspection.transcript.values import (
     EntryKind,
     TextBlock,

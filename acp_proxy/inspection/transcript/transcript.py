@@ -22,11 +22,14 @@ from acp_proxy.inspection.message_pass import HISTORY, opened_before
 from acp_proxy.inspection.origins import known_value
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.transcript import requests
-from acp_proxy.inspection.transcript.contents import blocks_of
+from acp_proxy.inspection.transcript.contents import (
+    MessageRun,
+    TextCollector,
+    blocks_of,
+    text_block,
+)
 from acp_proxy.inspection.transcript.lookup import MessageLookup
-from acp_proxy.inspection.transcript.runs import MessageRun
 from acp_proxy.inspection.transcript.sections import SectionRows, Sections
-from acp_proxy.inspection.transcript.texts import TextCollector, text_block
 from acp_proxy.inspection.transcript.values import (
     EntryKind,
     TextBlock,

@@ -8,8 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from acp_proxy.difference.learning import Learned
-from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts, Field
+from acp_proxy.difference.result import Change, Counts, Expect, Field
 from acp_proxy.filters import parse
 from tests.log_writer import notification, request, result, text
 from tests.runs import IN, OUT, UUIDS, Run, compare, rules

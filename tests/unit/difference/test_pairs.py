@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions, Expect
+from acp_proxy.difference.result import DiffOptions, Expect
 from acp_proxy.store.reader import RecordingReader
 
 PAIRS = Path(__file__).parents[2] / "data" / "pairs"

@@ -9,8 +9,7 @@ import pytest
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions, Expect
-from acp_proxy.difference.result import Change, Counts, MethodLatency
+from acp_proxy.difference.result import Change, Counts, DiffOptions, Expect, MethodLatency
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
     MS,

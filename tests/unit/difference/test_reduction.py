@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Expect
 from tests.log_writer import error, notification, request, result, text
 from tests.runs import IN, OUT, Run, Said, compare
 

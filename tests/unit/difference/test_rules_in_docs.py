@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from acp_proxy.difference.defaults import RULES
-from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Expect
 from acp_proxy.protocol.updates import STATE_UPDATES
 from tests.unit.test_docs import first_cells, page, section
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts
+from acp_proxy.difference.result import Change, Counts, Expect
 from tests.log_writer import error, notification, request, result
 from tests.runs import IN, OUT, Run, compare
 

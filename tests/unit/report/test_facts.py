@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.conformance.judgement import summarize_whole
+from acp_proxy.inspection.diagnosis.values import Extent, Summary
+from acp_proxy.inspection.findings import Finding, Severity, counts_of, in_order
 from acp_proxy.inspection.measures.turn_times import Part
-from acp_proxy.report.facts import BAR, bar, shortened
+from acp_proxy.report.facts import BAR, Verdict, bar, find_verdict, shortened
+from acp_proxy.store.reader import RecordingReader
 
 
 def test_a_list_says_how_much_is_left() -> None:
@@ -23,3 +32,77 @@ def test_a_bar_is_as_wide_as_its_time() -> None:
     ]
     assert [one.width for one in bar(spent, 10**9)] == [1, 1, 1]
     assert sum(one.width for one in bar(dict.fromkeys(Part, 7), 7 * len(Part))) == BAR
+
+
+RECORDINGS = Path(__file__).parents[3] / "recordings"
+FAULT = Finding("fault.effect", Severity.WARNING, "fault", 9, "fault drop kept it back (#9)", (4,))
+GAP = Finding("recording.gap", Severity.ERROR, None, 5, "bytes are missing", unblamed="no room")
+BROKEN = Finding("mode.not-listed", Severity.ERROR, "client", 8, "wrong")
+HINT = Finding("wait.silence", Severity.INFO, "agent", 3, "the agent was slow")
+
+
+def summary_of(name: str) -> Summary:
+    """The summary of a recording, with its findings."""
+    with RecordingReader(RECORDINGS / f"{name}.db") as reader:
+        return summarize_whole(reader)
+
+
+def hello(*findings: Finding) -> Summary:
+    """The summary of a sound recording, as if there were findings."""
+    found = in_order(findings)
+    return evolve(summary_of("hello"), findings=found, severities=counts_of(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "by", "seq", "words"),
+    [
+        ("crash", "agent", 14, "the agent was killed by SIGABRT"),
+        ("hang", None, 6, "session/prompt"),
+        ("lost-permission", "client", 11, "agent waits for client: session/request_permission"),
+        ("wrong-params", "client", 6, "params of session/set_mode: /params/modeId"),
+    ],
+)
+def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
+    """At the frame with which it began; nobody is to blame while a tool call runs."""
+    found = find_verdict(summary_of(name))
+    assert (found.is_trouble, found.by, found.seq) == (True, by, seq)
+    assert found.text.startswith(words)
+    assert (found.unblamed is None) == (by is not None)
+
+
+@pytest.mark.parametrize(
+    "name", ["hello", "tour", "terminal", "edit-allowed", "cancelled", "late-updates"]
+)
+def test_sound_recordings_have_nobody(name: str) -> None:
+    """Hints and warnings are no verdict."""
+    found = find_verdict(summary_of(name))
+    assert (found.is_trouble, found.by, found.seq) == (False, None, None)
+    assert found.text.startswith("No problem was found")
+
+
+def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
+    """What it caused is no problem of a peer, but the first thing to know."""
+    assert find_verdict(hello(HINT, FAULT)) == Verdict("fault", 9, FAULT.text)
+    assert find_verdict(hello(FAULT, GAP)).by is None
+
+
+def test_the_conversation_comes_before_a_broken_rule() -> None:
+    """The first error of the list is the verdict, and says how many there are besides."""
+    assert find_verdict(hello(HINT, BROKEN)) == Verdict("client", 8, "wrong", is_rule=True)
+    assert find_verdict(hello(HINT, BROKEN, GAP)) == Verdict(
+        None, 5, "bytes are missing", 1, unblamed="no room"
+    )
+
+
+def test_nothing_wrong_is_not_more_than_is_known() -> None:
+    """A recording that runs may still fail, and frames that were not checked may break a rule."""
+    summary = hello()
+    assert find_verdict(summary).text == (
+        "No problem was found, and no rule of the protocol was broken."
+    )
+    part = evolve(summary, checked=Extent(203, 3_000, is_whole=False, last_seq=3_004))
+    assert find_verdict(part).text.endswith("no rule of the protocol was broken up to #3,004.")
+    summary.live = True
+    assert find_verdict(summary).text.startswith(
+        "No problem was found so far; the recording is still running, "
+    )

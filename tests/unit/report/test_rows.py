@@ -8,6 +8,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acp_proxy.capture.log_format import FAULT, TO_CLIENT
 from acp_proxy.report.blocks import report_blocks
@@ -22,10 +24,14 @@ from acp_proxy.report.rows import (
     OWN_COLUMNS,
     SHARED_COLUMNS,
     TEXTS,
+    Texts,
+    differences,
+    number_codes,
+    planes,
 )
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import MS, LogWriter, notification, request, result, update
-from tests.report_data import decode
+from tests.report_data import column, decode, numbers
 
 
 def test_the_page_lists_all_columns() -> None:
@@ -207,3 +213,36 @@ def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:
             for name in ("kind", "method", "exchange", "request_seq", "response_seq", "rpc_id"):
                 assert found[name] == member[name]
             assert found["text"]
+
+
+ANY = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 2**62, 127, 128])
+
+
+@given(st.lists(ANY))
+def test_numbers_come_back(values: list[int | None]) -> None:
+    """Null, negative numbers, and those of 64 bits, plain and as differences."""
+    width, data = planes(number_codes(values))
+    assert len(data) == width * len(values)
+    assert numbers(column(data, width, len(values))) == values
+    width, data = planes(number_codes([*differences(values)]))
+    assert numbers(column(data, width, len(values)), are_differences=True) == values
+
+
+def test_a_column_is_as_wide_as_its_largest_number() -> None:
+    """A column of nulls has no bytes; small numbers have one, whatever their sign."""
+    assert planes(number_codes([None, None])) == (0, b"")
+    assert planes(number_codes([None, 0, -1, 1])) == (1, bytes([0, 1, 2, 3]))
+    assert planes(number_codes([126, -127])) == (1, bytes([253, 254]))
+    assert planes([256, 1]) == (2, bytes([0, 1, 1, 0]))
+    assert planes([]) == (0, b"")
+
+
+@given(st.lists(st.lists(st.none() | st.text())))
+def test_each_text_is_once_in_the_list(chunks: list[list[str | None]]) -> None:
+    """Texts come in the order in which they occur first; their places are their codes."""
+    texts, found = Texts(), list[str]()
+    for values in chunks:
+        codes = texts.codes(values)
+        found += texts.take_new()
+        assert [found[code - 1] if code else None for code in codes] == values
+    assert len(found) == len({*found}) == len(texts)

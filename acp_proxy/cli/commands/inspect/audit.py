@@ -16,8 +16,8 @@ from acp_proxy.cli.render.output import progress, say_json, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.audit.audit import audit as read_audit
+from acp_proxy.inspection.choice import chosen_in, why_nothing
 from acp_proxy.inspection.origins import known_json
-from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.recording import FrameRun
 
 _EXAMPLES = """\b

@@ -21,7 +21,7 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.rules_file import ComparisonRules
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
 

@@ -24,8 +24,8 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say, warn
 from acp_proxy.filters import EVERYTHING, UNREAD, Filter, all_of, parse
+from acp_proxy.inspection.choice import chosen_in, why_nothing
 from acp_proxy.inspection.frames import line_parts
-from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts
@@ -186,8 +186,7 @@ def _diagram(
     reader: RecordingReader, chosen: Filter, words: str, most: int | None
 ) -> Iterator[bytes]:
     # Late: most exports draw nothing.
-    from acp_proxy.inspection.diagrams.mermaid_text import escaped
-    from acp_proxy.inspection.diagrams.sequence_diagram import MOST, SequenceDiagram
+    from acp_proxy.inspection.sequence_diagram import MOST, SequenceDiagram, escaped
 
     diagram = SequenceDiagram(reader, chosen, most or MOST)
     if chosen is not EVERYTHING:

@@ -20,13 +20,19 @@ from acp_proxy.cli.render.output import Writer, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.timeline_layout import TimeForm, TimelineLayout
 from acp_proxy.filters import UNREAD, Filter, all_of, parse
-from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
+from acp_proxy.inspection.choice import (
+    Neighborhood,
+    chosen_in,
+    of_session,
+    of_turn,
+    row_of,
+    why_nothing,
+)
 from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.origins import known_row
 from acp_proxy.inspection.timeline import pair_of
-from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader

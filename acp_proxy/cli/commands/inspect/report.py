@@ -22,10 +22,10 @@ from acp_proxy.cli.output_files import write_page
 from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
 from acp_proxy.cli.redaction import masked_summary, unredacted_option
 from acp_proxy.cli.render.output import progress, warn
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.inspection.choice import why_nothing
 from acp_proxy.inspection.secrets import masked_values
-from acp_proxy.inspection.typed_filter import why_nothing
 from acp_proxy.report.blocks import report_blocks
 from acp_proxy.report.facts import Contents, HeadFacts, head_facts
 from acp_proxy.report.model import ReportData, ReportOptions, read_report_data

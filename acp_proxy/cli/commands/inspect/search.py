@@ -20,12 +20,12 @@ from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.time_limit import END, TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import UNREAD, Filter, parse
+from acp_proxy.inspection.choice import chosen_in
 from acp_proxy.inspection.describe.events import describe_event
-from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.hints import CallSpans
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.inspection.searching.streams import SearchHit
-from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.recording import Payload
 from acp_proxy.store.directory import paths, started_at
 from acp_proxy.store.reader import RecordingReader
@@ -125,7 +125,7 @@ def _search(
                 recording = reader.recording
                 masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
-                    title_of = HintReader(reader).title_of
+                    title_of = CallSpans(reader).title
                     found |= printer.print_all(path, recording, islice(hits, limit), title_of)
         except UnreadableRecording as e:
             warn(str(e))

@@ -16,6 +16,7 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.inspection.choice import chosen_in, why_nothing
 from acp_proxy.inspection.measures.statistics import (
     Statistics,
     gather,
@@ -25,7 +26,6 @@ from acp_proxy.inspection.measures.statistics import (
 )
 from acp_proxy.inspection.measures.turn_times import TurnTime
 from acp_proxy.inspection.origins import known_json, why_no_times
-from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30

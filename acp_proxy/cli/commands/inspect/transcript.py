@@ -14,7 +14,7 @@ from acp_proxy.cli.render.output import Writer, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.transcript_markdown import markdown
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
-from acp_proxy.inspection.choice import of_turn
+from acp_proxy.inspection.choice import chosen_in, of_turn, why_nothing
 from acp_proxy.inspection.transcript.transcript import TranscriptReader
 from acp_proxy.inspection.transcript.values import (
     FULL,
@@ -22,7 +22,6 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptEntry,
     TranscriptSection,
 )
-from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.safe_text import visible_json
 from acp_proxy.store.reader import RecordingReader

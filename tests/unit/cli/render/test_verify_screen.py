@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.verify_screen import ComparisonSettings, conclude
-from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import DiffOptions
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification

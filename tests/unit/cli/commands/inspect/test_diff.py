@@ -25,12 +25,12 @@ from acp_proxy.cli.render.diff_reports import (
 )
 from acp_proxy.cli.render.junit import suite
 from acp_proxy.cli.render.styled_text import columns_of
-from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import (
     Change,
     Counts,
     Diff,
     DiffEntry,
+    Expect,
     Field,
     differences,
     verdict,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.inspection.diagrams.sequence_diagram import MOST
+from acp_proxy.inspection.sequence_diagram import MOST
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, record_conversation
 from tests.texts import rows_of_recording, rows_of_text, run_with, text_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.transcript.texts import TextCollector, cut_text
+from acp_proxy.inspection.transcript.contents import TextCollector, cut_text
 
 
 @given(pieces=st.lists(st.text(max_size=12), max_size=12), most=st.integers(0, 40) | st.none())

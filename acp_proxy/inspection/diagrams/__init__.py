@@ -1,1 +1,0 @@
-"""Forms of a recording that other programs draw: Mermaid."""
