@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.describe.tools import params_of, state_of
+from acp_proxy.inspection.describe.tools import call_in, params_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.dialects import PERMISSION
@@ -57,7 +57,7 @@ class _Calls:
             self.untitled = _SEARCHED
         if self.untitled and frame.method == UPDATE and len(self.first_seqs) <= _TITLED:
             self.untitled -= 1
-            if title := state_of(raw[:HEAD]).title:
+            if title := call_in(raw[:HEAD]).title:
                 self.titles[len(self.first_seqs)] = frame.seq, title
                 self.untitled = 0
         self.upto = frame.seq

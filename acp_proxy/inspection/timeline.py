@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.inspection.describe.client_services import MCP_ERROR
 from acp_proxy.inspection.describe.events import describe_event
-from acp_proxy.inspection.describe.tools import state_of
+from acp_proxy.inspection.describe.tools import call_in
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.preview import preview
@@ -165,7 +165,7 @@ def _has_failed(frame: Row) -> bool:
     if frame["method"] != UPDATE or frame.get("tool_call") is None:
         return False
     raw = bytes(frame["raw"])
-    return any(word.encode() in raw for word in FAILED) and state_of(raw).status in FAILED
+    return any(word.encode() in raw for word in FAILED) and call_in(raw).is_failed
 
 
 def _tone(kind: str, method: str) -> Tone:

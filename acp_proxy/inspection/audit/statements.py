@@ -15,6 +15,7 @@ from attrs import define, field
 
 from acp_proxy.inspection.audit.values import ActionKind
 from acp_proxy.inspection.describe.content import command_of
+from acp_proxy.inspection.describe.tools import given_to
 from acp_proxy.inspection.describe.values import Value, part, parts, word
 
 _KINDS = {
@@ -99,8 +100,7 @@ def of_call(call: Value) -> Statement:
             said.kind = ActionKind.WRITE
         elif said.terminals:
             said.kind = ActionKind.RUN
-    for name in ("rawInput", "input"):
-        _read_arguments(said, call.get(name))
+    _read_arguments(said, given_to(call))
     read_exit(said, part(call, "rawOutput"))
     said.paths = [*dict.fromkeys(said.paths)][:_MOST]
     return said

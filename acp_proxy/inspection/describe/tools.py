@@ -1,6 +1,8 @@
 """Describes tool calls: their name, state and files, and what they returned."""
 
-from typing import NamedTuple
+from typing import Any
+
+from attrs import define
 
 from acp_proxy.inspection.describe.content import content
 from acp_proxy.inspection.describe.values import (
@@ -15,7 +17,7 @@ from acp_proxy.inspection.describe.values import (
     payload,
     word,
 )
-from acp_proxy.protocol.updates import kind_and_update
+from acp_proxy.protocol.updates import FAILED, FINAL, kind_and_update
 from acp_proxy.safe_text import plain
 
 _LONG, _SHOWN = 24, 6
@@ -26,18 +28,56 @@ NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""
 
 
-class CallState(NamedTuple):
-    """What is known of a tool call, and None for what is not."""
+@define
+class CallState:
+    """What a tool call is now: what the messages about it say, the later before the earlier.
 
-    title: str | None = None
-    kind: str | None = None
-    status: str | None = None
+    All that shows, counts or times tool calls holds one for each. What it has not heard is empty.
+    """
 
-    def updated(self, later: "CallState") -> "CallState":
-        """Returns what is known after another frame."""
-        return CallState(
-            later.title or self.title, later.kind or self.kind, later.status or self.status
-        )
+    title: str = ""
+    """Or the name of its tool; like all texts here safe to print, and cut."""
+    kind: str = ""
+    tool: str = ""
+    """The name of the tool, which the 1.0 draft has in place of the kind."""
+    status: str = ""
+    members: Value | None = None
+    """All of the call's members, merged; None where only what is above is kept."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens after its status."""
+        return self.status in FINAL
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it failed, or was denied."""
+        return self.status in FAILED
+
+    def take(self, call: Value) -> None:
+        """Takes the call in an update, or in a permission request; what it omits stays."""
+        self.title = _text(call, *NAMES) or self.title
+        self.kind = _text(call, "kind") or self.kind
+        self.tool = _text(call, "tool") or self.tool
+        self.status = _text(call, "status") or self.status
+        if self.members is not None:
+            self.members |= {key: value for key, value in call.items() if value is not None}
+
+    def take_line(self, raw: bytes) -> None:
+        """Takes a session update about a tool call, or a permission request; never raises."""
+        self.take(call_of(params_of(raw)))
+
+
+def call_in(raw: bytes) -> CallState:
+    """Returns what one message alone says of a tool call."""
+    call = CallState()
+    call.take_line(raw)
+    return call
+
+
+def given_to(call: Value) -> Any:
+    """Returns the input of a tool, as a message about its call has it; None if it has none."""
+    return call.get("rawInput", call.get("input"))
 
 
 def params_of(raw: bytes) -> Value:
@@ -49,13 +89,6 @@ def call_of(params: Value) -> Value:
     """Returns the tool call of a session update or of a permission request; empty if none."""
     _, call = kind_and_update(params)
     return call or part(params, "toolCall") or part(part(params, "subject"), "toolCall")
-
-
-def state_of(raw: bytes) -> CallState:
-    """Reads a session update about a tool call, or a permission request; never raises."""
-    call = call_of(params_of(raw))
-    texts = (word(call, *NAMES), word(call, "kind"), word(call, "status"))
-    return CallState(*(plain(text[:_TITLE]) or None for text in texts))
 
 
 def tool_call(call: Value) -> str:
@@ -117,7 +150,7 @@ def places(call: Value, shown: str = "") -> str:
 
 def tool_input(call: Value) -> str:
     """Describes the input of a call, without what its title contains."""
-    value = call.get("rawInput", call.get("input"))
+    value = given_to(call)
     if not isinstance(value, dict):
         return compact(value) if value else ""
     title = word(call, "title")
@@ -133,6 +166,10 @@ def tool_content(call: Value) -> str:
         content(call.get("content")) or content(call.get("output")) or _output(call),
         word(call, "error") or payload(part(call, "error")),
     )
+
+
+def _text(call: Value, *names: str) -> str:
+    return plain(word(call, *names)[:_TITLE])
 
 
 def _place(place: Value, known: str) -> str:

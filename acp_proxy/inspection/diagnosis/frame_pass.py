@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from acp_proxy.inspection.describe.tools import tool_content, tool_name
-from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
+from acp_proxy.inspection.describe.tools import CallState, call_of, params_of, tool_content
+from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
 from acp_proxy.inspection.message_pass import MessagePass, messages_of
@@ -18,7 +18,7 @@ from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition, Turn
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.updates import FAILED, RUNNING, UPDATE, kind_and_update
+from acp_proxy.protocol.updates import RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.call_queries import call_updates_of_turn
@@ -27,18 +27,23 @@ from acp_proxy.store.reader import RecordingReader
 
 _MOST_CALLS = 100_000
 _MOST_FAILED = 100
-_TITLE = 200
-"""The most characters of a title that are kept."""
+
+
+@define(eq=False)
+class LoggedCall(CallState):
+    """A tool call, and the frames that it began with and that set its status."""
+
+    key: CallKey = (None, "")
+    seq: int = 0
+    status_seq: int = 0
 
 
 class CallLog:
-    """Tracks the kind, the title and the status of the first 100,000 tool calls."""
+    """Keeps the first 100,000 tool calls."""
 
     def __init__(self) -> None:
-        self.states: list[Value] = []
-        """What is known of each call: its ``key``, ``kind``, ``title`` and ``status``, the frame
-        ``seq`` that it began with and the frame ``status_seq`` that set its status."""
-        self._last: dict[CallKey, Value] = {}
+        self.calls: list[LoggedCall] = []
+        self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
         """Lets the next update of a call be about another one than the last one.
@@ -56,49 +61,38 @@ class CallLog:
             seq: the number of the update's frame.
             raw: the message, or its beginning.
         """
-        state = self._last.get(key)
-        if state is None:
-            if len(self.states) == _MOST_CALLS:
+        call = self._last.get(key)
+        if call is None:
+            if len(self.calls) == _MOST_CALLS:
                 return
-            state = self._last[key] = {"key": key, "seq": seq}
-            self.states.append(state)
-        _, update = kind_and_update(part(message_of(raw), "params"))
-        if kind := word(update, "kind", "tool"):
-            state["kind"] = kind
-        if status := word(update, "status"):
-            state["status"], state["status_seq"] = status, seq
-        if word(update, "title", "name", "tool"):
-            state["title"] = tool_name(update)[:_TITLE]
+            call = self._last[key] = LoggedCall(key=key, seq=seq)
+            self.calls.append(call)
+        update = call_of(params_of(raw))
+        call.take(update)
+        if word(update, "status"):
+            call.status_seq = seq
 
     def tallies(self) -> list[ToolTally]:
         """Returns how many calls there are of each kind, the most frequent first."""
         tallies: dict[str, Counter[str]] = {}
-        for state in self.states:
-            statuses = tallies.setdefault(state.get("kind") or "other", Counter())
-            statuses[state.get("status") or "no status"] += 1
-        every = [
-            ToolTally(plain(kind), sum(n.values()), {plain(status): n[status] for status in n})
-            for kind, n in tallies.items()
-        ]
+        for call in self.calls:
+            statuses = tallies.setdefault(call.kind or call.tool or "other", Counter())
+            statuses[call.status or "no status"] += 1
+        every = [ToolTally(kind, sum(n.values()), dict(n)) for kind, n in tallies.items()]
         return sorted(every, key=lambda tally: (-tally.count, tally.kind))
 
     def failed(self, reader: RecordingReader) -> list[FailedCall]:
         """Returns the first calls that failed, in the order of the failures."""
-        failed = {
-            (state["status_seq"], state["key"][1]): (state["key"][0], state)
-            for state in self.states
-            if state.get("status") in FAILED
-        }
+        failed = {(call.status_seq, call.key[1]): call for call in self.calls if call.is_failed}
         first = dict(sorted(failed.items())[:_MOST_FAILED])
         found = []
         for message in read_messages(reader, (seq for seq, _ in first), HEAD):
-            call = message.tool_call or ""
-            session, state = first.get((message.seq, call), (None, None))
-            if state is not None:
-                _, update = kind_and_update(message.part("params"))
-                title = plain(state.get("title") or call)[:80]
-                why = plain(tool_content(update))[:200]
-                found.append(FailedCall(message.seq, session, call, title, state["status"], why))
+            call_id = message.tool_call or ""
+            if (call := first.get((message.seq, call_id))) is not None:
+                title = (call.title or plain(call_id))[:80]
+                why = plain(tool_content(call_of(message.part("params"))))[:200]
+                session, status = call.key[0], call.status
+                found.append(FailedCall(message.seq, session, call_id, title, status, why))
         return found
 
 
@@ -217,5 +211,4 @@ def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, s
             if last.begins(key, turn, UPDATE, kind, word(update, "status")):
                 calls.begin(key)
             calls.add(key, message.seq, message.raw)
-    running = [state for state in calls.states if state.get("status") in RUNNING]
-    return {state["seq"]: plain(state.get("title") or "")[:80] for state in running}
+    return {call.seq: call.title[:80] for call in calls.calls if call.status in RUNNING}

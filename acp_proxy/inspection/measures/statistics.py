@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
-from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
+from acp_proxy.inspection.describe.tools import CallState, params_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
@@ -315,7 +315,7 @@ def _overlapping(turns: Iterable[TurnTime]) -> Iterator[list[TurnTime]]:
 
 
 def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:
-    state = CallState()
+    now = CallState()
     for line in edges_of_call(reader, call.session, call.tool_call, span, _READ):
-        state = state.updated(state_of(line))
-    return evolve(call, title=state.title, kind=state.kind, status=state.status)
+        now.take_line(line)
+    return evolve(call, title=now.title or None, kind=now.kind or None, status=now.status or None)

@@ -14,9 +14,9 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
-from acp_proxy.inspection.describe.tools import CallState, state_of
+from acp_proxy.inspection.describe.tools import CallState, call_in
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Interval,
@@ -30,7 +30,7 @@ from acp_proxy.protocol.chunks import Chunk, ChunkReader, chunk_of
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import AGENT_TEXT, FAILED, FINAL, THOUGHT_CHUNKS, UPDATE
+from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
 
@@ -110,11 +110,10 @@ class _TextRun:
 
 
 @define
-class _CallInProgress:
-    seq: int
-    start_ns: int
+class _TimedCall(CallState):
+    seq: int = 0
+    start_ns: int = 0
     end_ns: int = 0
-    state: CallState = field(factory=CallState)
     frames: int = 0
 
 
@@ -252,7 +251,7 @@ class _Waterfall:
         self._steps: list[WaterfallStep] = []
         self._ends = [WaterfallStep("prompt", turn.prompt_seq, 0, 0, turn.prompt)]
         self._run: _TextRun | None = None
-        self._calls: dict[str, _CallInProgress] = {}
+        self._calls: dict[str, _TimedCall] = {}
         self._unfinished: dict[str, None] = {}
         self._titles: dict[int, str] = {}
         """What the requests without an answer ask for, by exchange."""
@@ -298,7 +297,7 @@ class _Waterfall:
         elif interval.part is Part.SILENT and is_long:
             self._end_run()
             running = list(itertools.islice(self._unfinished, _NAMED))
-            names = [self._calls[name].state.title or plain(name[:_TITLE]) for name in running]
+            names = [self._calls[name].title or plain(name[:_TITLE]) for name in running]
             title = f"running {', '.join(names)}"[:_TITLE] if names else ""
             self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
 
@@ -371,28 +370,26 @@ class _Waterfall:
         """
         now_ns = self.now_ns
         call = self._calls.get(name)
-        state = CallState() if frame.raw is None else state_of(frame.raw)
         if call is None:
             self._end_run()
-            call = self._calls[name] = _CallInProgress(frame.seq, now_ns)
-        call.state = call.state.updated(state)
+            call = self._calls[name] = _TimedCall(seq=frame.seq, start_ns=now_ns)
+        if frame.raw is not None:
+            call.take_line(frame.raw)
         call.end_ns = now_ns
         call.frames += 1
-        if call.state.status in FINAL:
+        if call.is_over:
             self._unfinished.pop(name, None)
         else:
             self._unfinished[name] = None
 
     def _end_call(self, name: str) -> None:
         call = self._calls.pop(name)
-        state = call.state
-        is_open = state.status not in FINAL
         self._add(
             "tool_call", call.seq, call.start_ns,
-            self.now_ns if is_open else call.end_ns,
-            state.title or plain(name[:_TITLE]),
-            status=state.status, frames=call.frames,
-            open=is_open, failed=state.status in FAILED, tool_call=name,
+            call.end_ns if call.is_over else self.now_ns,
+            call.title or plain(name[:_TITLE]),
+            status=call.status or None, frames=call.frames,
+            open=not call.is_over, failed=call.is_failed, tool_call=name,
         )  # fmt: skip
 
     def end(self, frame: FrameRun, method: str | None) -> None:
@@ -420,5 +417,5 @@ def _title(frame: FrameRun, asked: Exchange) -> str:
     """What a request asks for, from the frame that held it; empty for one in a batch."""
     if frame.kind != "request" or frame.raw is None:
         return ""
-    named = state_of(frame.raw).title if waiting_part(asked.method) is Part.PERSON else None
+    named = call_in(frame.raw).title if waiting_part(asked.method) is Part.PERSON else None
     return named or preview(frame.raw, "request", asked.method)[:_TITLE]

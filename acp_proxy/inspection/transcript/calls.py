@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from acp_proxy.inspection.describe.tools import call_of, places, tool_name
+from acp_proxy.inspection.describe.tools import (
+    NAMES,
+    CallState,
+    call_of,
+    given_to,
+    places,
+    tool_name,
+)
 from acp_proxy.inspection.describe.values import Value, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage
 from acp_proxy.inspection.transcript.contents import (
@@ -20,7 +27,7 @@ from acp_proxy.inspection.transcript.values import (
     TextLimits,
     TranscriptEntry,
 )
-from acp_proxy.protocol.updates import FAILED, FINAL, UPDATE, kind_and_update
+from acp_proxy.protocol.updates import UPDATE, kind_and_update
 
 _CONTENT_CHUNK = "tool_call_content_chunk"
 _MOST_ITEMS = 200
@@ -38,7 +45,7 @@ class CallMessages:
     def __init__(self, limits: TextLimits, title: str = "") -> None:
         self._limits = limits
         self._title = title
-        self._call: Value = {}
+        self._call = CallState(members={})
         self._streamed = TextCollector(limits.output)
         self._items: list[Any] = []
         self._first: StoredMessage | None = None
@@ -51,8 +58,10 @@ class CallMessages:
             if message.method == UPDATE:
                 self._add_update(message, params)
             else:  # a permission request may have members that no update has
-                known = call_of(params)
-                self._call = {**known, "content": None, "status": None, **self._call}
+                asked = CallState(members={})
+                asked.take({**call_of(params), "content": None, "status": None})
+                asked.take(self._call.members or {})
+                self._call = asked
 
     def _add_update(self, message: StoredMessage, params: Value) -> None:
         kind, update = kind_and_update(params)
@@ -60,11 +69,11 @@ class CallMessages:
         self._last = message
         if kind == _CONTENT_CHUNK:  # v2
             self._add_chunk(update.get("content"))
-            self._call.setdefault("toolCallId", update.get("toolCallId"))
+            self._call.take({"toolCallId": update.get("toolCallId")})
             return
         if update.get("content") is not None:
             self._streamed, self._items = TextCollector(self._limits.output), []
-        self._call |= {key: value for key, value in update.items() if value is not None}
+        self._call.take(update)
 
     def _add_chunk(self, content: Any) -> None:
         for block in blocks_of(content, None):
@@ -80,33 +89,29 @@ class CallMessages:
             seq: the number of the first frame about it.
             t_ns: the time of that frame.
         """
-        call, most = self._call, self._limits.output
+        call, members = self._call, self._call.members or {}
         first, last = self._first, self._last
-        status = word(call, "status")
-        is_over = status in FINAL and first is not last
-        kind = word(call, "kind")
-        where = places(call)
+        is_timed = call.is_over and first is not last
+        where = places(members)
         return TranscriptEntry(
             EntryKind.TOOL_CALL,
             seq,
             max(seq, last.seq if last is not None else seq),
             t_ns,
-            title=(word(call, "title", "name", "tool") or self._title or tool_name(call))[
-                :_LONGEST_TITLE
-            ],
-            state=status,
-            is_failed=status in FAILED,
-            took_ns=last.t_ns - first.t_ns if is_over and first and last else None,
+            title=(word(members, *NAMES) or self._title or tool_name(members))[:_LONGEST_TITLE],
+            state=call.status,
+            is_failed=call.is_failed,
+            took_ns=last.t_ns - first.t_ns if is_timed and first and last else None,
             by="agent",
-            detail="" if kind == "other" else kind,
-            id=word(call, "toolCallId", "id"),
+            detail="" if call.kind == "other" else call.kind,
+            id=word(members, "toolCallId", "id"),
             remarks=[where] if where else [],
-            blocks=[*self._blocks(call, most)],
+            blocks=[*self._blocks(members, self._limits.output)],
         )
 
     def _blocks(self, call: Value, most: int | None) -> list[TextBlock]:
         found: list[TextBlock] = []
-        given = call.get("rawInput", call.get("input"))
+        given = given_to(call)
         if isinstance(given, str):
             found.append(text_block(given, most, "input"))
         elif given not in (None, {}, []):

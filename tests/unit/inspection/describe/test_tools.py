@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.tools import CallState, call_label, params_of, places, state_of
+from acp_proxy.inspection.describe.tools import CallState, call_in, call_label, params_of, places
 from tests.log_writer import line, notification, request, update
 
 
@@ -16,23 +16,23 @@ from tests.log_writer import line, notification, request, update
     [
         (
             update("s", "tool_call", toolCallId="c", title="Edit", status="pending"),
-            CallState("Edit", None, "pending"),
+            CallState("Edit", status="pending"),
         ),
         (
             notification(
                 "session/update", sessionId="s", type="tool_call", data={"id": "c", "tool": "t"}
             ),
-            CallState("t", None, None),
+            CallState("t", tool="t"),
         ),
         (
             request(1, "session/request_permission", toolCall={"title": "Run", "kind": "execute"}),
-            CallState("Run", "execute", None),
+            CallState("Run", "execute"),
         ),
         (
             request(1, "session/request_permission", subject={"toolCall": {"title": "Run"}}),
-            CallState("Run", None, None),
+            CallState("Run"),
         ),
-        (update("s", "tool_call", title="\x1b[2J"), CallState("\\x1b[2J", None, None)),
+        (update("s", "tool_call", title="\x1b[2J"), CallState("\\x1b[2J")),
         (update("s", "tool_call", title=["a"], status={}), CallState()),
         ({"params": [1]}, CallState()),
         ([1, 2], CallState()),
@@ -40,13 +40,25 @@ from tests.log_writer import line, notification, request, update
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
     """Title, kind and status are found in every dialect, and are safe to print."""
-    assert state_of(line(message)) == state
+    assert call_in(line(message)) == state
+
+
+def test_a_later_message_replaces_what_it_names() -> None:
+    """What it omits stays as it was, and all members are merged where they are kept."""
+    call = CallState(members={})
+    call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}})
+    call.take({"title": None, "status": "failed", "rawInput": {}})
+    assert (call.title, call.kind, call.status) == ("Run", "execute", "failed")
+    assert (call.is_over, call.is_failed) == (True, True)
+    assert call.members == {
+        "title": "Run", "kind": "execute", "status": "failed", "rawInput": {},
+    }  # fmt: skip
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
     """As far as it comes before the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
-    assert state_of(raw[:200]).title == "Write"
+    assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
     assert params_of(b"\xff\x00") == {}
     assert params_of(b"[" * 100_000) == {}
@@ -55,16 +67,7 @@ def test_the_state_is_read_from_a_cut_frame() -> None:
 def test_half_a_surrogate_pair_is_read() -> None:
     """Although strict parsers refuse it."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
-    assert state_of(raw.encode()).title == "\\ud83d"
-
-
-def test_later_frames_update_the_state() -> None:
-    """A later value replaces an earlier one; a missing value changes nothing."""
-    first = CallState("Read", "read", "pending")
-    assert first.updated(CallState(None, None, "completed")) == CallState(
-        "Read", "read", "completed"
-    )
-    assert first.updated(CallState("Read a.py")).title == "Read a.py"
+    assert call_in(raw.encode()).title == "\\ud83d"
 
 
 def test_counted_ids_are_told_apart() -> None:
