@@ -13,7 +13,7 @@ from typing import Protocol
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING, PROMPT
-from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import FrameRun, Recording
 from acp_proxy.store.exchange_queries import TurnRow
@@ -63,6 +63,10 @@ class MessagePass:
         self._has_times = recording.has_durations
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
+        self._loading: dict[str | None, dict[int, int]] = {}
+        """The requests that now open each session again, by exchange."""
+        self._loaded_by: dict[int, str | None] = {}
+        """The sessions of these exchanges, since the answer to a fork names another one."""
 
     def play_to(
         self,
@@ -102,7 +106,11 @@ class MessagePass:
                 yield run, no_message, nothing
                 continue
             message = self._outline(run.seq) if run.raw is None else read(run.raw)
-            yield run, message, feed(run.seq, run.t_ns, direction, message)
+            done = feed(run.seq, run.t_ns, direction, message)
+            if message.kind is not Kind.NOTIFICATION:
+                for _, its_done in messages_of(message, done):
+                    self._follow_loading(its_done)
+            yield run, message, done
 
     def is_history(self, seq: int, session: str | None) -> bool:
         """Whether an update outside of turns repeats what happened before.
@@ -117,9 +125,15 @@ class MessagePass:
 
     def history_seq(self, session: str | None) -> int | None:
         """Returns the number of the request that now opens a session again; None if none does."""
-        opening = self.connection.open_requests(Direction.TO_AGENT)
-        asked = (one for one in opening if one.method in HISTORY and one.session == session)
-        return next((one.request_seq for one in asked), None)
+        return next(iter(self._loading.get(session, {}).values()), None)
+
+    def _follow_loading(self, done: Transition) -> None:
+        if (asked := done.opened) is not None and asked.method in HISTORY:
+            if asked.direction == Direction.TO_AGENT:
+                self._loading.setdefault(asked.session, {})[asked.id] = asked.request_seq
+                self._loaded_by[asked.id] = asked.session
+        elif (answered := done.answered) is not None and answered.id in self._loaded_by:
+            del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
         """Reads runs; where the times between frames are not known, no time passes."""

@@ -167,6 +167,7 @@ class _Moment(NamedTuple):
 class _SessionWaits:
     """What is open in a session, or on the connection."""
 
+    name: str | None = None
     pending: dict[object, PendingRequest] = field(factory=dict)
     counts: Counter[tuple[str, Party]] = field(factory=Counter)
     """How many requests and turns are open, by direction and by who has to act."""
@@ -230,14 +231,14 @@ class WaitTracker:
                     if message.method == CANCEL and run.stream == Direction.TO_AGENT:
                         self._cancel(waits, now)
             case Kind.REQUEST if done.opened is not None:
-                waits = self._sessions.setdefault(done.session, _SessionWaits())
+                waits = self._of(done.session)
                 self._end_silence(waits, run.stream, now)
                 self._add(waits, done.opened, done)
                 self._settle(waits, now)
             case Kind.RESPONSE | Kind.ERROR:
                 waits = self._waits_of.pop(done.exchange, None)
                 if waits is None:  # of a prompt, or of nothing
-                    waits = self._sessions.setdefault(done.session, _SessionWaits())
+                    waits = self._of(done.session)
                 self._end_silence(waits, run.stream, now)
                 waits.remove(done.exchange)
                 self._follow_terminal(waits, message, done)
@@ -279,6 +280,12 @@ class WaitTracker:
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
             waits.silent.clear()
+
+    def _of(self, session: str | None) -> _SessionWaits:
+        known = self._sessions.get(session)
+        if known is None:
+            known = self._sessions[session] = _SessionWaits(session)
+        return known
 
     def _leave(self, peer: Party, now: _Moment) -> None:
         """Notes that a peer has ended its output, and will answer nothing more."""
@@ -333,7 +340,7 @@ class WaitTracker:
 
     def _settle_all(self, now: _Moment) -> None:
         self._holds_up = self._connection.is_held_up
-        for waits in self._sessions.values():
+        for waits in [*self._sessions.values()]:
             self._settle_one(waits, now)
 
     def _settle_one(self, waits: _SessionWaits, now: _Moment) -> None:
@@ -350,6 +357,8 @@ class WaitTracker:
                 is_gone = "gone" in self._absent[party]
                 self._record(waits, party, None if is_gone else now.seq, now.t_ns)
                 del waits.silent[party]
+        if waits.name is not None and not waits.pending and not waits.terminals:
+            self._sessions.pop(waits.name, None)  # nothing of it is looked at until it asks again
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
         """Keeps a silence that ends now, if it is a hang or the longest so far."""

@@ -14,7 +14,7 @@ from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import LogWriter, request, result, text
+from tests.log_writer import LogWriter, error, request, result, text
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
@@ -76,3 +76,26 @@ def test_a_batch_is_taken_apart() -> None:
     alone = read(b'{"method": "a"}')
     assert alone.kind is Kind.NOTIFICATION
     assert list(messages_of(alone, Transition())) == [(alone, Transition())]
+
+
+def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
+    """Of two requests for one session, the older one counts until it is answered."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/load", sessionId="s"))
+        recorder.to_agent(request(2, "session/resume", sessionId="s"))
+        recorder.to_client(result(1), error(2, -32603, "no"))
+    with RecordingReader(recorder.path) as reader:
+        messages = MessagePass(reader)
+        found = [messages.history_seq("s") for _ in messages.read(0)]
+        assert found == [2, 2, 3, None]
+        assert messages.history_seq("t") is None
+
+
+def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
+    """Though the answer names another session."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/fork", sessionId="s"))
+        recorder.to_client(result(1, sessionId="t"))
+    with RecordingReader(recorder.path) as reader:
+        messages = MessagePass(reader)
+        assert [messages.history_seq("s") for _ in messages.read(0)] == [2, None]
