@@ -15,7 +15,7 @@ from attrs import define, field
 
 from acp_proxy.inspection.audit.values import ActionKind
 from acp_proxy.inspection.describe.content import command_of
-from acp_proxy.inspection.describe.tools import given_to
+from acp_proxy.inspection.describe.tools import call_of, given_to
 from acp_proxy.inspection.describe.values import Value, part, parts, word
 
 _KINDS = {
@@ -109,7 +109,7 @@ def of_call(call: Value) -> Statement:
 def of_permission(params: Value) -> Statement:
     """Returns what a permission request of any dialect says about its action."""
     subject = part(params, "subject")
-    said = of_call(part(params, "toolCall") or part(subject, "toolCall"))
+    said = of_call(call_of(params))
     said.title = word(params, "title") or said.title
     if command := command_of(subject):
         said.kind, said.command = ActionKind.RUN, command

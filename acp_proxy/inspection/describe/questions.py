@@ -1,6 +1,7 @@
 """Describes what an agent asks a person, a permission or a form, and the answers."""
 
 from acp_proxy.inspection.describe.tools import (
+    call_of,
     places,
     short_id,
     tool_content,
@@ -16,7 +17,7 @@ def permission(params: Value) -> str:
     if "operation" in params:
         return _draft_permission(params)
     subject = part(params, "subject")
-    call = part(params, "toolCall") or part(subject, "toolCall")
+    call = call_of(params)
     title = word(params, "title")
     shown = tool_content(call)
     asked = joined(

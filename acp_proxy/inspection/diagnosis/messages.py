@@ -7,20 +7,22 @@ it was a frame by itself or one of the messages of a batch.
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.questions import chosen_option
 from acp_proxy.inspection.describe.sessions import prompt_text
-from acp_proxy.inspection.describe.tools import tool_name
+from acp_proxy.inspection.describe.tools import call_of, tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
 from acp_proxy.inspection.hints import CallSpans
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
+from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import ExchangeRow, exchanges, open_exchanges
-from acp_proxy.store.frame_queries import frames_by_number
+from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow, exchanges, open_exchanges
+from acp_proxy.store.frame_queries import Span, batches_within, frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
 LARGEST = 4 << 20
@@ -92,6 +94,50 @@ def messages_of_exchanges(
         for line in read_messages(reader, (seq for seq, _ in keys), largest)
         if line.exchange is not None and (line.seq, line.exchange) in keys
     }
+
+
+class BatchMessages:
+    """The messages of batches, which no index has; read once, and only if they are asked for.
+
+    Args:
+        reader: the recording.
+    """
+
+    def __init__(self, reader: RecordingReader) -> None:
+        self._reader = reader
+        has_any = bool(reader.first_of_kind("batch"))
+        self.seqs = {*batches_within(reader, (0, LAST_SEQ))} if has_any else set[int]()
+        """The numbers of the batches."""
+
+    def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
+        """Returns the messages about the tool calls with an id in a stretch, in order.
+
+        Args:
+            key: the session and the id.
+            span: the first and the last number of the stretch.
+        """
+        return [one for one in self._by_call.get(key, ()) if span[0] <= one.seq <= span[1]]
+
+    def of_exchange(self, key: tuple[int, int]) -> StoredMessage | None:
+        """Returns the request or the answer with a number and an exchange."""
+        return self._by_exchange.get(key)
+
+    @cached_property
+    def _messages(self) -> list[StoredMessage]:
+        return list(read_messages(self._reader, self.seqs))
+
+    @cached_property
+    def _by_exchange(self) -> dict[tuple[int, int], StoredMessage]:
+        every = self._messages
+        return {(one.seq, one.exchange): one for one in every if one.exchange is not None}
+
+    @cached_property
+    def _by_call(self) -> dict[CallKey, list[StoredMessage]]:
+        found: dict[CallKey, list[StoredMessage]] = {}
+        for one in self._messages:
+            if one.tool_call is not None:
+                found.setdefault((one.session, one.tool_call), []).append(one)
+        return found
 
 
 def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
@@ -220,8 +266,7 @@ def _subject(message: StoredMessage) -> str:
 
 
 def _title(params: Value) -> str:
-    call = part(params, "toolCall") or part(part(params, "subject"), "toolCall")
-    asked = word(params, "title", "message") or tool_name(call)
+    asked = word(params, "title", "message") or tool_name(call_of(params))
     operation = " ".join(filter(None, (word(params, "operation"), word(params, "resource"))))
     return plain(asked or operation)[:80]
 
