@@ -22,7 +22,6 @@ from acp_proxy.inspection.measures.waterfall import (
     UNBROKEN_NS,
     VOICE,
     Line,
-    TurnBounds,
     TurnWaterfall,
     Waterfalls,
 )
@@ -200,11 +199,8 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         turn: with its texts.
         most: how many steps to keep, the longest ones; all if it is None.
     """
-    end_seq = None if turn.open else turn.end_seq
-    bounds = TurnBounds(
-        turn.id, turn.prompt_seq, end_seq, turn.stop_reason, turn.duration_ns, turn.prompt
-    )
-    steps = _waterfalls(reader, [bounds], turn.start_ns + turn.duration_ns, most)
+    rows = [row for row in read_turns(reader) if row.id == turn.id]
+    steps = waterfalls(reader, rows, turn.start_ns + turn.duration_ns, most)
     messages = MessagePass(reader, _first_beside(reader, turn))
     for run, message, done in messages.read(UNBROKEN_NS):
         steps.take(run, message, done)
@@ -225,28 +221,12 @@ def waterfalls(
         end_ns: when a turn ends that nothing ended.
         most: how many steps of each to keep, the longest ones; all if it is None.
     """
-    bounds = [
-        TurnBounds(
-            turn.id,
-            turn.prompt_seq,
-            turn.end_seq,
-            turn.stop_reason,
-            None if turn.end_seq is None else turn.duration_ns,
-            _prompt(reader, turn.prompt_seq),
-        )
-        for turn in turns
-    ]
-    return _waterfalls(reader, bounds, end_ns, most)
-
-
-def _waterfalls(
-    reader: RecordingReader, turns: list[TurnBounds], end_ns: int, most: int | None
-) -> Waterfalls:
-    first = min((turn.prompt_seq for turn in turns), default=0)
-    last = max((LAST_SEQ if turn.end_seq is None else turn.end_seq for turn in turns), default=0)
+    prompts = {turn: _prompt(reader, turn.prompt_seq) for turn in turns}
+    first = min((turn.prompt_seq for turn in prompts), default=0)
+    last = max((LAST_SEQ if turn.end_seq is None else turn.end_seq for turn in prompts), default=0)
     requests = client_requests(reader, first, last)
     outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
-    return Waterfalls(turns, end_ns, outcomes, partial(_lines, reader), most)
+    return Waterfalls(prompts, end_ns, outcomes, partial(_lines, reader), most)
 
 
 def _prompt(reader: RecordingReader, seq: int) -> str:

@@ -12,9 +12,9 @@ of text come as runs; what is in them is asked for where a turn has them.
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from acp_proxy.inspection.describe.tools import CallState, call_in
 from acp_proxy.inspection.measures.turn_times import (
@@ -33,6 +33,7 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
+from acp_proxy.store.exchange_queries import TurnRow
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
 """The chunks in which an agent speaks, and the kind of step that each is a piece of."""
@@ -86,19 +87,6 @@ class TurnWaterfall:
     """How many shorter steps there are besides."""
 
 
-class TurnBounds(NamedTuple):
-    """What is known of a turn before its frames are read."""
-
-    id: int
-    prompt_seq: int
-    end_seq: int | None
-    stop_reason: str | None
-    duration_ns: int | None
-    """None if nothing ended it."""
-    prompt: str
-    """The beginning of the prompt's text."""
-
-
 @define
 class _TextRun:
     kind: str
@@ -127,7 +115,7 @@ class Waterfalls:
     """Takes the frames of a recording, and lays some of its turns out; a `Listener` of a pass.
 
     Args:
-        turns: the turns.
+        turns: the turns, with the beginnings of their prompts.
         end_ns: when a turn ends that nothing ended.
         outcomes: how the requests of the turns ended, some of them after their turn.
         lines: returns the lines of a run of frames; it may leave out those that are no text.
@@ -136,13 +124,14 @@ class Waterfalls:
 
     def __init__(
         self,
-        turns: Iterable[TurnBounds],
+        turns: Mapping[TurnRow, str],
         end_ns: int,
         outcomes: Outcomes,
         lines: Callable[[FrameRun], Iterable[Line]],
         most: int | None = None,
     ) -> None:
-        self._coming: dict[int, list[TurnBounds]] = {}
+        self._prompts = turns
+        self._coming: dict[int, list[TurnRow]] = {}
         for turn in turns:
             self._coming.setdefault(turn.prompt_seq, []).append(turn)
         self._outcomes, self._lines, self._most = outcomes, lines, most
@@ -168,11 +157,14 @@ class Waterfalls:
             done: what it has changed.
         """
         for turn in self._coming.pop(run.seq, ()):
-            ended_ns = self._end_ns - run.t_ns if turn.duration_ns is None else turn.duration_ns
-            waterfall = _Waterfall(turn, run.t_ns, max(0, ended_ns), self._outcomes, self._most)
-            self._open[turn.id] = waterfall
+            ended_ns = turn.duration_ns
             if turn.end_seq is not None:
                 self._ending.setdefault(turn.end_seq, []).append(turn.id)
+            if turn.end_seq is None or ended_ns is None:
+                ended_ns = max(0, self._end_ns - run.t_ns)
+            self._open[turn.id] = _Waterfall(
+                turn, self._prompts[turn], run.t_ns, ended_ns, self._outcomes, self._most, run.t_ns
+            )
         for one, its_done in messages_of(message, done):
             for interval in self._intervals.feed(run, one, its_done):
                 if (running := self._open.get(interval.turn)) is not None:
@@ -230,31 +222,25 @@ class Waterfalls:
         return None if turn is None else self._open.get(turn)
 
 
+@define(eq=False)
 class _Waterfall:
     """Makes steps of what happens in one turn."""
 
-    def __init__(
-        self,
-        turn: TurnBounds,
-        start_ns: int,
-        duration_ns: int,
-        outcomes: Outcomes,
-        most: int | None,
-    ) -> None:
-        self._turn = turn
-        self._start_ns, self._duration_ns = start_ns, duration_ns
-        self._outcomes = outcomes
-        self._shortest_ns = min(PAUSE_NS, max(1, duration_ns // _SHORTEST))
-        self.now_ns = start_ns
-        """When the last thing happened in the turn."""
-        self._most = most
-        self._steps: list[WaterfallStep] = []
-        self._ends = [WaterfallStep("prompt", turn.prompt_seq, 0, 0, turn.prompt)]
-        self._run: _TextRun | None = None
-        self._calls: dict[str, _TimedCall] = {}
-        self._unfinished: dict[str, None] = {}
-        self._titles: dict[int, str] = {}
-        """What the requests without an answer ask for, by exchange."""
+    _turn: TurnRow
+    _prompt: str
+    _start_ns: int
+    _duration_ns: int
+    _outcomes: Outcomes
+    _most: int | None
+    now_ns: int
+    """When the last thing happened in the turn."""
+    _steps: list[WaterfallStep] = field(factory=list)
+    _end: WaterfallStep | None = None
+    _run: _TextRun | None = None
+    _calls: dict[str, _TimedCall] = field(factory=dict)
+    _unfinished: dict[str, None] = field(factory=dict)
+    _titles: dict[int, str] = field(factory=dict)
+    """What the requests without an answer ask for, by exchange."""
 
     @property
     def end_ns(self) -> int:
@@ -268,18 +254,15 @@ class _Waterfall:
         self._end_run()
         for call in list(self._calls):
             self._end_call(call)
-        first, last = self._ends[:1], self._ends[1:]
-        steps = self._longest()
-        left_out = len(self._steps) - len(steps)
-        return TurnWaterfall(turn.id, self._duration_ns, first + steps + last, left_out)
-
-    def _longest(self) -> list[WaterfallStep]:
-        """The longest steps in their order; one that failed counts before any other."""
+        first = WaterfallStep("prompt", turn.prompt_seq, 0, 0, self._prompt)
+        last = [] if self._end is None else [self._end]
         steps, numbers = self._steps, range(len(self._steps))
         most = len(steps) if self._most is None else self._most
+        # One that failed counts before any longer one.
         kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
         ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or 0, n))
-        return [steps[n] for n in ordered]
+        shown = [first, *(steps[n] for n in ordered), *last]
+        return TurnWaterfall(turn.id, self._duration_ns, shown, len(steps) - len(kept))
 
     def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
@@ -291,7 +274,8 @@ class _Waterfall:
             frame: the frame; None for the end of the recording.
             method: the method of the frame, or of the request that it answers.
         """
-        is_long = interval.to_ns - interval.from_ns >= self._shortest_ns
+        shortest_ns = min(PAUSE_NS, max(1, self._duration_ns // _SHORTEST))
+        is_long = interval.to_ns - interval.from_ns >= shortest_ns
         if interval.request is not None:
             self._add_request(interval, interval.request, frame, method)
         elif interval.part is Part.SILENT and is_long:
@@ -323,7 +307,10 @@ class _Waterfall:
             asked: the request.
         """
         self._end_run()
-        self._titles[asked.id] = _title(frame, asked)
+        if frame.kind == "request" and frame.raw is not None:  # else it is one of a batch
+            of_person = waiting_part(asked.method) is Part.PERSON
+            named = call_in(frame.raw).title if of_person else ""
+            self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:_TITLE]
 
     def speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
         """Takes a piece of text.
@@ -404,18 +391,10 @@ class _Waterfall:
         if failed and frame.raw is not None:
             title = preview(frame.raw, "error", method)[:_TITLE]
         start = max(self.now_ns, frame.t_ns) - self._start_ns
-        self._ends.append(WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed))
+        self._end = WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed)
 
     def _add(
         self, kind: str, seq: int | None, start_ns: int, end_ns: int, title: str, **more: Any
     ) -> None:
         start = start_ns - self._start_ns
         self._steps.append(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
-
-
-def _title(frame: FrameRun, asked: Exchange) -> str:
-    """What a request asks for, from the frame that held it; empty for one in a batch."""
-    if frame.kind != "request" or frame.raw is None:
-        return ""
-    named = call_in(frame.raw).title if waiting_part(asked.method) is Part.PERSON else None
-    return named or preview(frame.raw, "request", asked.method)[:_TITLE]
