@@ -13,7 +13,6 @@ from typing import cast
 
 from attrs import define, field
 
-from acp_proxy.difference.beside_markers import is_hidden
 from acp_proxy.difference.changes import (
     SequenceDiff,
     changed_responses,
@@ -23,7 +22,7 @@ from acp_proxy.difference.changes import (
 from acp_proxy.difference.compared_items import CommonIndex, ComparedItems, ComparedSide
 from acp_proxy.difference.connection_diff import ending_fields, handshake_fields, latencies
 from acp_proxy.difference.defaults import NAMED, RULES
-from acp_proxy.difference.explanation import Messages, SequenceMessages
+from acp_proxy.difference.explanation import Messages, SequenceMessages, is_hidden
 from acp_proxy.difference.frames import PLACES
 from acp_proxy.difference.pairing import Pairing, pair, titles
 from acp_proxy.difference.reading import UNWATCHED, Watch, read

@@ -15,8 +15,7 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.inspection.describe.binary import is_base64
-from acp_proxy.inspection.describe.values import message_of, part, parts, word
+from acp_proxy.inspection.describe.values import is_base64, message_of, part, parts, word
 from acp_proxy.inspection.searching.patterns import ESCAPE, undone
 from acp_proxy.inspection.text_diff import unified
 from acp_proxy.protocol.json_text import pointer

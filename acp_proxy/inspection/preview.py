@@ -5,7 +5,6 @@ This module takes a frame apart and makes the line safe to print; `describe` has
 
 from typing import Any
 
-from acp_proxy.inspection.describe.binary import beginning, without_base64
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import (
     describe_batch,
@@ -14,7 +13,7 @@ from acp_proxy.inspection.describe.methods import (
 )
 from acp_proxy.inspection.describe.questions import permission_result
 from acp_proxy.inspection.describe.tools import NAMES, call_of
-from acp_proxy.inspection.describe.values import HEAD, word
+from acp_proxy.inspection.describe.values import HEAD, beginning, without_base64, word
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.protocol.json_text import parse_or_begin
 from acp_proxy.safe_text import LONGEST, plain

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from acp_proxy.inspection.describe.binary import decoded_size, media
 from acp_proxy.inspection.describe.values import (
     Value,
     bracketed,
+    decoded_size,
     joined,
     listed,
+    media,
     number,
     part,
     parts,

@@ -4,13 +4,13 @@ import base64
 import binascii
 from collections.abc import Callable
 
-from acp_proxy.inspection.describe.binary import decoded_size
 from acp_proxy.inspection.describe.content import content, exit_state
 from acp_proxy.inspection.describe.sessions import config_options, turn_error, used_tokens
 from acp_proxy.inspection.describe.tools import tool_call
 from acp_proxy.inspection.describe.values import (
     Value,
     compact,
+    decoded_size,
     joined,
     listed,
     number,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.binary import (
+from acp_proxy.inspection.describe.values import (
     beginning,
     decoded_size,
     is_base64,
