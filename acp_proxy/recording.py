@@ -264,8 +264,8 @@ class Recording:
         return " ".join(filter(None, (self.client_name, self.client_version)))
 
 
-class FrameHead(NamedTuple):
-    """A frame without its payload; a tuple, since there may be a million."""
+class StoredFrame(NamedTuple):
+    """A frame with its labels; a tuple, since there may be a million."""
 
     seq: int
     t_ns: int
@@ -278,6 +278,8 @@ class FrameHead(NamedTuple):
     tool_call: str | None
     terminal: str | None
     size: int
+    raw: bytes | None = None
+    """The line; None if nobody asked for it, or if it is too large to be held."""
 
 
 class FrameRun(NamedTuple):
@@ -297,21 +299,6 @@ class FrameRun(NamedTuple):
     def frames(self) -> int:
         """The number of frames in the run."""
         return self.last_seq - self.seq + 1
-
-
-class Payload(NamedTuple):
-    """A frame for a search; a tuple, since there may be a million."""
-
-    seq: int
-    t_ns: int
-    stream: str
-    kind: str
-    method: str | None
-    session: str | None
-    turn: int | None
-    tool_call: str | None
-    raw: bytes | None
-    """None if it is too large to be held."""
 
 
 class RecordedEvent(NamedTuple):

@@ -72,7 +72,7 @@ def _measured(name: str, paths: list[Path], rounds: int) -> DiffTime:
         taken: list[tuple[float, float, float, int]] = []
         for _ in range(rounds):
             start = time.perf_counter()
-            frames = sum(1 for reader in (of_a, of_b) for _ in reader.payloads())
+            frames = sum(1 for reader in (of_a, of_b) for _ in reader.heads())
             rows = time.perf_counter() - start
             clock = _Clock()
             start = time.perf_counter()

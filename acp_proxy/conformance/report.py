@@ -165,11 +165,11 @@ def reported(
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
     """Gives a finding about an earlier frame the method, the session and the turn of that."""
     bare = {one.seq for one in findings if one.method is None}
-    labels = {one.seq: one for one in labels_of_frames(reader, bare)} if bare else {}
+    labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
         one
         if one.method is not None or (found := labels.get(one.seq)) is None
-        else evolve(one, method=found.method, session=found.session, turn=found.turn)
+        else evolve(one, method=found["method"], session=found["session"], turn=found["turn"])
         for one in findings
     ]
 

@@ -40,7 +40,7 @@ from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_text, pointer
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -222,7 +222,7 @@ class Messages:
         raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw
         return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
 
-    def _hints_of(self, frame: Payload) -> Hints:
+    def _hints_of(self, frame: StoredFrame) -> Hints:
         """Returns hints: the title of a tool call, and the options from which an answer chooses."""
         is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
         if not is_of_call and frame.method != PERMISSION:
@@ -230,16 +230,17 @@ class Messages:
         row = next(self.reader.frames(parse(f"seq:{frame.seq}")), None)
         return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
-    def _frames(self, numbers: Sequence[int]) -> Iterator[Payload]:
+    def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
         """Yields frames by their numbers; those of other sequences in between are passed over."""
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
-            for frame in self.reader.payloads_between(numbers[start], numbers[end - 1]):
+            span = numbers[start], numbers[end - 1]
+            for frame in self.reader.heads(span=span, with_lines=True):
                 if frame.seq in wanted:
                     yield frame
 
-    def _text(self, frame: Payload) -> str:
+    def _text(self, frame: StoredFrame) -> str:
         part = self._chunks.part(frame)
         return part.text if part is not None else ""
 

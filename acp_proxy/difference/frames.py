@@ -18,7 +18,7 @@ from acp_proxy.protocol.dialects import PERMISSION, PUSH
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 
 NO_ANSWER = "an answer to nothing"
 NO_MESSAGE = "a line that is no message"
@@ -52,7 +52,7 @@ CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
 """All requests are the client's."""
 
 
-def item_type_of(frame: Payload, update: str | None, *, is_decision: bool = False) -> ItemType:
+def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = False) -> ItemType:
     """Returns the type of a frame.
 
     Args:
@@ -103,7 +103,7 @@ def ends_cancelled(message: Any) -> bool:
     return any(isinstance(end, dict) and end.get("stopReason") == "cancelled" for end in ends)
 
 
-def request_peers_of(frame: Payload) -> RequestPeers:
+def request_peers_of(frame: StoredFrame) -> RequestPeers:
     """Returns in which direction the requests went that a frame names.
 
     A notification cancels a request of its own peer; a request names one of the other peer, for
@@ -114,19 +114,19 @@ def request_peers_of(frame: Payload) -> RequestPeers:
     return RequestPeers(own, other if frame.kind == "request" else frame.stream)
 
 
-def is_decision(frame: Payload) -> bool:
+def is_decision(frame: StoredFrame) -> bool:
     """Returns whether a client answers a permission request; an error is no decision."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_AGENT
     return is_result and frame.method == PERMISSION
 
 
-def is_push(frame: Payload) -> bool:
+def is_push(frame: StoredFrame) -> bool:
     """Returns whether a client pushes output; in v1 it is the agent that requests it."""
     is_request = frame.kind == "request" and frame.stream == Direction.TO_AGENT
     return is_request and frame.method == PUSH
 
 
-def is_acknowledgement(frame: Payload) -> bool:
+def is_acknowledgement(frame: StoredFrame) -> bool:
     """Returns whether an agent acknowledges pushed output; an error does not."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_CLIENT
     return is_result and frame.method == PUSH
@@ -182,7 +182,7 @@ class ChunkHandler:
         self._joins_texts = joins_texts
         self._splitter = ChunkSplitter()
 
-    def chunk(self, frame: Payload) -> SplitChunk | None:
+    def chunk(self, frame: StoredFrame) -> SplitChunk | None:
         """Returns a chunk of a message, of a thought or of a summary; None for other frames."""
         raw = frame.raw
         # `in` is slower: it tries first whether the text is a number.
@@ -190,7 +190,7 @@ class ChunkHandler:
             return None
         return self._splitter.split(raw) if frame.method == UPDATE and self._joins_texts else None
 
-    def part(self, frame: Payload) -> SplitChunk | None:
+    def part(self, frame: StoredFrame) -> SplitChunk | None:
         """Returns a part of any text, which may also be pushed output; None for other frames."""
         if is_push(frame) and self._joins_texts:
             return split_push(frame.raw or b"")

@@ -35,7 +35,7 @@ from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.fired_faults import injected_frames
 from acp_proxy.store.reader import RecordingReader
 
@@ -75,8 +75,8 @@ def read(
     _introduce_directories(handler.side, options, other)
     made_up = injected_frames(reader)
     chosen = None if options.chosen is EVERYTHING else _Chosen(reader, options.chosen)
-    for frame in watch(reader.payloads(), reader.count(), "reading"):
-        seq, _, stream, kind, _, _, _, _, _ = frame
+    for frame in watch(reader.heads(with_lines=True), reader.count(), "reading"):
+        seq, _, stream, kind, *_ = frame
         is_chosen = chosen is None or chosen.has(seq)
         if stream != "stderr" and kind != "blank" and seq not in made_up:
             if is_chosen:
@@ -103,7 +103,7 @@ class _Chosen:
     """The frames that match a filter, asked for in recorded order."""
 
     def __init__(self, reader: RecordingReader, chosen: Filter) -> None:
-        self._numbers = (frame.seq for frame in reader.payloads(chosen))
+        self._numbers = (frame.seq for frame in reader.heads(chosen))
         self._next = next(self._numbers, None)
 
     def has(self, seq: int) -> bool:
@@ -120,7 +120,7 @@ class _Decisions:
         self._offered: dict[bytes, list[dict[str, Any]]] = {}
         """The options of the requests that are open, by their ids."""
 
-    def feed(self, frame: Payload, message: Any) -> str | None:
+    def feed(self, frame: StoredFrame, message: Any) -> str | None:
         """Takes a permission request, or its answer, in recorded order.
 
         Returns:
@@ -158,10 +158,10 @@ class _FrameHandler:
         """Sessions with an answer to pushed output that lacks `received`; the first is compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
-    def take(self, frame: Payload) -> None:
+    def take(self, frame: StoredFrame) -> None:
         """Takes a frame that is compared."""
         self.side.frames += 1
-        _, _, _, _, method, _, _, _, raw = frame
+        method, raw = frame.method, frame.raw
         if raw is None:
             self._take_large(frame)
         elif method == UPDATE and (chunk := self._chunks.chunk(frame)) is not None:
@@ -178,7 +178,7 @@ class _FrameHandler:
         else:
             self._take_message(frame, raw)
 
-    def pass_over(self, frame: Payload) -> None:
+    def pass_over(self, frame: StoredFrame) -> None:
         """Notes the values of a frame that is not compared, since other frames may name them."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
@@ -191,12 +191,12 @@ class _FrameHandler:
         """Finishes the texts of which no more chunks come."""
         self._builder.end()
 
-    def _take_large(self, frame: Payload) -> None:
+    def _take_large(self, frame: StoredFrame) -> None:
         """Adds a line that is too large and only read in pieces."""
         digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
         self._builder.add(self._route(frame, None), frame.seq, Canonical(hash(digest)))
 
-    def _is_pushed(self, frame: Payload, raw: bytes) -> bool:
+    def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
         """Adds pushed output and skips acknowledgements of it; returns whether it was either."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
@@ -215,8 +215,8 @@ class _FrameHandler:
             self._builder.add_push(self._route(frame, None), frame.seq, chunk)
         return True
 
-    def _take_message(self, frame: Payload, raw: bytes) -> None:
-        seq, _, stream, _, method, session, _, named_call, _ = frame
+    def _take_message(self, frame: StoredFrame, raw: bytes) -> None:
+        seq, _, stream, _, method, _, session, _, named_call, *_ = frame
         message, decision = json_or_text(raw), None
         if self._is_reduced or method in INITIALIZE:
             decision = self._decision(frame, message)
@@ -242,11 +242,11 @@ class _FrameHandler:
             self._builder.cancel(session, Direction(stream).other.value)
         self._builder.add(route, seq, canonical, call)
 
-    def _read(self, frame: Payload, decision: str | None) -> Any:
+    def _read(self, frame: StoredFrame, decision: str | None) -> Any:
         """Returns the part of a message that is compared."""
         return reduced(json_or_text(frame.raw or b""), frame, self._expect, decision)
 
-    def _decision(self, frame: Payload, message: Any) -> str | None:
+    def _decision(self, frame: StoredFrame, message: Any) -> str | None:
         if self._expect is not Expect.OUTCOME:
             return None
         decision = self._decisions.feed(frame, message)
@@ -254,16 +254,16 @@ class _FrameHandler:
             self.side.decisions[frame.seq] = decision
         return decision
 
-    def _route(self, frame: Payload, update: str | None) -> Route:
+    def _route(self, frame: StoredFrame, update: str | None) -> Route:
         """Returns the `Route` that this frame shares with others of its type."""
-        _, _, stream, kind, method, session, _, _, _ = frame
+        _, _, stream, kind, method, _, session, *_ = frame
         alike = (session, stream, kind, method, update)
         route = self._routes.get(alike)
         if route is None:
             route = self._routes[alike] = self._new_route(frame, update)
         return route
 
-    def _new_route(self, frame: Payload, update: str | None) -> Route:
+    def _new_route(self, frame: StoredFrame, update: str | None) -> Route:
         apart = next((kind for kind in (update, frame.method) if kind in self._apart), None)
         if not self._exact and is_push(frame):
             apart = PUSH
@@ -286,7 +286,7 @@ class _FrameHandler:
             or (is_structure and frame.kind == "notification"),
         )
 
-    def _is_handshake(self, frame: Payload, raw: bytes) -> bool:
+    def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
         """Takes the first ``initialize`` and its answer, which are compared apart."""
         if frame.kind not in ("request", "response", "error"):
             return False

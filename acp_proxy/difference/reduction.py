@@ -12,7 +12,7 @@ from typing import Any
 from acp_proxy.difference.result import Expect
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 
 NOTHING = object()
 """Stands for a message of which nothing counts."""
@@ -51,7 +51,7 @@ _KEPT = {
 }
 
 
-def reduced(message: Any, frame: Payload, expect: Expect, decision: str | None = None) -> Any:
+def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | None = None) -> Any:
     """Returns the part of a message that counts, or `NOTHING`.
 
     Args:
@@ -113,7 +113,7 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
     return _CALL if isinstance(kind, str) and kind.startswith("tool_call") else ()
 
 
-def _outcome(message: dict[str, Any], frame: Payload) -> Any:
+def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
     """Keeps answers of the agent, and the end of a turn, which is an update in v2."""
     if frame.stream != "to-client":
         return NOTHING

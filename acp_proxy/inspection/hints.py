@@ -20,7 +20,8 @@ from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.store.call_queries import CallFrame, call_frames
+from acp_proxy.recording import StoredFrame
+from acp_proxy.store.call_queries import call_frames
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.frame_queries import Span, start_of_line
@@ -48,9 +49,9 @@ class _Calls:
     upto: int = 0
     """The number of the last frame that was read; `LAST_SEQ` if no more can come."""
 
-    def take(self, frame: CallFrame) -> None:
-        """Takes the next frame with the id."""
-        raw, tail = frame.raw, frame.tail
+    def take(self, frame: StoredFrame, tail: bytes | None) -> None:
+        """Takes the next frame with the id, and the end of its line if that is large."""
+        raw = frame.raw or b""
         message = read(raw) if tail is None else read_outline(raw, tail)
         if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
             self.first_seqs.append(frame.seq)
@@ -113,8 +114,8 @@ class CallSpans:
             found = self._found[key] = _Calls(LastCalls(self.reader.recording.dialect))
             if len(self._found) > _KEPT:
                 del self._found[next(iter(self._found))]
-        for frame in call_frames(self.reader, *key, found.upto):
-            found.take(frame)
+        for frame, tail in call_frames(self.reader, *key, found.upto):
+            found.take(frame, tail)
         found.upto = max(found.upto, seq) if self.reader.is_open else LAST_SEQ
         return found
 

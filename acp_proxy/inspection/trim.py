@@ -12,14 +12,14 @@ from attrs import define, field
 
 from acp_proxy.protocol.dialects import FORK, HANDSHAKE
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 
 _FOREVER = 1 << 63
 
 
 def trim(
-    heads: Iterable[FrameHead],
+    heads: Iterable[StoredFrame],
     exchanges: Iterable[ExchangeRow],
     turns: Iterable[TurnRow],
 ) -> set[int]:
@@ -81,7 +81,7 @@ class _Trimmer:
             if exchange.method == FORK and exchange.request_seq < last:
                 self._ends.setdefault(exchange.session, exchange.request_seq)
 
-    def keeps(self, head: FrameHead) -> bool:
+    def keeps(self, head: StoredFrame) -> bool:
         if head.stream == Stream.STDERR:
             return self._last_kept
         exchange = self.exchanges.get(head.exchange) if head.exchange is not None else None
@@ -97,7 +97,7 @@ class _Trimmer:
         self._last_kept = kept
         return kept
 
-    def _decide(self, head: FrameHead, session: str | None) -> bool:
+    def _decide(self, head: StoredFrame, session: str | None) -> bool:
         from_client = head.stream == Stream.TO_AGENT
         if head.method in HANDSHAKE or self._begins_handshake(head):
             return True
@@ -114,7 +114,7 @@ class _Trimmer:
             else self._client_kept.get(session, False)
         )
 
-    def _begins_handshake(self, head: FrameHead) -> bool:
+    def _begins_handshake(self, head: StoredFrame) -> bool:
         """Whether a frame is a batch with a part of the handshake."""
         return any(e.method in HANDSHAKE for e in self._begun_in.get(head.seq, ()))
 

@@ -4,9 +4,9 @@ Each takes an open recording, and raises `UnreadableRecording` if the file is da
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from acp_proxy.store.frame_queries import Span
+from acp_proxy.recording import StoredFrame
+from acp_proxy.store.frame_queries import FRAME, Span
 from acp_proxy.store.rows import Rows
 
 _START = "substr(raw, 1, 65536) AS raw"
@@ -14,20 +14,12 @@ _HELD = 1 << 20
 """Bytes of the largest line that is read whole."""
 
 
-class CallFrame(NamedTuple):
-    """An update of a tool call, or a request about one."""
-
-    seq: int
-    turn: int | None
-    method: str | None
-    raw: bytes
-    """The line, or the first 64 KiB of a large one."""
-    tail: bytes | None
-    """The last 64 KiB of a large line."""
-
-
-def call_frames(rows: Rows, session: str | None, tool_call: str, after: int) -> Iterator[CallFrame]:
+def call_frames(
+    rows: Rows, session: str | None, tool_call: str, after: int
+) -> Iterator[tuple[StoredFrame, bytes | None]]:
     """Yields the frames about the tool calls with an id, in order; none of a batch.
+
+    Of a large line the frame has the first 64 KiB, and beside it are the last 64 KiB.
 
     Args:
         rows: the recording.
@@ -36,13 +28,15 @@ def call_frames(rows: Rows, session: str | None, tool_call: str, after: int) -> 
         after: the frames up to this number are left out.
     """
     sql = (
-        f"SELECT seq, turn, method, CASE WHEN size <= {_HELD} THEN raw"
+        f"SELECT {FRAME}, CASE WHEN size <= {_HELD} THEN raw"
         " ELSE substr(raw, 1, 65536) END AS raw,"
         f" CASE WHEN size > {_HELD} THEN substr(raw, -65536) END AS tail FROM frames"
         " WHERE tool_call = ? AND session IS ? AND kind IN ('notification', 'request')"
         " AND seq > ? ORDER BY seq"
     )
-    return (CallFrame(*row.values()) for row in rows.query(sql, (tool_call, session, after)))
+    for row in rows.query(sql, (tool_call, session, after)):
+        *frame, tail = row.values()
+        yield StoredFrame(*frame), tail
 
 
 def edges_of_call(

@@ -22,8 +22,7 @@ from acp_proxy.filters.conditions import (
 )
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.store.checked_values import FITS
-from acp_proxy.store.schema import KIND_CODES, STREAM_CODES
-from acp_proxy.store.where import EVERY_ROW, Where
+from acp_proxy.store.schema import EVERY_ROW, KIND_CODES, STREAM_CODES, Where
 
 _CODED = {
     "stream": ("f.flags & 3", {stream.value: code for stream, code in STREAM_CODES.items()}),

@@ -6,9 +6,9 @@ Each takes an open recording, and raises `UnreadableRecording` if the file is da
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.rows import Rows
 
@@ -18,22 +18,8 @@ EVERY = (0, (1 << 63) - 1)
 """The span of all frames."""
 
 
-class TimedFrame(NamedTuple):
-    """A frame's number, its time, its session and its size."""
-
-    seq: int
-    t_ns: int
-    session: str | None
-    size: int
-
-
-class FrameLabels(NamedTuple):
-    """To what a frame belongs."""
-
-    seq: int
-    method: str | None
-    session: str | None
-    turn: int | None
+FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
+"""The columns of a `StoredFrame` without its line."""
 
 
 def last_seq(rows: Rows) -> int:
@@ -128,7 +114,7 @@ def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
     return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
 
 
-def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[FrameLabels]:
+def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
     """Yields to what frames belong; an answer has the method and the session of its request.
 
     Args:
@@ -141,7 +127,7 @@ def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[FrameLabels]:
         " FROM frames AS f LEFT JOIN exchanges AS e ON e.id = f.exchange"
         " WHERE f.seq IN (SELECT value FROM json_each(?))"
     )
-    return (FrameLabels(*row.values()) for row in rows.query(sql, (json.dumps([*seqs]),)))
+    return rows.query(sql, (json.dumps([*seqs]),))
 
 
 def parse_error_of(rows: Rows, seq: int) -> str | None:
@@ -236,7 +222,7 @@ def labels_of(rows: Rows, column: str) -> list[str]:
     return [row["text"] for row in rows.query(sql)]
 
 
-def first_message(rows: Rows, stream: str, after: int = 0) -> TimedFrame | None:
+def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None:
     """Returns the first message of a stream; None if it has none.
 
     Args:
@@ -245,10 +231,10 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> TimedFrame | None:
         after: only those beyond this number.
     """
     sql = (
-        "SELECT seq, t_ns, session, size FROM frames WHERE stream = ? AND seq > ?"
+        f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq > ?"
         " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
     )
-    return next((TimedFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
+    return next((StoredFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
 
 
 def small_updates(rows: Rows, span: Span, largest: int) -> Iterator[tuple[int, int, bytes]]:
@@ -277,7 +263,7 @@ def batches_within(rows: Rows, span: Span) -> Iterator[int]:
     return (row["seq"] for row in rows.query(sql, span))
 
 
-def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[TimedFrame]:
+def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[StoredFrame]:
     """Yields the frames of a stream before a number, the last one first.
 
     Args:
@@ -286,11 +272,8 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Time
         seq: the number.
         most: the largest count.
     """
-    sql = (
-        "SELECT seq, t_ns, session, size FROM frames WHERE stream = ? AND seq < ?"
-        f" ORDER BY seq DESC LIMIT {most}"
-    )
-    return (TimedFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
+    sql = f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
+    return (StoredFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
 
 
 def undelivered_frames(rows: Rows, stream: str, span: Span, most: int) -> list[int]:

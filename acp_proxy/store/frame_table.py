@@ -3,20 +3,23 @@
 A reader has one such table, or two while a log is left: the rows and the tail. The database chooses
 candidates by the filter's condition, and the filter decides. Memory stays flat and the first frame
 comes at once: a condition first gives numbers, and the frames themselves, which may be large, are
-fetched for a few numbers at a time. Where lines are not needed, rows are decoded without a dict or
-a call for each, since there may be a million.
+fetched for a few numbers at a time. Where no more than labels and lines are needed, rows are
+decoded without a dict or a call for each, since there may be a million. In a third of that time,
+SQLite itself passes over what continues a run of updates that an agent streams without a pause.
 """
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.recording import FrameHead, Payload
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.checked_values import (
     AS_STORED,
@@ -27,8 +30,16 @@ from acp_proxy.store.checked_values import (
     is_excerpt,
     select,
 )
-from acp_proxy.store.schema import KIND_CODES, KIND_NAMES, STREAM_NAMES, frame_columns, frames_from
-from acp_proxy.store.where import EVERY_ROW, Where
+from acp_proxy.store.schema import (
+    EVERY_ROW,
+    KIND_CODES,
+    KIND_NAMES,
+    STREAM_CODES,
+    STREAM_NAMES,
+    Where,
+    frame_columns,
+    frames_from,
+)
 
 if TYPE_CHECKING:
     from acp_proxy.filters import Filter
@@ -48,12 +59,28 @@ _HEAD = (
     "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
     " f.terminal"
 )
-_PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
 _PIECE = 1 << 20
 _BATCH = KIND_CODES[Kind.BATCH]
+LARGEST = 4 << 20
+"""Bytes of the largest line that comes with a `StoredFrame`."""
+_LARGEST_OF_RUN = 2 << 20
+"""Bytes of a line from which on its header is read from its two ends."""
+_BEYOND = 2**63 - 1
+_NOTIFICATION, _STDERR = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.STDERR]
+_CONTINUES = (
+    f"f.kind = {_NOTIFICATION} AND f.tool_call IS NULL AND f.terminal IS NULL"
+    " AND f.turn = p.turn"
+    f" AND p.kind = {_NOTIFICATION} AND p.tool_call IS NULL AND p.terminal IS NULL"
+    " AND f.flags = p.flags"
+    f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = p.method"
+    " AND f.method = ? AND f.seq > ? AND f.t_ns - p.t_ns <= ?"
+    " AND f.seq NOT IN (SELECT end_seq FROM turns WHERE end_seq IS NOT NULL)"
+)
+"""Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
+updates of one turn that are about no tool call and no terminal, and do not end the turn."""
 
-_Texts = dict[int | None, str | None]
-"""The text of each label, and None for none."""
+_Begun = tuple[int, int, str, str, bytes | None]
+"""The first frame of a run: its number, time, stream, kind and line."""
 
 
 @frozen
@@ -95,67 +122,67 @@ class FrameTable:
             if chosen is None or chosen.finds(row):
                 yield row
 
-    def heads(self, chosen: "Filter | None") -> Iterable[FrameHead]:
-        """Streams the frames that a filter matches without their payloads.
+    def heads(
+        self,
+        chosen: "Filter | None",
+        span: tuple[int, int] | None,
+        *,
+        with_lines: bool,
+    ) -> Iterable[StoredFrame]:
+        """Streams frames without what fired and what is paired with them; see `Rows.heads`.
 
-        A million take a few seconds, unless the filter asks for payloads itself.
+        A million take a few seconds, unless the filter asks for the text of messages itself.
+
+        Args:
+            chosen: the filter; None for all frames.
+            span: the first and the last number that count, in place of a filter.
+            with_lines: whether each comes with its line.
         """
-        where = self._where(chosen)
+        where = self._where(chosen) if span is None else Where("f.seq BETWEEN ? AND ?", span)
         if not where.exact:
-            names = FrameHead._fields
-            return (FrameHead._make(row[n] for n in names) for row in self.frames(chosen))
-        heads = _heads(self._select(f"{_HEAD}, {self.lines.size}", where), self.texts())
+            return (_head_of(row, with_lines=with_lines) for row in self.frames(chosen))
+        lines = self.lines
+        line = f"CASE WHEN {lines.size} <= {LARGEST} THEN {lines.line} END"
+        columns = f"{_HEAD}, {lines.size}, {line if with_lines else 'NULL'}"
+        heads = _heads(self._select(columns, where), _Texts(self.connection, self.labels))
         if chosen is None or where.is_open:
             return heads
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
 
-    def payloads(self, chosen: "Filter | None", largest: int) -> Iterable[Payload]:
-        """Streams the lines that a filter matches with little else.
+    def runs(self, pause_ns: int, first: int, single_upto: int) -> Iterator[FrameRun]:
+        """Streams frames in order, the updates of a run as one; see `Rows.runs`.
 
         Args:
-            chosen: the filter; None for all frames.
-            largest: bytes; lines that are longer come without their text.
+            pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
+                run by itself.
+            first: the number from which on frames are read.
+            single_upto: the number up to which each frame is a run by itself.
         """
-        where = self._where(chosen)
-        if not where.exact:
-            return (_payload_of(row, largest) for row in self.frames(chosen))
-        columns = self._payload_columns(largest)
-        payloads = _payloads(self._select(columns, where), self.texts())
-        if chosen is None or where.is_open:
-            return payloads
-        return (p for p in payloads if p.kind != "batch" or self._matches_batch(p.seq, chosen))
-
-    def payloads_between(self, first: int, last: int, largest: int) -> Iterator[Payload]:
-        """Streams the lines of a few frames, without reading the labels of all others.
-
-        Args:
-            first: the number of the first frame.
-            last: the number of the last frame.
-            largest: see `payloads`.
-        """
-        columns = self._payload_columns(largest)
-        sql = f"SELECT {columns} FROM {self.rows} AS f WHERE f.seq BETWEEN ? AND ? ORDER BY f.seq"
-        texts = _TextsOnDemand(self.connection, self.labels)
-        return _payloads(self.connection.execute(sql, (first, last)), texts)
-
-    def lines_between(
-        self, first: int, last: int, largest: int
-    ) -> Iterator[tuple[int, int, bytes]]:
-        """Streams the number, the time and the line of some frames, with nothing else.
-
-        Args:
-            first: the number of the first frame.
-            last: the number of the last frame.
-            largest: bytes; lines that are longer are left out.
-        """
+        execute, lines = self.connection.execute, self.lines
+        last_before = f"SELECT seq, t_ns FROM {self.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"
+        is_held = f"f.kind != {_STDERR} AND {lines.size} <= {_LARGEST_OF_RUN}"
         sql = (
-            f"SELECT f.seq, f.t_ns, {self.lines.line} FROM {self.rows} AS f"
-            f" WHERE f.seq BETWEEN ? AND ? AND {self.lines.size} <= {largest:d} ORDER BY f.seq"
+            "SELECT f.seq, f.t_ns, f.flags & 3, f.kind,"
+            f" CASE WHEN {is_held} THEN {lines.line} END, p.seq, p.t_ns"
+            f" FROM {self.rows} AS f LEFT JOIN {self.rows} AS p ON p.seq = f.seq - 1"
+            f" WHERE f.seq >= ? AND ({_CONTINUES}) IS NOT TRUE ORDER BY f.seq"
         )
-        for seq, t_ns, raw in self.connection.execute(sql, (first, last)):
-            if type(t_ns) is not int or type(raw) is not bytes:
+        label = execute(f"SELECT id FROM {self.labels} WHERE text = ?", (UPDATE,)).fetchone()
+        update = label[0] if label is not None and pause_ns >= 0 else None
+        values = first, update, max(first, single_upto), pause_ns
+        begun: _Begun | None = None
+        for seq, t_ns, stream, kind, line, *last in execute(sql, values):
+            if begun is not None:  # what directly precedes a run is the end of the one before
+                end = execute(last_before, (seq,)).fetchone() if last[0] is None else last
+                yield _run(begun, end)
+            if type(t_ns) is not int or (type(line) is not bytes and line is not None):
                 raise Mistyped(f"frame {seq} has no time or no bytes")
-            yield seq, t_ns, raw
+            try:
+                begun = seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], line
+            except (KeyError, TypeError):
+                raise Mistyped(f"frame {seq} has an unknown code") from None
+        if begun is not None:
+            yield _run(begun, execute(last_before, (_BEYOND,)).fetchone())
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
@@ -196,10 +223,6 @@ class FrameTable:
         return {
             STREAM_NAMES[code]: (seq, count) for code, seq, count in rows if code in STREAM_NAMES
         }
-
-    def _payload_columns(self, largest: int) -> str:
-        lines = self.lines
-        return f"{_PAYLOAD}, CASE WHEN {lines.size} <= {largest:d} THEN {lines.line} END"
 
     def _where(self, chosen: "Filter | None") -> Where:
         """A filter in SQL; with batches, if there are any, since that takes no index."""
@@ -244,16 +267,9 @@ class FrameTable:
             where.parameters,
         )
 
-    def texts(self) -> _Texts:
-        """Returns the text of each label; of None it is None."""
-        labels = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
-        for label in labels.values():
-            _check_label(label)
-        return {**labels, None: None}
 
-
-class _TextsOnDemand(_Texts):
-    """The text of each label that is asked for."""
+class _Texts(dict[int | None, str | None]):
+    """The text of each label, read when it is asked for; None of none."""
 
     def __init__(self, connection: sqlite3.Connection, labels: str) -> None:
         super().__init__({None: None})
@@ -261,46 +277,39 @@ class _TextsOnDemand(_Texts):
 
     def __missing__(self, label: int | None) -> str:
         for (text,) in self._find((label,)):
-            found = self[label] = _check_label(text)
-            return found
+            if not isinstance(text, str):
+                raise Mistyped(f"a label is {type(text).__name__}")
+            self[label] = text
+            return text
         raise KeyError(label)
 
 
-def _check_label(label: Any) -> str:
-    if not isinstance(label, str):
-        raise Mistyped(f"a label is {type(label).__name__}")
-    return label
-
-
-def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[FrameHead]:
-    """Decodes rows of `_HEAD`."""
-    for seq, t_ns, stream, kind, method, exchange, session, turn, call, terminal, size in rows:
+def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFrame]:
+    """Decodes rows of `_HEAD`, the size and the line, or NULL."""
+    for seq, t_ns, stream, kind, method, exchange, session, turn, call, terminal, size, raw in rows:
         if type(t_ns) is not int or type(size) is not int:
             raise Mistyped(f"frame {seq} has no time or no size")
+        if type(raw) is not bytes and raw is not None:
+            raise Mistyped(f"frame {seq} has no bytes")
         try:
             values = (
                 seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], texts[method], exchange,
-                texts[session], turn, texts[call], texts[terminal], size,
+                texts[session], turn, texts[call], texts[terminal], size, raw,
             )  # fmt: skip
             # What a NamedTuple does itself, in half the time.
-            yield tuple.__new__(FrameHead, values)
+            yield tuple.__new__(StoredFrame, values)
         except (KeyError, TypeError):
             raise Mistyped(f"frame {seq} has an unknown code") from None
 
 
-def _payloads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[Payload]:
-    """Decodes rows of `_PAYLOAD` and the line, or NULL for one that is too large."""
-    for seq, t_ns, stream, kind, method, session, turn, call, raw in rows:
-        if type(t_ns) is not int or (type(raw) is not bytes and raw is not None):
-            raise Mistyped(f"frame {seq} has no time or no bytes")
-        try:
-            words = (STREAM_NAMES[stream], KIND_NAMES[kind], texts[method], texts[session])
-            # What a NamedTuple does itself, in half the time.
-            yield tuple.__new__(Payload, (seq, t_ns, *words, turn, texts[call], raw))
-        except (KeyError, TypeError):
-            raise Mistyped(f"frame {seq} has an unknown code") from None
+def _head_of(row: Row, *, with_lines: bool) -> StoredFrame:
+    head = StoredFrame._make(row[name] for name in StoredFrame._fields)
+    return head if with_lines and head.size <= LARGEST else head._replace(raw=None)
 
 
-def _payload_of(row: Row, largest: int) -> Payload:
-    payload = Payload._make(row[name] for name in Payload._fields)
-    return payload if row["size"] <= largest else payload._replace(raw=None)
+def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:
+    """A run, by its first frame and the number and the time of its last one."""
+    last_seq, last_ns = end
+    if type(last_ns) is not int:
+        raise Mistyped(f"frame {last_seq} has no time")
+    return FrameRun(*begun, last_seq, last_ns)

@@ -118,7 +118,7 @@ class RecordingReader(Rows):
         if recording.dialect_reason != FORMER_REASON:
             return recording
         evidence = Evidence()
-        for one in islice(self.payloads(), _MOST_READ):
+        for one in islice(self.heads(with_lines=True), _MOST_READ):
             if one.raw is not None and one.stream != Stream.STDERR:
                 is_answer = one.kind in (Kind.RESPONSE, Kind.ERROR)
                 evidence.take(read(one.raw), one.method if is_answer else None)

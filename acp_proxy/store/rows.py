@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
-from acp_proxy.recording import FrameHead, FrameRun, Payload, Recording, read_origin, read_time
+from acp_proxy.recording import FrameRun, Recording, StoredFrame, read_origin, read_time
 from acp_proxy.store import database
-from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.checked_values import (
     HELD,
     LONGEST_TEXT,
@@ -24,15 +23,12 @@ from acp_proxy.store.checked_values import (
     limited,
     select,
 )
-from acp_proxy.store.frame_runs import frame_runs
 from acp_proxy.store.frame_table import FrameTable
 
 if TYPE_CHECKING:
     from acp_proxy.filters import Filter
     from acp_proxy.store.masked_rows import MaskedRows
 
-LARGEST = 4 << 20
-"""Bytes of the largest line that a search holds."""
 _FIRED = (
     "SELECT seq, rule, action, received IS NULL AS made, length(delivered) AS size, late_ns,"
     f" CASE WHEN length(delivered) <= {HELD} THEN delivered END AS delivered"
@@ -150,11 +146,23 @@ class Rows:
         every = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
         return every if chosen is None else filter(chosen.matches, every)
 
-    def heads(self, chosen: "Filter | None" = None) -> Iterator[FrameHead]:
-        """Streams frames without their lines, much faster than `frames`."""
+    def heads(
+        self,
+        chosen: "Filter | None" = None,
+        span: tuple[int, int] | None = None,
+        *,
+        with_lines: bool = False,
+    ) -> Iterator[StoredFrame]:
+        """Streams frames with little beside their labels, much faster than `frames`.
+
+        Args:
+            chosen: the filter; None for all of them.
+            span: the first and the last number that count, in place of a filter.
+            with_lines: whether each comes with its line, unless that has more than 4 MiB.
+        """
         with self._damage_reported():
             for table in self.tables:
-                yield from table.heads(chosen)
+                yield from table.heads(chosen, span, with_lines=with_lines)
 
     def runs(self, pause_ns: int, first: int = 0, single_upto: int = 0) -> Iterator[FrameRun]:
         """Streams frames, where session updates without a pause between them are one run.
@@ -172,45 +180,13 @@ class Rows:
         """
         with self._damage_reported():
             for table in self.tables:
-                yield from frame_runs(table, pause_ns, first, single_upto)
-
-    def payloads(self, chosen: "Filter | None" = None) -> Iterator[Payload]:
-        """Streams what a search needs of frames; a line larger than `LARGEST` is None."""
-        with self._damage_reported():
-            for table in self.tables:
-                yield from table.payloads(chosen, LARGEST)
-
-    def payloads_between(self, first: int, last: int) -> Iterator[Payload]:
-        """Streams a few frames by their numbers, as `payloads` does and at once.
-
-        Args:
-            first: the number of the first frame.
-            last: the number of the last frame.
-        """
-        with self._damage_reported():
-            for table in self.tables:
-                yield from table.payloads_between(first, last, LARGEST)
-
-    def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
-        """Streams number, time and line of some frames; a line larger than `LARGEST` is left out.
-
-        Args:
-            first: the number of the first frame.
-            last: the number of the last frame.
-        """
-        with self._damage_reported():
-            for table in self.tables:
-                yield from table.lines_between(first, last, LARGEST)
+                yield from table.runs(pause_ns, first, single_upto)
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads the line of a frame piece by piece, however large it is."""
         with self._damage_reported():
             is_last = self.tables[-1].has(seq)
             yield from self.tables[-1 if is_last else 0].pieces(seq)
-
-    def members(self, batch: Row) -> list[Row]:
-        """Returns the messages of a batch, each as a row like one of `frames`."""
-        return members_of(batch, self.query)
 
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
         """Finds the frames of a kind, by stream: the number of the first, and how many.

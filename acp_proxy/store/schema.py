@@ -8,6 +8,9 @@ costs about 57 bytes beyond the frame itself.
 """
 
 import sqlite3
+from typing import Any
+
+from attrs import frozen
 
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
@@ -35,6 +38,36 @@ LARGE = 2 << 20
 """Bytes of a line, newline included, from which on only its edges are read as JSON."""
 MASKED = 1 << 6
 # Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
+
+
+_TRUE = "1"
+
+
+@frozen
+class Where:
+    """A condition in SQL over coded rows."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+    exact: bool = True
+    """Whether it matches exactly the wanted rows; otherwise it may match more."""
+    tests: int = 1
+    """The number of comparisons in it."""
+    levels: int = 1
+    """How deeply they are nested."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it matches every row."""
+        return self.sql == _TRUE
+
+    @property
+    def needs_exchange(self) -> bool:
+        """Whether it uses a column of ``exchanges``."""
+        return "e." in self.sql
+
+
+EVERY_ROW = Where(_TRUE)
 
 
 def _case(column: str, codes: dict[str, int]) -> str:

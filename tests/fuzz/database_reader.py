@@ -20,6 +20,7 @@ from acp_proxy.store import (
     library,
     recorded_events,
 )
+from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_text_form
@@ -123,7 +124,7 @@ def _read(path: Path) -> None:
 def _frames(reader: RecordingReader) -> None:
     for row in reader.rows():
         if row.get("kind") == "batch":
-            reader.members(row)
+            members_of(row, reader.query)
     for head in reader.heads():
         assert isinstance(head.seq, int)
 
@@ -161,7 +162,7 @@ def _faults(reader: RecordingReader) -> None:
 
 def _others(reader: RecordingReader) -> None:
     list(reader.runs(1000))
-    list(reader.payloads())
+    list(reader.heads(with_lines=True))
     reader.first_of_kind("request")
     reader.count()
     recorded_events.clock_origin_ns(reader)

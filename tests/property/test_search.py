@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 
 LETTERS = st.sampled_from(
     ["a", "b", "A", "é", "É", '"', "\\", "\n", "你", "😀", "s", "\u017f", " "]
@@ -31,24 +31,24 @@ def escaped(value: str, choices: list[int]) -> str:
     return f'"{"".join(written)}"'
 
 
-def chunk(seq: int, text: str, choices: list[int]) -> Payload:
+def chunk(seq: int, text: str, choices: list[int]) -> StoredFrame:
     """Makes the frame of a chunk."""
     raw = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":'
         f'"agent_message_chunk","content":{{"type":"text","text":{escaped(text, choices)}}}}}}}}}'
     )
-    known = ("to-client", "notification", "session/update", "s", None, None)
-    return Payload._make((seq, 0, *known, raw.encode()))
+    known = ("to-client", "notification", "session/update", None, "s", None, None, None)
+    return StoredFrame(seq, 0, *known, len(raw), raw.encode())
 
 
-def found_by(pattern: Pattern, frames: list[Payload]) -> list[int]:
+def found_by(pattern: Pattern, frames: list[StoredFrame]) -> list[int]:
     """Returns the frames that search finds."""
     searcher = Searcher(pattern)
     hits = [hit.place.seq for f in frames for hit in searcher.feed(f)]
     return hits + [hit.place.seq for hit in searcher.finish()]
 
 
-def found_naively(pattern: Pattern, pieces: list[str], frames: list[Payload]) -> list[int]:
+def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]) -> list[int]:
     """Returns the frames whose line or strings match, or in which a match in the message begins."""
     whole, found, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):

@@ -22,12 +22,11 @@ from acp_proxy.inspection.diagnosis.values import (
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.recording import RecordedEvent, Recording
+from acp_proxy.recording import RecordedEvent, Recording, StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, cancels, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import (
-    TimedFrame,
     first_message,
     frame_times,
     frames_before,
@@ -165,7 +164,7 @@ class DiagnosisContext:
         return f" before {who} answered {method} (#{first.seq}){more}"
 
     @cached_property
-    def first_of_agent(self) -> TimedFrame | None:
+    def first_of_agent(self) -> StoredFrame | None:
         """The first message of the agent."""
         return first_message(self.reader, "to-client")
 
@@ -179,7 +178,7 @@ class DiagnosisContext:
         """Returns the time of a frame, in nanoseconds since the start."""
         return frame_times(self.reader, [seq])[seq]
 
-    def last_of_agent(self, turn: TurnRow, end: int | None = None) -> TimedFrame | None:
+    def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
         """Returns the last frame of the agent in a turn before its client left, if there is one.
 
         Args:

@@ -21,6 +21,7 @@ from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.safe_text import plain
+from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow, exchanges, open_exchanges
 from acp_proxy.store.frame_queries import Span, batches_within, frames_by_number
 from acp_proxy.store.reader import RecordingReader
@@ -72,7 +73,7 @@ def read_messages(
     numbers = iter(sorted(set(seqs)))
     while some := list(itertools.islice(numbers, _AT_A_TIME)):
         for row in frames_by_number(reader, some, largest, LARGEST):
-            members = reader.members(row) if row["kind"] == "batch" else []
+            members = members_of(row, reader.query) if row["kind"] == "batch" else []
             for message in members or [row]:
                 values = [message[name] for name in StoredMessage._fields[:-1]]
                 yield StoredMessage._make([*values, bytes(message["raw"])])

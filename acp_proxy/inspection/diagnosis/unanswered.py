@@ -11,9 +11,10 @@ from acp_proxy.inspection.diagnosis.values import CurrentWait, OpenRequest
 from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.recording import StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow, first_cancel, release_after
-from acp_proxy.store.frame_queries import TimedFrame, frames_before
+from acp_proxy.store.frame_queries import frames_before
 from acp_proxy.wording import duration, named_cancels
 
 UNANSWERED = "wait.unanswered"
@@ -220,7 +221,7 @@ def _answerer(direction: str) -> str:
     return "client" if direction == "to-client" else "agent"
 
 
-def _long_line(context: DiagnosisContext, turn: TurnRow) -> TimedFrame | None:
+def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
     """Returns the line that is so long that the client may have left for it; None if none is.
 
     Some readers of lines fail at one that is larger than their buffer.

@@ -31,7 +31,7 @@ from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.recording import FrameHead, FrameRun
+from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
 from acp_proxy.store.call_queries import edges_of_call
@@ -53,7 +53,7 @@ _LARGEST = 1 << 20
 _READ = 8
 """Frames at the beginning and at the end of a tool call that are read."""
 
-Watch = Callable[[Iterator[FrameHead]], Iterator[FrameHead]]
+Watch = Callable[[Iterator[StoredFrame]], Iterator[StoredFrame]]
 
 
 @frozen
@@ -240,7 +240,8 @@ def _last_seq(turn: TurnTime) -> int:
 
 
 def _lines(reader: RecordingReader, run: FrameRun) -> Iterator[Line]:
-    return reader.lines_between(run.seq, run.last_seq)
+    frames = reader.heads(span=(run.seq, run.last_seq), with_lines=True)
+    return ((frame.seq, frame.t_ns, frame.raw) for frame in frames if frame.raw is not None)
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:

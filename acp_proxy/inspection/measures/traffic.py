@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.protocol.call_ids import CallKey
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow
 from acp_proxy.store.frame_queries import Span
 
@@ -157,9 +157,9 @@ class Traffic:
         self._calls: dict[tuple[str | None, str, int], list[Any]] = {}
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
-    def feed(self, head: FrameHead) -> None:
+    def feed(self, head: StoredFrame) -> None:
         """Takes a frame."""
-        seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size = head
+        seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._counts.get((stream, kind, method))
         if count is None:
             count = self._counts[stream, kind, method] = _Count()

@@ -19,7 +19,7 @@ from attrs import evolve
 from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings
 from acp_proxy.inspection.searching.streams import SearchHit, Streams, excerpt, look_through
 from acp_proxy.protocol.json_text import json_or_none, parts_of, pointer
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 
 _TEXTS = (
     "/params/update/content/text",
@@ -46,7 +46,7 @@ class Searcher:
         self._waiting: list[tuple[int, int, SearchHit]] = []
         self._order = count()
 
-    def feed(self, frame: Payload) -> list[SearchHit]:
+    def feed(self, frame: StoredFrame) -> list[SearchHit]:
         """Searches a frame whose line is in memory."""
         raw = frame.raw or b""
         hit = self._look(frame, raw) if self._pattern.may_be_in(raw) else None
@@ -59,7 +59,9 @@ class Searcher:
             return self._complete()
         return []
 
-    def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
+    def feed_large(
+        self, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
+    ) -> list[SearchHit]:
         """Searches a frame that is too large for memory.
 
         Args:
@@ -70,7 +72,7 @@ class Searcher:
             self._add(found)
         return self._complete()
 
-    def feed_text(self, place: Payload, text: str) -> list[SearchHit]:
+    def feed_text(self, place: StoredFrame, text: str) -> list[SearchHit]:
         """Searches an event.
 
         Args:
@@ -87,7 +89,7 @@ class Searcher:
             self._add(found)
         return self._complete()
 
-    def _look(self, frame: Payload, raw: bytes) -> SearchHit | None:
+    def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
         """Searches the strings of a line first, because a person reads those, and then the line."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
@@ -96,7 +98,7 @@ class Searcher:
             return hit
         return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
 
-    def _text_of(self, frame: Payload, line: str) -> str | None:
+    def _text_of(self, frame: StoredFrame, line: str) -> str | None:
         """Returns the string of a line that has the match, or the line; None if none has it.
 
         The method alone is not specific enough; a line that is not a message is searched as it is.
@@ -121,7 +123,7 @@ class Searcher:
                     return text
         return line
 
-    def _hit_in(self, place: Payload, text: str) -> SearchHit | None:
+    def _hit_in(self, place: StoredFrame, text: str) -> SearchHit | None:
         match = self._pattern.regex.search(text)
         if match is None:
             return None

@@ -18,7 +18,7 @@ from acp_proxy.inspection.searching.patterns import Pattern, undone
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.dialects import PROMPT
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 
 _OVERLAP = 4096
 """The longest match of a regular expression that is found across chunks, in characters."""
@@ -44,7 +44,7 @@ class Excerpt(NamedTuple):
 class SearchHit:
     """A frame or event in which a match begins."""
 
-    place: Payload
+    place: StoredFrame
     """The frame, without its ``raw``."""
     last_seq: int
     """The frame in which the match ends: a later one if it goes across chunks."""
@@ -54,7 +54,7 @@ class SearchHit:
 
 
 _Head = tuple[Any, ...]
-"""A payload without its line, as a tuple, since there may be a million of them."""
+"""A frame without its line, as a tuple, since there may be a million of them."""
 _Piece = tuple[int, _Head, str | None]
 """A piece of a text: where it begins, its frame, and the pointer to it."""
 
@@ -140,7 +140,7 @@ class _Text:
             if head[0] not in self._hits:
                 self._hits.add(head[0])
                 _, last, _ = self._pieces[max(number, bisect_right(starts, end - 1) - 1)]
-                hit = Payload._make((*head, None))
+                hit = StoredFrame._make((*head, None))
                 yield SearchHit(hit, last[0], excerpt(text, start, end), pointer)
             if number + 1 == len(starts):
                 return
@@ -182,7 +182,7 @@ class Streams:
             self._earliest = min(first, default=sys.maxsize)
         return self._earliest
 
-    def feed(self, frame: Payload, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
+    def feed(self, frame: StoredFrame, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
         """Adds the next frame and returns the matches across chunks that are final by then.
 
         Args:
@@ -210,7 +210,7 @@ class Streams:
         else:
             self._texts.move_to_end(key)
         pointer = self._pointer(raw) if self._pointer else None
-        text.add(frame[:8], chunk.text, is_hit, pointer)
+        text.add(frame[:-1], chunk.text, is_hit, pointer)
         if self._earliest is not None and frame.seq < self._earliest:
             self._earliest = frame.seq
         if text.size > self._full:
@@ -237,7 +237,7 @@ class Streams:
 
 
 def look_through(
-    pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
+    pattern: Pattern, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
     """Searches a line that is too large for memory, as written and with escapes decoded.
 
@@ -249,7 +249,7 @@ def look_through(
     for decode in (_decoded, _undone):
         text = _Text(pattern)
         for piece in decode(pieces()):
-            text.add(frame[:8], piece)
+            text.add(frame[:-1], piece)
             if found := text.look(is_whole=False):
                 return found[0]
         if found := text.look(is_whole=True):

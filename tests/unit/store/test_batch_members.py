@@ -6,6 +6,7 @@ import json
 
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.store.batch_members import members_of
 from tests.batches import CHAT, error, prompt, recording, request, result
 
 
@@ -13,7 +14,7 @@ def test_each_message_has_its_own_labels() -> None:
     """A message of a batch has the labels that it would have as a frame of its own."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
-        rows = [m for frame in reader.frames() for m in reader.members(frame)]
+        rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
     assert [tuple(row[name] for name in wanted) for row in rows] == [
         ("request", "session/prompt", "2", 1, "s", 1, None),
         ("request", "session/set_mode", "3", 2, "s", 1, None),
@@ -32,7 +33,7 @@ def test_two_prompts_of_one_batch_are_two_turns() -> None:
     """Each prompt of a batch has the turn that it begins, and its own text."""
     with recording((">", [prompt(1, "One"), prompt(2, "Two")])) as reader:
         (batch,) = reader.frames()
-        assert [member["turn"] for member in reader.members(batch)] == [1, 2]
+        assert [member["turn"] for member in members_of(batch, reader.query)] == [1, 2]
         assert [turn.prompt for turn in summarize(reader).turns] == ["One", "Two"]
 
 
@@ -47,8 +48,11 @@ def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
     """A batch may be empty, and its members may be no messages."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
-        assert reader.members(empty) == []
-        assert [member["kind"] for member in reader.members(odd)] == ["invalid", "invalid"]
+        assert members_of(empty, reader.query) == []
+        assert [member["kind"] for member in members_of(odd, reader.query)] == [
+            "invalid",
+            "invalid",
+        ]
         assert summarize(reader).not_acp == []
 
 

@@ -1,27 +1,40 @@
-"""Whatever a filter asks, the database finds what reading every frame would have found."""
+"""Frames come as a filter or a run asks, as if every frame had been read."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.filters.conditions import Beyond, Like
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.conditions import translate
 from acp_proxy.store.reader import RecordingReader
 from tests.batches import CHAT, lines_of, recording
-from tests.log_writer import LogWriter, notification, record_conversation, write_conversation
+from tests.log_writer import (
+    MS,
+    LogWriter,
+    notification,
+    record_conversation,
+    request,
+    result,
+    text,
+    update,
+    write_conversation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from acp_proxy.recording import FrameRun
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
@@ -104,8 +117,10 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
         frames = [row for row in meant if "raw" in row]
         assert list(reader.frames(chosen)) == frames
         assert list(reader.heads(chosen)) == [
-            FrameHead(*(row[name] for name in FrameHead._fields)) for row in frames
+            StoredFrame(*(row[name] for name in StoredFrame._fields[:-1])) for row in frames
         ]
+        lines = [frame.raw for frame in reader.heads(chosen, with_lines=True)]
+        assert lines == [row["raw"] for row in frames]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
@@ -176,7 +191,6 @@ def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> Non
         chosen = parse(text)
         assert [row["seq"] for row in reader.frames(chosen)] == expected
         assert [head.seq for head in reader.heads(chosen)] == expected
-        assert [payload.seq for payload in reader.payloads(chosen)] == expected
 
 
 @pytest.mark.parametrize("text", ["method:session/prompt", "call:c", "terminal:t"])
@@ -222,31 +236,19 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
     with RecordingReader(path) as reader:
-        for frames in (reader.heads(), reader.payloads(), reader.payloads_between(6, 6)):
+        for frames in (reader.heads(), reader.heads(with_lines=True)):
             with pytest.raises(DamagedRecording):
-                list(frames)
-
-
-def test_a_label_is_a_text(tmp_path: Path) -> None:
-    """A label of another type is damage, whether all labels are read or only this one."""
-    path = record_conversation(tmp_path / "x.db")
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "UPDATE labels SET text = x'00' WHERE id = (SELECT method FROM frame_rows WHERE seq=6)"
-        )
-    with RecordingReader(path, unredacted=True) as reader:
-        for frames in (reader.payloads(), reader.payloads_between(6, 6)):
-            with pytest.raises(DamagedRecording, match="a label is bytes"):
                 list(frames)
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
     """Each range of numbers gives the frames in it, those of the tail included."""
     for reader in readers:
-        every = [*reader.payloads()]
+        every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
             some = every[place : place + 3]
-            assert [*reader.payloads_between(some[0].seq, some[-1].seq)] == some
+            span = some[0].seq, some[-1].seq
+            assert [*reader.heads(span=span, with_lines=True)] == some
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
@@ -258,7 +260,6 @@ def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
             many = parse(" or ".join([word] * 2000))
             assert [row["seq"] for row in reader.frames(many)] == few != []
             assert [head.seq for head in reader.heads(many)] == few
-            assert [payload.seq for payload in reader.payloads(many)] == few
         nested = parse("(" * 90 + " or ".join(["not seq:6"] * 2000) + ")" * 90)
         assert 6 not in [row["seq"] for row in reader.frames(nested)]
 
@@ -313,3 +314,114 @@ def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, 
         expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
         assert [row["seq"] for row in reader.frames(chosen)] == expected
         assert len(list(reader.heads(chosen))) == len(expected)
+
+
+FOREVER = 1 << 62
+
+
+def _chunk(recorder: LogWriter, session: str = "s", **more: Any) -> None:
+    """The agent streams a piece of a message."""
+    recorder.to_client(update(session, "agent_message_chunk", content=text("…"), **more))
+
+
+def _runs(recorder: LogWriter, pause_ns: int = 5 * MS) -> list[tuple[int, int]]:
+    """The first and the last number of each run from the prompt on."""
+    with RecordingReader(recorder.path) as reader:
+        return [(run.seq, run.last_seq) for run in reader.runs(pause_ns)]
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Any:
+    """A log in which a prompt is open; its next frame is number 3."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        yield recorder
+
+
+def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
+    """A run begins with the last of them at the earliest."""
+    for _ in range(6):
+        _chunk(recorder)  # 3 to 8
+    recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
+        found = [(run.seq, run.last_seq) for run in reader.runs(5 * MS, single_upto=5)]
+    assert found == [(2, 2), (3, 3), (4, 4), (5, 8)]
+
+
+def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
+    """A pause, a tool call and the end of the turn end it."""
+    for _ in range(3):
+        _chunk(recorder)  # 3, 4, 5
+    recorder.t_ns += 10 * MS
+    for _ in range(2):
+        _chunk(recorder)  # 6, 7
+    recorder.to_client(update("s", "tool_call", toolCallId="c"))  # 8
+    _chunk(recorder)  # 9
+    recorder.to_client(result(1, stopReason="end_turn"))  # 10
+    for _ in range(2):
+        _chunk(recorder)  # 11, 12: of no turn
+    recorder.abandon()
+    assert _runs(recorder) == [
+        (2, 2), (3, 5), (6, 7), (8, 8), (9, 9), (10, 10), (11, 11), (12, 12),
+    ]  # fmt: skip
+
+
+def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
+    """Each may have another command (v2)."""
+    _chunk(recorder)
+    for _ in range(2):
+        recorder.to_client(update("s", "terminal_update", terminalId="t"))
+    _chunk(recorder)
+    _chunk(recorder)
+    recorder.abandon()
+    assert _runs(recorder) == [(2, 2), (3, 3), (4, 4), (5, 5), (6, 7)]
+
+
+def test_an_event_ends_a_run(recorder: LogWriter) -> None:
+    """What happens between two frames is not passed over."""
+    _chunk(recorder)
+    _chunk(recorder)
+    recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
+    _chunk(recorder)
+    _chunk(recorder)
+    recorder.abandon()
+    assert _runs(recorder) == [(2, 2), (3, 4), (6, 7)]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
+def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
+    """A run has the time, stream, kind and line of its first frame, and the time of its last."""
+    with RecordingReader(path) as reader:
+        frames = {frame["seq"]: frame for frame in reader.frames()}
+        found: list[FrameRun] = list(reader.runs(pause_ns))
+    assert [seq for run in found for seq in range(run.seq, run.last_seq + 1)] == list(frames)
+    for run in found:
+        frame = frames[run.seq]
+        assert (run.t_ns, run.stream, run.kind) == (frame["t_ns"], frame["stream"], frame["kind"])
+        assert run.raw == (None if run.kind == "stderr" else frame["raw"])
+        assert run.last_ns == frames[run.last_seq]["t_ns"]
+        assert pause_ns >= 0 or run.frames == 1
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "reason"),
+    [
+        ("kind = 99 WHERE seq = 3", "unknown code"),
+        ("t_ns = 'soon' WHERE seq = 3", "no time"),
+        ("t_ns = 'soon' WHERE seq = 5", "no time"),  # the last one of the run
+    ],
+)
+def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
+    """An unknown kind is not skipped, nor a time that is a text, which SQLite takes for 0."""
+    for _ in range(3):
+        _chunk(recorder)
+    recorder.close()
+    recorder.finish()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as database, database:
+        database.execute(f"UPDATE frame_rows SET {spoilt}")
+    with (
+        RecordingReader(recorder.path) as reader,
+        pytest.raises(DamagedRecording, match=reason),
+    ):
+        list(reader.runs(5 * MS))

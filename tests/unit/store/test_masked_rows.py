@@ -52,7 +52,7 @@ def everything(reader: RecordingReader) -> str:
         for value in (
             reader.recording,
             [*reader.rows()],
-            [*reader.payloads()],
+            [*reader.heads(with_lines=True)],
             [*reader.runs(-1)],
             [*reader.query("SELECT * FROM frames")],
             [*reader.query("SELECT * FROM faults_fired")],
@@ -229,11 +229,11 @@ def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     with RecordingReader(tmp_path / "x.db", unredacted=True) as reader:
         expected = [
             apply(frame.raw, redactor.line(Stream(frame.stream), frame.raw))
-            for frame in reader.payloads()
+            for frame in reader.heads(with_lines=True)
             if frame.raw is not None
         ]
     with RecordingReader(tmp_path / "x.db") as reader:
-        found = [frame.raw or b"" for frame in reader.payloads()]
+        found = [frame.raw or b"" for frame in reader.heads(with_lines=True)]
     assert [HASH.sub("]", line.decode()) for line in found] == [
         HASH.sub("]", line.decode()) for line in expected
     ]

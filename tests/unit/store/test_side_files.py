@@ -150,7 +150,7 @@ def read_all(path: Path) -> None:
         assert reader.recording
         list(reader.rows())
         list(reader.heads())
-        list(reader.payloads())
+        list(reader.heads(with_lines=True))
         script = RecordedSteps(reader)
         while script.read():
             pass

@@ -26,7 +26,7 @@ from acp_proxy.inspection.hints import CallSpans
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.inspection.searching.streams import SearchHit
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.directory import paths, started_at
 from acp_proxy.store.reader import RecordingReader
 
@@ -156,7 +156,7 @@ def _hits(
 ) -> Generator[SearchHit, None, None]:
     """Searches the frames and events of a recording in their order."""
     total = reader.count() if sys.stderr.isatty() else None
-    frames = progress(reader.payloads(chosen), total, reader.path.stem)
+    frames = progress(reader.heads(chosen, with_lines=True), total, reader.path.stem)
     for place in _in_order(_events(reader, chosen), frames):
         with limit.at(place.seq):
             if place.stream == "event":
@@ -172,7 +172,9 @@ def _hits(
     yield from found
 
 
-def _in_order(events: Iterator[Payload], frames: Iterable[Payload]) -> Iterator[Payload]:
+def _in_order(
+    events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
+) -> Iterator[StoredFrame]:
     """Merges events and frames by number; there are few events, so frames take the short way."""
     event = next(events, None)
     for frame in frames:
@@ -189,12 +191,13 @@ def _pieces(reader: RecordingReader, seq: int, limit: TimeLimit) -> Iterator[byt
     return limit.counted(reader.pieces(seq))
 
 
-def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
+def _events(reader: RecordingReader, chosen: Filter) -> Iterator[StoredFrame]:
     for row in reader.events(chosen):
         data = row["data"].encode(errors="replace")
-        yield Payload(row["seq"], row["t_ns"], "event", row["kind"], None, None, None, None, data)
+        words = row["seq"], row["t_ns"], "event", row["kind"]
+        yield StoredFrame(*words, None, None, None, None, None, None, len(data), data)
 
 
-def _text(event: Payload) -> str:
+def _text(event: StoredFrame) -> str:
     """Returns an event as the timeline shows it."""
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"

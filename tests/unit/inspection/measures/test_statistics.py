@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.recording import FrameHead
+    from acp_proxy.recording import StoredFrame
 
 
 def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
     """A progress bar can count what is counted."""
     seen: list[int] = []
 
-    def watch(heads: Iterator[FrameHead]) -> Iterator[FrameHead]:
+    def watch(heads: Iterator[StoredFrame]) -> Iterator[StoredFrame]:
         for head in heads:
             seen.append(head.seq)
             yield head

@@ -13,17 +13,17 @@ from acp_proxy.inspection.measures.traffic import (
     percentile,
     sparkline,
 )
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import StoredFrame
 from acp_proxy.store.exchange_queries import ExchangeRow
 
 
-def head(seq: int, t_ns: int = 0, **fields: Any) -> FrameHead:
+def head(seq: int, t_ns: int = 0, **fields: Any) -> StoredFrame:
     """A notification to the client, or what the fields make of it."""
     values = {
         "stream": "to-client", "kind": "notification", "method": "m", "exchange": None,
         "session": None, "turn": None, "tool_call": None, "terminal": None, "size": 10, **fields,
     }  # fmt: skip
-    return FrameHead(seq, t_ns, **values)
+    return StoredFrame(seq, t_ns, **values)
 
 
 def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -> ExchangeRow:

@@ -9,14 +9,14 @@ import pytest
 
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
-from acp_proxy.recording import Payload
+from acp_proxy.recording import StoredFrame
 from tests.log_writer import line, notification, request, result, text, update
 
 if TYPE_CHECKING:
     from acp_proxy.inspection.searching.streams import SearchHit
 
 
-def frame(seq: int, message: Any, **known: Any) -> Payload:
+def frame(seq: int, message: Any, **known: Any) -> StoredFrame:
     """Returns a frame with a text."""
     raw = line(message).rstrip(b"\n")
     method = message.get("method") if isinstance(message, dict) else None
@@ -25,15 +25,18 @@ def frame(seq: int, message: Any, **known: Any) -> Payload:
         "stream": "to-client",
         "kind": "notification",
         "method": method,
+        "exchange": None,
         "session": "s",
         "turn": None,
         "tool_call": None,
+        "terminal": None,
+        "size": len(raw),
         "raw": raw,
     }
-    return Payload(seq, **{**values, **known})
+    return StoredFrame(seq, **{**values, **known})
 
 
-def chunks(*texts: str, first: int = 1, **fields: Any) -> list[Payload]:
+def chunks(*texts: str, first: int = 1, **fields: Any) -> list[StoredFrame]:
     """Returns the chunks of a streamed message."""
     return [
         frame(n, update("s", "agent_message_chunk", content=text(t), **fields))
@@ -41,7 +44,7 @@ def chunks(*texts: str, first: int = 1, **fields: Any) -> list[Payload]:
     ]
 
 
-def search(pattern: str, frames: list[Payload], **options: Any) -> list[SearchHit]:
+def search(pattern: str, frames: list[StoredFrame], **options: Any) -> list[SearchHit]:
     """Searches frames for a pattern."""
     with_pointers = options.pop("with_pointers", False)
     searcher = Searcher(Pattern(pattern, **options), with_pointers=with_pointers)
@@ -123,7 +126,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ],
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
-def test_a_new_message_ends_the_one_before(between: Payload) -> None:
+def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     """Two texts are not joined if something else was shown between them."""
     one, two = chunks("Hel", "lo", first=1)
     assert search("hello", [one, between, two._replace(seq=3)]) == []
@@ -139,7 +142,7 @@ def test_a_new_message_ends_the_one_before(between: Payload) -> None:
     ],
     ids=["stderr", "tool call update", "other session", "request"],
 )
-def test_unrelated_frames_do_not_end_a_message(between: Payload) -> None:
+def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
     """Such as stderr, another session, or an update of a tool call."""
     one, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [one, between, two._replace(seq=3)])) == [(1, 3)]
