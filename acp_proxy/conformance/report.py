@@ -27,7 +27,7 @@ from acp_proxy.protocol.dialects import V1
 from acp_proxy.recording import Recording
 from acp_proxy.store.frame_queries import labels_of_frames
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_lines import text_lines
+from acp_proxy.store.text_export import text_lines
 from acp_proxy.wording import counted
 
 INCOMPLETE = 3

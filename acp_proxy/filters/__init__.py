@@ -8,8 +8,8 @@ A filter is used in two ways. Its `condition` selects the frames to look at, and
 many; `matches` is the exact answer for one row. Both are pure.
 """
 
+from acp_proxy.filters.conditions import UNREAD, Known
 from acp_proxy.filters.grammar import parse, terms_of, tokens_of
-from acp_proxy.filters.known import UNREAD, Known
 from acp_proxy.filters.terms import EVERYTHING, TERMS, Filter, all_of
 
 __all__ = [

@@ -1,8 +1,11 @@
-"""What a filter requires of columns: values that the store translates into a query.
+"""What a filter requires of columns, as values that the store translates into a query.
 
 A condition may let through too much, never too little. Columns are those of the contract's
-``frames``, and ``latency_ns`` of the exchange that a frame is part of.
+``frames``, and ``latency_ns`` of the exchange that a frame is part of. What the parser has to know
+of the recording is a value as well.
 """
+
+from collections.abc import Callable
 
 from attrs import frozen
 
@@ -67,3 +70,19 @@ class Beyond:
 
 
 Condition = Among | Like | Compare | Present | Every | Some | No | Beyond
+
+
+@frozen
+class Known:
+    """What is known of a recording when a filter is parsed."""
+
+    has_label: Callable[[str], bool]
+    """Whether a method, a session, a tool call or a terminal is called exactly so."""
+    last_turn: int | None
+    """The number of its last turn; None if the filter is for several recordings."""
+
+
+SEVERAL = Known(lambda _: False, None)
+"""For a filter of several recordings."""
+UNREAD = Known(lambda _: False, 0)
+"""For a filter that is only checked, before its recording is opened."""

@@ -3,7 +3,7 @@
 import re
 
 from acp_proxy.errors import BadFilter
-from acp_proxy.filters.known import SEVERAL, Known
+from acp_proxy.filters.conditions import SEVERAL, Known
 from acp_proxy.filters.terms import (
     EVERYTHING,
     TERMS,

@@ -15,12 +15,12 @@ from acp_proxy.filters.conditions import (
     Compare,
     Condition,
     Every,
+    Known,
     Like,
     No,
     Present,
     Some,
 )
-from acp_proxy.filters.known import Known
 from acp_proxy.protocol.dialects import MCP_MESSAGE
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS, Kind

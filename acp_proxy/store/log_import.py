@@ -32,10 +32,10 @@ from acp_proxy.foreign_logs.values import (
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import MOST_NAMED, Lost, NamedAnswer, Origin, Recording, is_method
+from acp_proxy.store.database import new_file, new_rows, place
 from acp_proxy.store.earlier_rows import mask_rows
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.log_masking import LogMasking, MaskedLine
-from acp_proxy.store.new_database import new_file, new_rows, place
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.store.text_import import completed, message_of
 

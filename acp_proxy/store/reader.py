@@ -286,7 +286,7 @@ class RecordingReader(Rows):
             self._warn_of_damage(kept[0])
 
     def _open_text(self) -> None:
-        from acp_proxy.store.new_database import new_rows
+        from acp_proxy.store.database import new_rows
         from acp_proxy.store.text_import import read_text_form
 
         try:

@@ -21,8 +21,8 @@ from acp_proxy.redaction.redactor import RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
-from acp_proxy.store.line_reader import ReadLine, read_line
 from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number
+from acp_proxy.store.masking import ReadLine, read_line
 from acp_proxy.store.row_batch import Same
 from acp_proxy.store.row_writer import RowWriter
 

@@ -4,7 +4,8 @@ Both the indexer, which takes them out of a log, and the import of the text form
 both make the same rows for the same frames. A frame's exchange, turn and so on are found here.
 
 Some labels follow from the dialect. When that turns out to be another one, which may happen up to
-the end of the first turn, all frames so far are labelled again in the transaction of the batch.
+the end of the first turn, all frames so far are labelled again in the transaction of the batch:
+their sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
 
 It does not know where frames come from, or how a line becomes a message.
 """
@@ -14,23 +15,31 @@ import sqlite3
 
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import V1
-from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
-from acp_proxy.store.relabelling import label_again
 from acp_proxy.store.row_batch import LargeLine, RowBatch, Same
 from acp_proxy.store.schema import (
     DELIVERED_CODES,
     KIND_CODES,
+    LARGE,
     MASKED,
     NEWLINE_CODES,
     STREAM_CODES,
 )
 
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
+_DIRECTIONS = {STREAM_CODES[stream]: direction for stream, direction in DIRECTIONS.items()}
+_FRAMES = f"""
+SELECT seq, t_ns, flags & 3, session, turn,
+  substr(raw, 1, iif(length(raw) > {LARGE}, {EDGE}, {LARGE})),
+  iif(length(raw) > {LARGE}, substr(raw, -{EDGE}), NULL)
+FROM {{}}.frame_rows WHERE flags & 3 < 3 ORDER BY seq
+"""
 _MOST_SIZES = 512
 """Masked frames of which the size is kept: more than are on their way at any time."""
 
@@ -277,3 +286,38 @@ class RowWriter:
             found = self._labels[text] = len(self._labels) + 1
             self._batch.labels.append((found, text))
         return found
+
+
+def label_again(connection: sqlite3.Connection, schema: str, state: State, dialect: str) -> State:
+    """Labels the frames of a recording as if their dialect had been known from the start.
+
+    Args:
+        connection: a database with our tables; nothing is committed.
+        schema: ``main``, or ``tail``, whose rows follow those of ``main``.
+        state: of the machine behind the last frame.
+        dialect: what it has found out.
+
+    Returns:
+        The state that the machine has then.
+
+    Raises:
+        sqlite3.Error: they could not be written, for instance since the file is open for reading.
+    """
+    again, batch = Connection(State(), dialect), RowBatch()
+    labels: dict[str | None, int] = {}
+    for name in dict.fromkeys(("main", schema)):
+        labels |= connection.execute(f"SELECT text, id FROM {name}.labels")
+        changed = []
+        for seq, t_ns, stream, *old, head, tail in connection.execute(_FRAMES.format(name)):
+            message = read(head) if tail is None else read_outline(head, tail)
+            done = again.feed(seq, t_ns, _DIRECTIONS[stream], message)
+            batch.keep(done)
+            new = [labels.get(done.session), done.turn]
+            if new != old:
+                changed.append((*new, seq))
+        sql = f"UPDATE {name}.frame_rows SET session = ?, turn = ? WHERE seq = ?"
+        connection.executemany(sql, changed)
+    batch.write(connection, schema)
+    made = again.state
+    made.forced, made.evidence, made.handshake = False, state.evidence, state.handshake
+    return made

@@ -1,18 +1,28 @@
-"""Writes what was observed in a recording in the text form, a line at a time."""
+"""Writes what was observed in a recording in the text form, and finds a frame's line there."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import partial
 from math import inf
+from pathlib import Path
 
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.plain_files import open_plain
 from acp_proxy.store.checked_values import is_excerpt
+from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.rows import FiredRows, Rows
+from acp_proxy.store.text_import import is_text_form
 from acp_proxy.text_form.header import write_header
+from acp_proxy.text_form.reader import is_remark
 from acp_proxy.text_form.writer import LineWriter
 
 _FIRED = (
     "SELECT seq, rule, action, received, delivered, late_ns FROM faults_fired ORDER BY seq, rowid"
+)
+_NUMBERS = (
+    "SELECT seq FROM frames UNION ALL SELECT seq FROM events"
+    " UNION ALL SELECT seq FROM faults_fired ORDER BY seq"
 )
 
 
@@ -57,3 +67,42 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
             yield from map(write.fired, fired.upto(inf))
     except (ValueError, TypeError, KeyError) as e:
         raise DamagedRecording(reader.path, str(e)) from None
+
+
+def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
+    """Returns the lines of frames and events, counted from 1.
+
+    They are those of the file, if the recording was read from the text form, and else those that
+    `inspect export` writes. A number that there is not has no line.
+
+    Args:
+        reader: the recording.
+        seqs: the numbers of the frames and events.
+    """
+    wanted, found = set(seqs), dict[int, int]()
+    if not wanted:
+        return found
+    for line, row in enumerate(reader.query(_NUMBERS), 2):  # the first one is the header
+        seq = row["seq"]
+        if seq in wanted:
+            wanted.remove(seq)
+            found[seq] = line
+            if not wanted:
+                break
+    is_text = not is_sqlite(reader.path) and is_text_form(reader.path)
+    return _in_file(reader.path, found) if is_text else found
+
+
+def _in_file(path: Path, found: dict[int, int]) -> dict[int, int]:
+    """Counts the lines of a file that are blank or comments as well."""
+    lines = sorted(found.values())
+    places: dict[int, int] = {}
+    counted = 0
+    with suppress(OSError), open_plain(path) as file:
+        for number, line in enumerate(file, 1):
+            counted += not is_remark(line)
+            while lines and lines[0] <= counted:
+                places[lines.pop(0)] = number
+            if not lines:
+                break
+    return {seq: places.get(line, line) for seq, line in found.items()}

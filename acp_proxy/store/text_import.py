@@ -23,9 +23,9 @@ from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.store import database, line_reader
+from acp_proxy.store import database, masking
+from acp_proxy.store.database import new_file, new_rows, place, plain_name
 from acp_proxy.store.indexer_state import IndexerState
-from acp_proxy.store.new_database import new_file, new_rows, place, plain_name
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.text_form.header import FORMAT, NewerFormat, read_header
 from acp_proxy.text_form.reader import (
@@ -259,7 +259,7 @@ def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)
     size = len(raw) + len(newline)
-    if size <= line_reader.LARGE:
+    if size <= masking.LARGE:
         return read(raw)
     edge = outline.EDGE
     return outline.read_outline((raw[:edge] + newline)[:edge], raw[max(0, size - edge) :])

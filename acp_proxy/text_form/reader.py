@@ -6,15 +6,16 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.text_form.spelling import Style, spell
 from acp_proxy.text_form.values import (
     LIMIT,
     BadLine,
+    Style,
     from_base64,
     nanoseconds,
     read_event_data,
     reason,
     short,
+    spell,
 )
 
 

@@ -11,10 +11,11 @@ import msgspec
 
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.safe_text import visible_json
-from acp_proxy.text_form.spelling import Style, find_style
 from acp_proxy.text_form.values import (
     Pieces,
+    Style,
     event_data,
+    find_style,
     large_member,
     milliseconds,
     text_or_base64,

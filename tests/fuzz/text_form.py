@@ -22,7 +22,7 @@ from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.store.text_export import write_text_form
 from acp_proxy.store.text_import import read_text_form
 from acp_proxy.store.views import make_views
-from acp_proxy.text_form.spelling import find_style, spell
+from acp_proxy.text_form.values import find_style, spell
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target

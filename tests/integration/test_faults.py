@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.store.line_reader import LARGE
+from acp_proxy.store.masking import LARGE
 from tests.agents import flood
 from tests.integration.processes import (
     EXACT,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.capture.log_format import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
-from acp_proxy.store import line_reader
+from acp_proxy.store import masking
 from acp_proxy.store.indexer import Indexer
 from tests.log_writer import LogWriter
 from tests.logs import reader
@@ -126,7 +126,7 @@ def test_large_lines_are_indexed_as_lines(
         return [{k: v for k, v in row.items() if k not in read_from_line} for row in rows]
 
     with log_of(chunks, ends) as recorder, new_database() as small, new_database() as usual:
-        with mock.patch.multiple(line_reader, LARGE=large, EDGE=large):
+        with mock.patch.multiple(masking, LARGE=large, EDGE=large):
             index(recorder, small, [limit])
         index(recorder, usual, [WHOLE])
         assert frames(small) == frames(usual)

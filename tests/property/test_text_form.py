@@ -21,11 +21,18 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible_json
-from acp_proxy.store import database, line_reader
+from acp_proxy.store import database, masking
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.text_form.spelling import Style, find_style, spell
-from acp_proxy.text_form.values import event_data, milliseconds, nanoseconds, read_event_data
+from acp_proxy.text_form.values import (
+    Style,
+    event_data,
+    find_style,
+    milliseconds,
+    nanoseconds,
+    read_event_data,
+    spell,
+)
 from tests.log_writer import STARTED_AT, LogWriter
 from tests.property.test_indexer import conversations
 from tests.strategies import broken_lines, json_values, lines
@@ -101,7 +108,7 @@ def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> N
         for start in range(0, len(chunk), large)
     ]
     with (
-        mock.patch.multiple(line_reader, LARGE=large, EDGE=large),
+        mock.patch.multiple(masking, LARGE=large, EDGE=large),
         mock.patch.object(outline, "EDGE", large),
         recorded(pieces, True, "auto") as path,
     ):

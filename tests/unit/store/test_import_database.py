@@ -12,7 +12,7 @@ import pytest
 
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store import text_import
-from acp_proxy.store.new_database import new_rows
+from acp_proxy.store.database import new_rows
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_import import import_text_form
 from tests.log_writer import LogWriter, record_conversation

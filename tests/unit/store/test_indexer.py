@@ -12,7 +12,7 @@ import pytest
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import HEADER, MAGIC, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.store import database, indexer, line_reader, record_handler
+from acp_proxy.store import database, indexer, masking, record_handler
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.indexer_state import load_state
 from tests.log_writer import (
@@ -350,8 +350,8 @@ def test_a_killed_writers_last_line_may_be_undelivered(
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes lines of more than 200 bytes large."""
-    monkeypatch.setattr(line_reader, "LARGE", 200)
-    monkeypatch.setattr(line_reader, "EDGE", 100)
+    monkeypatch.setattr(masking, "LARGE", 200)
+    monkeypatch.setattr(masking, "EDGE", 100)
 
 
 @pytest.mark.usefixtures("small_limits")

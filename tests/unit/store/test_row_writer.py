@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.store import log_recovery
+from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.row_batch import LargeLine
-from acp_proxy.store.row_writer import RowWriter
-from tests.log_writer import STARTED_AT, line, notification, request, result
+from acp_proxy.store.row_writer import RowWriter, label_again
+from tests.log_writer import STARTED_AT, LogWriter, line, notification, request, result, update
+from tests.logs import reader
 from tests.rows import new_database, query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 
 RECORDING = Recording("c0ffee000001", "x", "0.1.0", STARTED_AT)
 
@@ -133,3 +144,181 @@ def test_a_dialect_can_be_forced() -> None:
             write.commit()
             ended[dialect] = query(rows, "SELECT end_seq FROM turns")
     assert ended == {"v1": [2], "v2": [None]}
+
+
+LABELS = "SELECT seq, method, exchange, session, turn, tool_call, terminal FROM frames ORDER BY seq"
+TABLES = (LABELS, "SELECT * FROM exchanges ORDER BY id", "SELECT * FROM turns ORDER BY id")
+
+
+def begin_as_v1(recorder: LogWriter) -> None:
+    """Writes a conversation of the draft that begins like one of v1, up to a file in the turn."""
+    recorder.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities={}))
+    recorder.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+    recorder.to_agent(request(1, "authenticate", methodId="m"))
+    recorder.to_client(result(1))
+    recorder.to_agent(request(2, "session/new", workingDirectory="/p"))
+    recorder.to_client(result(2, sessionId="s"))
+    recorder.to_agent(request(3, "session/prompt", sessionId="s", content=[]))
+    recorder.to_client(request(0, "fs/read_text_file", path="/p/a"))
+    recorder.to_agent(result(0, content=""))
+
+
+def go_on_as_draft(recorder: LogWriter) -> None:
+    """Writes what outweighs the beginning, and the end of the turn."""
+    for kind in ("agent_message_chunk", "tool_call"):
+        recorder.to_client(
+            notification("session/update", sessionId="s", type=kind, data={"id": "c"})
+        )
+    recorder.to_client(request(1, "terminal/create", command="ls"))
+    recorder.to_agent(result(1, terminalId="t"))
+    recorder.to_client(result(3, stopReason="end_turn"))
+
+
+def write_draft(recorder: LogWriter) -> None:
+    """Writes the whole."""
+    begin_as_v1(recorder)
+    go_on_as_draft(recorder)
+
+
+def write_v2(recorder: LogWriter) -> None:
+    """Writes an excerpt of v2 in which a turn seems to end with the answer to its prompt."""
+    recorder.to_agent(request(0, "session/load", sessionId="s", cwd="/p"))
+    recorder.to_client(result(0))
+    recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
+    recorder.to_client(
+        result(1),
+        update("s", "agent_message_chunk", content={"type": "text", "text": "a"}),
+        update("s", "state_update", state="running"),
+        update("s", "agent_message_chunk", content={"type": "text", "text": "b"}),
+        update("s", "user_message", content=[]),
+        update("s", "state_update", state="idle", stopReason="end_turn"),
+    )
+
+
+def rows_of(connection: sqlite3.Connection) -> list[list[Any]]:
+    """All that follows from the dialect."""
+    return [query(connection, sql) for sql in TABLES]
+
+
+def fresh_rows(tmp_path: Path, write: Callable[[LogWriter], None], dialect: str) -> list[list[Any]]:
+    """The rows of an index that has known the dialect from the start."""
+    with LogWriter(tmp_path / "forced.db", dialect=dialect) as recorder, new_database() as known:
+        write(recorder)
+        with reader(recorder.log_path) as log:
+            Indexer(known, log).step(1 << 30)
+        return rows_of(known)
+
+
+@pytest.mark.parametrize("limit", [1, 400, 1 << 30])
+@pytest.mark.parametrize(("write", "dialect"), [(write_draft, DRAFT), (write_v2, V2)])
+def test_rows_are_those_of_an_index_that_knew_the_dialect(
+    tmp_path: Path,
+    rows: sqlite3.Connection,
+    write: Callable[[LogWriter], None],
+    dialect: str,
+    limit: int,
+) -> None:
+    """Labels, exchanges and turns are written again, in whatever batches the log is read."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write(recorder)
+        with reader(recorder.log_path) as log:
+            machine = Indexer(rows, log)
+            while machine.step(limit):
+                pass
+    assert query(rows, "SELECT dialect FROM recording") == [dialect]
+    assert rows_of(rows) == fresh_rows(tmp_path, write, dialect)
+    as_v1 = tmp_path / "v1"
+    as_v1.mkdir()
+    assert rows_of(rows) != fresh_rows(as_v1, write, V1)
+
+
+def test_another_indexer_goes_on_after_the_labels_were_written_again(
+    tmp_path: Path, rows: sqlite3.Connection
+) -> None:
+    """What is stored for it is the state of a machine that knew the dialect."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_draft(recorder)
+        with reader(recorder.log_path) as log:
+            while Indexer(rows, log).step(1):
+                pass
+    assert rows_of(rows) == fresh_rows(tmp_path, write_draft, DRAFT)
+
+
+def test_a_commit_that_fails_labels_again_the_next_time(
+    tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels, rows and state are changed together or not at all."""
+    used = "acp_proxy.store.row_writer.label_again"
+
+    def fail(*arguments: Any) -> Any:
+        label_again(*arguments)
+        monkeypatch.undo()
+        raise sqlite3.OperationalError("disk full")
+
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_draft(recorder)
+        monkeypatch.setattr(used, fail)
+        with reader(recorder.log_path) as log:
+            machine = Indexer(rows, log)
+            with pytest.raises(sqlite3.OperationalError):
+                machine.step()
+            assert query(rows, LABELS) == []
+            machine.step()
+    assert rows_of(rows) == fresh_rows(tmp_path, write_draft, DRAFT)
+
+
+def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
+    """Also those of frames that the file has, whose recorder has not written them again yet."""
+    expected = fresh_rows(tmp_path, write_draft, DRAFT)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        begin_as_v1(recorder)
+        recorder.index()
+        with RecordingReader(recorder.path) as live:
+            assert live.recording.dialect == V1
+            go_on_as_draft(recorder)
+            live.refresh()
+            assert (live.live, live.recording.dialect) == (True, DRAFT)
+            assert rows_of(live.connection) == expected
+        recorder.index()
+        with RecordingReader(recorder.path) as live:
+            assert rows_of(live.connection) == expected
+
+
+def test_a_recording_that_was_killed_has_the_same_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a reader finishes it, and where none may."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        begin_as_v1(recorder)
+        recorder.index()
+        go_on_as_draft(recorder)
+    expected = fresh_rows(tmp_path, write_draft, DRAFT)
+    with monkeypatch.context() as patched:
+        patched.setattr(log_recovery, "finish_dead", lambda *_: False)
+        with RecordingReader(recorder.path) as unfinished:
+            assert rows_of(unfinished.connection) == expected
+    with RecordingReader(recorder.path) as finished:
+        assert not finished.has_tail
+        assert rows_of(finished.connection) == expected
+
+
+def test_a_dialect_that_an_earlier_version_took_for_the_draft_is_detected_again(
+    tmp_path: Path,
+) -> None:
+    """Its client wrote initialize as the draft does, and all else as v1."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        initialize = request(0, "initialize", protocolVersion=1, capabilities={}, clientInfo={})
+        recorder.to_agent(initialize)
+        recorder.to_client(result(0, protocolVersion=1))
+        recorder.to_agent(request(1, "session/new", cwd="/p", mcpServers=[]))
+        recorder.to_client(result(1, sessionId="s"))
+        recorder.close()
+        recorder.finish()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as stored, stored:
+        (reason,) = query(stored, "SELECT dialect_reason FROM recording")
+        stored.execute(
+            "UPDATE recording SET dialect = ?, dialect_reason = ?", (DRAFT, FORMER_REASON)
+        )
+    with RecordingReader(recorder.path) as read:
+        assert (read.recording.dialect, read.recording.dialect_reason) == (V1, reason)
+    assert reason == "session/new with cwd; initialize is written as draft-1.0"

@@ -15,8 +15,7 @@ from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording, Un
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_import import header_of, is_text_form
 from acp_proxy.text_form.reader import _Fired, _Line
-from acp_proxy.text_form.spelling import Style
-from acp_proxy.text_form.values import event_data, read_event_data
+from acp_proxy.text_form.values import Style, event_data, read_event_data
 from tests.log_writer import record_conversation
 from tests.texts import (
     HEADER,

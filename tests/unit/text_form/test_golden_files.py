@@ -15,7 +15,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.recording import LOST, Origin, Recording
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.text_form.reader import _Fired, _Line, is_remark
-from acp_proxy.text_form.spelling import Style
+from acp_proxy.text_form.values import Style
 from tests.golden_texts import expected, invalid, read, valid, wrong_line
 from tests.texts import text_of
 
