@@ -21,7 +21,7 @@ from acp_proxy.store.exchange_queries import (
     turn_count,
     turn_of,
 )
-from acp_proxy.store.frame_queries import labels_of, last_number, sessions_of_frames
+from acp_proxy.store.frame_queries import labels_of, last_number
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import counted, listed, nearest
 
@@ -181,7 +181,7 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
     known = requested_sessions(reader)
     matching = _matching(known, start)
     if not matching:  # perhaps one that no request names
-        known = known + [s for s in sessions_of_frames(reader) if s not in known]
+        known = known + [s for s in labels_of(reader, "session") if s not in known]
         matching = _matching(known, start)
     if len(matching) != 1:
         problem = f"{len(matching)} sessions begin with" if matching else "no session begins with"

@@ -22,7 +22,7 @@ from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.recording import Recording, clock
 from acp_proxy.store.exchange_queries import last_turn, turns
-from acp_proxy.store.fired_faults import count_faulted_frames, count_undated_frames
+from acp_proxy.store.fired_faults import count_undated_frames, touched_frames
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
@@ -124,7 +124,7 @@ def read_report_data(
         statistics=evolve(statistics, turns=with_texts(reader, statistics.turns)),
         waterfalls=falls.finish(),
         faults=read_rules(reader),
-        faulted_frames=count_faulted_frames(reader),
+        faulted_frames=len(touched_frames(reader)),
         undated_frames=count_undated_frames(reader),
         rows_in_recording=frames + sum(1 for _ in reader.events()),
         is_masked=reader.is_masked or reader.masked_rows is not None,

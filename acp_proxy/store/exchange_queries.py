@@ -58,6 +58,8 @@ def exchanges(
     methods: Sequence[str] = (),
     direction: str | None = None,
     outcome: str | None = None,
+    is_open: bool = False,
+    span: tuple[int, int] | None = None,
     order: str = "id",
     most: int = -1,
 ) -> Iterator[ExchangeRow]:
@@ -68,6 +70,8 @@ def exchanges(
         methods: only those with one of these methods, if any are given.
         direction: only those whose request went there.
         outcome: only those with this outcome.
+        is_open: only those without an answer.
+        span: the first and the last number that a request may have.
         order: the column by which they are sorted.
         most: the largest count; all if it is negative.
     """
@@ -75,30 +79,13 @@ def exchanges(
     equal = {name: value for name, value in wanted.items() if value is not None}
     conditions = [f"method IN ({', '.join('?' * len(methods))})"] if methods else []
     conditions += [f"{name} = ?" for name in equal]
-    end = f"ORDER BY {order} LIMIT {most}"
-    return _exchanges(rows, conditions, [*methods, *equal.values()], end)
-
-
-def open_exchanges(rows: Rows, most: int) -> Iterator[ExchangeRow]:
-    """Yields the first requests without an answer.
-
-    Args:
-        rows: the recording.
-        most: the largest count.
-    """
-    return _exchanges(rows, ["response_seq IS NULL"], [], f"ORDER BY id LIMIT {most}")
-
-
-def client_requests(rows: Rows, first: int = 0, last: int = LAST_SEQ) -> Iterator[ExchangeRow]:
-    """Yields the requests to the client, in the order of their numbers.
-
-    Args:
-        rows: the recording.
-        first: the first number that counts.
-        last: the last number that counts.
-    """
-    conditions = ["direction = 'to-client'", "request_seq BETWEEN ? AND ?"]
-    return _exchanges(rows, conditions, [first, last], "ORDER BY request_seq")
+    conditions += ["response_seq IS NULL"] if is_open else []
+    conditions += ["request_seq BETWEEN ? AND ?"] if span is not None else []
+    names = ", ".join(ExchangeRow._fields)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    sql = f"SELECT {names} FROM exchanges {where} ORDER BY {order} LIMIT {most}"
+    found = rows.query(sql, (*methods, *equal.values(), *(span or ())))
+    return (ExchangeRow(*row.values()) for row in found)
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
@@ -158,18 +145,6 @@ def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
     )
     found = rows.query(sql, (json.dumps([*seqs]),))
     return {row["response_seq"]: row["latency_ns"] for row in found}
-
-
-def has_succeeded_after(rows: Rows, method: str | None, seq: int) -> bool:
-    """Whether a request to the agent succeeded that was sent after a frame.
-
-    Args:
-        rows: the recording.
-        method: of the request.
-        seq: the number of the frame.
-    """
-    conditions = ["method = ?", "direction = 'to-agent'", "outcome = 'result'", "request_seq > ?"]
-    return next(_exchanges(rows, conditions, [method, seq], "LIMIT 1"), None) is not None
 
 
 def open_exchange_count(rows: Rows) -> int:
@@ -232,19 +207,6 @@ def open_turn_count(rows: Rows) -> int:
     return _count(rows, "turns WHERE end_seq IS NULL")
 
 
-def _exchanges(
-    rows: Rows, conditions: Sequence[str], values: Sequence[object], end: str
-) -> Iterator[ExchangeRow]:
-    names = ", ".join(ExchangeRow._fields)
-    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-    found = rows.query(f"SELECT {names} FROM exchanges {where} {end}", tuple(values))
-    return (ExchangeRow(*row.values()) for row in found)
-
-
-def _count(rows: Rows, chosen: str) -> int:
-    return int(next(rows.query(f"SELECT count(*) AS n FROM {chosen}"))["n"])
-
-
 def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
     """Returns the number of the first ``session/cancel`` of a session after a frame, or None.
 
@@ -285,3 +247,7 @@ def release_after(rows: Rows, seq: int) -> int | None:
         " AND f.terminal = (SELECT terminal FROM frames WHERE seq = ?) LIMIT 1"
     )
     return next((row["response_seq"] for row in rows.query(sql, (seq, seq))), None)
+
+
+def _count(rows: Rows, chosen: str) -> int:
+    return int(next(rows.query(f"SELECT count(*) AS n FROM {chosen}"))["n"])

@@ -145,14 +145,8 @@ def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
     return [row["seq"] for row in rows.query(sql, (rule,))]
 
 
-def count_faulted_frames(rows: Rows) -> int:
-    """Returns how many frames rules touched or made up."""
-    count: int = next(rows.query("SELECT count(DISTINCT seq) AS n FROM faults_fired"))["n"]
-    return count
-
-
 def count_undated_frames(rows: Rows) -> int:
-    """Returns how many frames went out, of those of `count_faulted_frames`, nobody knows when."""
+    """Returns how many frames went out, of those of `touched_frames`, nobody knows when."""
     sql = (
         "SELECT count(DISTINCT seq) AS n FROM faults_fired"
         " WHERE delivered IS NOT NULL AND late_ns IS NULL"
@@ -199,5 +193,5 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
 
 
 def touched_frames(rows: Rows) -> set[int]:
-    """Returns the numbers of frames that a fault touched, those that it only delayed included."""
+    """Returns the numbers of frames that faults touched, only delayed or made up."""
     return {row["seq"] for row in rows.query("SELECT seq FROM faults_fired")}

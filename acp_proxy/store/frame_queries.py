@@ -205,11 +205,6 @@ def number_after(rows: Rows, count: int) -> int | None:
     return next((row["seq"] for row in rows.query(sql, (count,))), None)
 
 
-def sessions_of_frames(rows: Rows) -> list[str]:
-    """Returns the sessions that frames name; this looks at every frame."""
-    return labels_of(rows, "session")
-
-
 def labels_of(rows: Rows, column: str) -> list[str]:
     """Returns the different texts of a column of frames; this looks at every frame.
 

@@ -34,7 +34,7 @@ from acp_proxy.protocol.dialects import (
 )
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import TurnRow, exchanges, has_succeeded_after
+from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, exchanges
 from acp_proxy.store.frame_queries import stray_errors
 from acp_proxy.wording import without_middle
 
@@ -208,7 +208,11 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     again = error.method if error.name == _LOGIN_NEEDED else None
     if error.method in OPENING[1:]:
         again = OPENING[0]
-    is_overcome = again is not None and has_succeeded_after(context.reader, again, error.seq)
+    if again is None:
+        return Severity.ERROR
+    span = error.seq + 1, LAST_SEQ
+    later = exchanges(context.reader, methods=[again], outcome="result", span=span)
+    is_overcome = any(row.direction == "to-agent" for row in later)
     return least if is_overcome else Severity.ERROR
 
 

@@ -22,7 +22,7 @@ from acp_proxy.inspection.waits import answering_party
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.safe_text import plain
 from acp_proxy.store.batch_members import members_of
-from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow, exchanges, open_exchanges
+from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow, exchanges
 from acp_proxy.store.frame_queries import Span, batches_within, frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
@@ -180,7 +180,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
         end_ns: until when they have waited; None if that is not known.
         most: how many at the most.
     """
-    rows = list(open_exchanges(reader, most))
+    rows = list(exchanges(reader, is_open=True, most=most))
     messages = messages_of_exchanges(reader, ((row.request_seq, row.id) for row in rows))
     return [
         OpenRequest(

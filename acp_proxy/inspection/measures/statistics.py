@@ -35,13 +35,7 @@ from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
 from acp_proxy.store.call_queries import edges_of_call
-from acp_proxy.store.exchange_queries import (
-    LAST_SEQ,
-    TurnRow,
-    client_requests,
-    exchanges,
-    is_any_open_at,
-)
+from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, exchanges, is_any_open_at
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import Span
 from acp_proxy.store.reader import RecordingReader
@@ -224,7 +218,7 @@ def waterfalls(
     prompts = {turn: _prompt(reader, turn.prompt_seq) for turn in turns}
     first = min((turn.prompt_seq for turn in prompts), default=0)
     last = max((LAST_SEQ if turn.end_seq is None else turn.end_seq for turn in prompts), default=0)
-    requests = client_requests(reader, first, last)
+    requests = exchanges(reader, direction="to-client", span=(first, last), order="request_seq")
     outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
     return Waterfalls(prompts, end_ns, outcomes, partial(_lines, reader), most)
 

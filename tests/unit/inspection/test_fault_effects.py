@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.capture.log_format import EFFECT, TO_CLIENT
 from acp_proxy.inspection.fault_effects import FiredRule, read_rules
-from acp_proxy.store.fired_faults import count_faulted_frames
+from acp_proxy.store.fired_faults import touched_frames
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, notification
 
@@ -50,4 +50,4 @@ def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
             FiredRule("hang", 0, ["nothing more passes to-client (#10)"], []),
             FiredRule("idle", 0, [], []),
         ]
-        assert count_faulted_frames(reader) == 8
+        assert len(touched_frames(reader)) == 8
