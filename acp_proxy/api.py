@@ -35,7 +35,7 @@ from acp_proxy.store.reader import RecordingReader
 if TYPE_CHECKING:
     from acp_proxy.inspection.diagnosis.values import Summary
     from acp_proxy.inspection.transcript.values import TranscriptEntry, TranscriptSection
-    from acp_proxy.store.library import ListedRecording
+    from acp_proxy.store.directory import ListedRecording
 
 # Modules that only some methods need are imported there, so that a script starts quickly.
 
@@ -301,8 +301,7 @@ def recordings(directory: "str | os.PathLike[str] | None" = None) -> "list[Liste
     Args:
         directory: the directory; None for the recordings directory.
     """
-    from acp_proxy.store.directory import paths
-    from acp_proxy.store.library import list_recordings
+    from acp_proxy.store.directory import list_recordings, paths
 
     return list_recordings(paths(_directory() if directory is None else Path(directory)))
 

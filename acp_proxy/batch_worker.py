@@ -9,7 +9,7 @@ import acp_proxy.cli.commands.faults.sweep
 import acp_proxy.cli.commands.verify
 import acp_proxy.cli.work_directory
 import acp_proxy.runtime.verifier
-import acp_proxy.store.library
+import acp_proxy.store.directory
 import acp_proxy.store.log_recovery  # noqa: F401
 from acp_proxy.batches.batch import Job
 from acp_proxy.batches.results import JobVerdict

@@ -118,8 +118,7 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
 def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
     from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, new_path, verify
     from acp_proxy.cli.render.check_reports import with_findings
-    from acp_proxy.store.directory import recording_at
-    from acp_proxy.store.library import delete
+    from acp_proxy.store.directory import delete, recording_at
 
     reports: list[Any] = []
     output = new_path(job.words, Path(job.output or ""))

@@ -13,7 +13,7 @@ from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.capture.stdio import warn
 from acp_proxy.safe_text import visible
-from acp_proxy.store.library import OldRecording, delete, prunable
+from acp_proxy.store.directory import OldRecording, delete, prunable
 from acp_proxy.wording import byte_size, counted, listed
 
 _MOST_NAMED = 5

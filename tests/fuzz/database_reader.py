@@ -17,7 +17,6 @@ from acp_proxy.store import (
     exchange_queries,
     fired_faults,
     frame_queries,
-    library,
     recorded_events,
 )
 from acp_proxy.store.batch_members import members_of
@@ -117,7 +116,7 @@ def _read(path: Path) -> None:
         except UnreadableRecording as e:
             assert str(path) in str(e)
             assert "\n" not in str(e)
-    library.read_listed(path)
+    directory.read_listed(path)
     directory.read_id_and_note(path)
 
 
@@ -132,8 +131,8 @@ def _frames(reader: RecordingReader) -> None:
 def _queries(reader: RecordingReader) -> None:
     turns = exchange_queries.turns(reader)
     list(exchange_queries.exchanges(reader))
-    list(exchange_queries.open_exchanges(reader, 9))
-    list(exchange_queries.client_requests(reader))
+    list(exchange_queries.exchanges(reader, is_open=True, most=9))
+    list(exchange_queries.exchanges(reader, span=(0, 9)))
     exchange_queries.initialization(reader)
     list(exchange_queries.exchanges_by_own_session(reader))
     exchange_queries.first_request_of_sessions(reader)
@@ -149,7 +148,7 @@ def _frame_queries(reader: RecordingReader) -> None:
     list(frame_queries.frames_by_number(reader, [2, 3, 6, 7], 1 << 20, 2))
     frame_queries.frame_times(reader, [2, 3])
     frame_queries.last_stderr_lines(reader, 5, 99)
-    frame_queries.sessions_of_frames(reader)
+    frame_queries.labels_of(reader, "session")
 
 
 def _faults(reader: RecordingReader) -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from acp_proxy.errors import NoSuchRecording, NotARecording
 from acp_proxy.plain_files import is_plain, kind_of, open_plain
-from acp_proxy.store.directory import paths
-from acp_proxy.store.library import list_recordings
+from acp_proxy.store.directory import list_recordings, paths
 from acp_proxy.store.lookup import resolve
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import complaint

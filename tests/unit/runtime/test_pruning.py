@@ -13,7 +13,7 @@ from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room
-from acp_proxy.store.library import delete
+from acp_proxy.store.directory import delete
 from tests.log_writer import record_conversation
 
 if TYPE_CHECKING:

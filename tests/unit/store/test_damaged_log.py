@@ -22,7 +22,7 @@ from acp_proxy.capture.log_format import (
 )
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.runtime import indexing
-from acp_proxy.store import library
+from acp_proxy.store import directory
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
 from tests.commands import run
@@ -180,11 +180,11 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
     """The damaged part counts in the size of its recording, and is deleted with it."""
     path = dead(tmp_path / "x.db")
-    entry = library.read_listed(path)
+    entry = directory.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)
     assert entry.size == path.stat().st_size + len(JUNK)
     assert str(tmp_path / "x.db.damaged") in str(entry.problem)
-    assert library.delete(path)
+    assert directory.delete(path)
     assert not list(tmp_path.iterdir())
 
 

@@ -15,8 +15,7 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.annotations import set_note
-from acp_proxy.store.directory import paths
-from acp_proxy.store.library import list_recordings
+from acp_proxy.store.directory import list_recordings, paths
 from acp_proxy.store.masked_rows import Level, masked_recording
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form

@@ -14,7 +14,7 @@ import pytest
 
 from acp_proxy.capture.log_format import TO_CLIENT
 from acp_proxy.errors import AcpProxyError, UnreadableRecording
-from acp_proxy.store import database, library, side_files
+from acp_proxy.store import database, directory, side_files
 from acp_proxy.store.annotations import set_note
 from acp_proxy.store.directory import paths, read_id_and_note
 from acp_proxy.store.reader import RecordingReader
@@ -158,7 +158,7 @@ def read_all(path: Path) -> None:
 
 ENTRIES: dict[str, Callable[[Path], object]] = {
     "quick look": read_id_and_note,
-    "directory": lambda path: library.list_recordings(paths(path.parent)),
+    "directory": lambda path: directory.list_recordings(paths(path.parent)),
     "read": read_all,
     "note": lambda path: set_note(path, "mine"),
 }

@@ -35,8 +35,7 @@ from acp_proxy.inspection.diagnosis.summary import find_quickly
 from acp_proxy.inspection.diagnosis.unanswered import waiting_for
 from acp_proxy.inspection.findings import Finding, Severity
 from acp_proxy.recording import Recording
-from acp_proxy.store.directory import paths
-from acp_proxy.store.library import ListedRecording, list_recordings
+from acp_proxy.store.directory import ListedRecording, list_recordings, paths
 from acp_proxy.store.newest import newest_first
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size, counted, duration, when

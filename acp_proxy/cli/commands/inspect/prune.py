@@ -10,8 +10,7 @@ from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import directory_argument, directory_of_recordings
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.store.directory import read_id_and_note
-from acp_proxy.store.library import OldRecording, delete, prunable
+from acp_proxy.store.directory import OldRecording, delete, prunable, read_id_and_note
 from acp_proxy.wording import byte_size, counted
 
 
