@@ -51,6 +51,14 @@ def dump(connection: sqlite3.Connection) -> dict[str, list[Any]]:
     return {**rows, "indexing": [*offsets, load_state(connection)]}
 
 
+def alter(path: Path, *statements: str) -> Path:
+    """Does to a recording what only somebody else would; returns its path."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
 def query(connection: sqlite3.Connection, sql: str, *parameters: Any) -> list[Any]:
     """The rows of a SELECT; of one column, its values."""
     rows = connection.execute(sql, parameters).fetchall()

@@ -86,15 +86,11 @@ def mask(
         sqlite3.Error: a temporary file cannot be made.
     """
     what = level or Level()
-    state = RedactorState(marker_key, values=_of_key(marker_key, known or {}))
+    markers = Markers(bytes.fromhex(marker_key))
+    values = {value: markers.of(kind_in(old), value) for value, old in (known or {}).items()}
+    state = RedactorState(marker_key, values=values)
     redactor = Redactor(state, private=what.private, paths=what.paths, extra=what.extra)
     return MaskedRows(connection, redactor, schemas, level)
-
-
-def _of_key(marker_key: str, known: Mapping[str, str]) -> dict[str, str]:
-    """Returns known secrets with the markers that they get with the key of this recording."""
-    markers = Markers(bytes.fromhex(marker_key))
-    return {value: markers.of(kind_in(marker), value) for value, marker in known.items()}
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:

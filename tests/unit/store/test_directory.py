@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +17,7 @@ from acp_proxy.store.directory import (
     read_listed,
 )
 from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
+from tests.rows import alter
 from tests.texts import text_of
 
 if TYPE_CHECKING:
@@ -125,10 +124,11 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
     """A damaged file is listed like others; what masking reads of it is less."""
-    path = record_conversation(tmp_path / "x.db")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE recording SET redaction = NULL")
-        connection.execute("UPDATE frame_rows SET flags = flags & ~3 WHERE seq < 6")
+    path = alter(
+        record_conversation(tmp_path / "x.db"),
+        "UPDATE recording SET redaction = NULL",
+        "UPDATE frame_rows SET flags = flags & ~3 WHERE seq < 6",
+    )
     assert read_listed(path).problem is None
 
 

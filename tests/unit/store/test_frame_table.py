@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from tests.log_writer import (
     update,
     write_conversation,
 )
+from tests.rows import alter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,12 +229,19 @@ def test_a_term_without_a_column_is_not_translated() -> None:
         assert (where.sql, where.exact) == ("1", False)
 
 
-@pytest.mark.parametrize("spoil", ["kind = 99", "flags = 0", "method = 12345", "t_ns = 'x'"])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "frame_rows SET kind = 99",
+        "frame_rows SET flags = 0",
+        "frame_rows SET method = 12345",
+        "frame_rows SET t_ns = 'x'",
+        "labels SET text = CAST(text AS BLOB)",
+    ],
+)
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A code that no recorder writes is an error."""
-    path = record_conversation(tmp_path / "x.db")
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
+    """A code that no recorder writes is an error, and so is a label that is no text."""
+    path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
             with pytest.raises(DamagedRecording):
@@ -293,16 +300,6 @@ def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     """An argument of a command can; nothing that was recorded matches it."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert not list(reader.frames(parse("method:\udcff or session:\udcff* or id:\udcff")))
-
-
-def test_a_label_that_is_no_text_is_damage(tmp_path: Path) -> None:
-    """SQLite keeps a value of any type."""
-    path = record_conversation(tmp_path / "x.db")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE labels SET text = CAST(text AS BLOB) WHERE id = 1")
-        connection.commit()
-    with RecordingReader(path) as reader, pytest.raises(DamagedRecording, match="label is bytes"):
-        list(reader.heads())
 
 
 @pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
@@ -418,8 +415,7 @@ def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reas
         _chunk(recorder)
     recorder.close()
     recorder.finish()
-    with contextlib.closing(sqlite3.connect(recorder.path)) as database, database:
-        database.execute(f"UPDATE frame_rows SET {spoilt}")
+    alter(recorder.path, f"UPDATE frame_rows SET {spoilt}")
     with (
         RecordingReader(recorder.path) as reader,
         pytest.raises(DamagedRecording, match=reason),

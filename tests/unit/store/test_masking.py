@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acp_proxy.capture import log_format
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import MARKER_KEY, STDERR, TO_AGENT, TO_CLIENT
-from acp_proxy.protocol.framing import LineFramer
-from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.markers import MARKER
-from acp_proxy.redaction.redactor import RedactorState
 from acp_proxy.store import masking
 from acp_proxy.store.indexer import Indexer
-from acp_proxy.store.log_reader import LogReader
-from acp_proxy.store.masking import ReadLine, read_line
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.row_batch import LargeLine
 from tests.log_writer import LogWriter, line, notification, request
 from tests.logs import reader
 from tests.rows import dump, new_database, query, settle
@@ -273,58 +264,3 @@ def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> Non
         recorder.to_client(chunk("Hello, world"))
         settle(recorder.log_path, rows)
     assert b'"xxxxxx xxxxx"' in lines(rows)[0][0]
-
-
-RAW = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"token": "a1"}}).encode()
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[LogReader]:
-    """A log with one line, which ends as on Windows."""
-    path = tmp_path / "log"
-    data = RAW + b"\r\n"
-    base = log_format.HEADER.pack(log_format.MAGIC, log_format.BASE, 0, 8, 0) + bytes(8)
-    kind, stream = log_format.DATA, log_format.TO_AGENT
-    header = log_format.HEADER.pack(log_format.MAGIC, kind, stream, len(data), 1)
-    path.write_bytes(base + header + data)
-    fd = os.open(path, os.O_RDONLY)
-    yield LogReader(fd)
-    os.close(fd)
-
-
-def _read(log: LogReader, *, masked: bool) -> ReadLine:
-    """The line as it is stored."""
-    record = next(one for one in log.records(0, 1 << 20) if one.kind == log_format.DATA)
-    line = next(iter(LineFramer().feed(record.payload, record.offset, 1)))
-    used = masking.start(log, "secrets", RedactorState("00" * 16), waits=False) if masked else None
-    return read_line(log, used, Stream.TO_AGENT, line)
-
-
-def test_a_line_is_read_with_its_labels(log: LogReader) -> None:
-    """Its newline is apart."""
-    found = _read(log, masked=False)
-    assert (found.message.kind, found.message.method) == (Kind.REQUEST, "m")
-    assert (found.newline, found.body, found.received) == (b"\r\n", RAW, None)
-
-
-def test_a_masked_line_says_how_large_it_was(log: LogReader) -> None:
-    """What is stored is masked."""
-    found = _read(log, masked=True)
-    assert isinstance(found.body, bytes)
-    assert b"[redacted:token:" in found.body
-    assert found.received == len(RAW)
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_a_large_line_is_read_in_pieces(
-    log: LogReader, monkeypatch: pytest.MonkeyPatch, masked: bool
-) -> None:
-    """As the same line that is held."""
-    held = _read(log, masked=masked)
-    monkeypatch.setattr(masking, "LARGE", 10)
-    monkeypatch.setattr(masking, "EDGE", 60)
-    found = _read(log, masked=masked)
-    assert isinstance(found.body, LargeLine)
-    assert b"".join(found.body.pieces()) == held.body
-    assert (found.message.method, found.newline) == ("m", b"\r\n")
-    assert found.received == held.received

@@ -17,6 +17,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import TABLES, check_tables
 from tests.commands import complaint
 from tests.log_writer import LogWriter, handshake, record_conversation
+from tests.rows import alter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +29,6 @@ TRIGGERS = {
     "one without an end": f"AFTER UPDATE ON recording WHEN ({ENDLESS}) > 0 BEGIN SELECT 1; END",
     "one of another table": "BEFORE INSERT ON indexing BEGIN DELETE FROM frame_rows; END",
 }
-
-
-def alter(path: Path, *statements: str) -> None:
-    """Does to a recording what only somebody else would."""
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 @pytest.fixture

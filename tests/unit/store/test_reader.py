@@ -8,7 +8,6 @@ import fcntl
 import os
 import random
 import re
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ import pytest
 
 import acp_proxy
 from acp_proxy.capture import log_format as capture_log
-from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.log_format import TO_CLIENT
 from acp_proxy.errors import (
     DamagedRecording,
@@ -24,7 +22,6 @@ from acp_proxy.errors import (
     NotARecording,
     UnreadableRecording,
 )
-from acp_proxy.runtime import indexing
 from acp_proxy.store import database, log_recovery
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
@@ -35,14 +32,15 @@ from tests.log_writer import (
     base_record,
     handshake,
     line,
-    notification,
     record_conversation,
     text,
     update,
     write_conversation,
 )
+from tests.rows import alter
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterator
 
 TABLES = ("recording", "frames", "events", "exchanges", "turns")
@@ -180,46 +178,6 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
         assert texts(reader) == [chunk(n)[:-1] for n in range(1, said + 1)]
 
 
-def test_a_follower_survives_the_trimming_of_the_log(tmp_path: Path) -> None:
-    """Frames before, in and after a log that is emptied at `TRIM` bytes are each seen once."""
-    path = tmp_path / "x.db"
-    log = CaptureLog.create(f"{path}.log")
-    log.event(capture_log.START, {"id": "1", "name": "x", "wall": 1, "origin": 1, "arg": ["a"]})
-    seen: list[int] = []
-    total = 0
-    connection = database.create(path)
-    indexer = Indexer(connection, LogReader(log.fd))
-    with contextlib.closing(connection), RecordingReader(path) as reader:
-        for round_ in range(3):
-            while log.physical_size < indexing.TRIM:
-                log.append(TO_CLIENT, log.size, line(notification("fill", text="x" * 9000)))
-                total += 1
-                if total % 40 == 7:
-                    indexer.step()
-                if total % 25 == 0:
-                    reader.refresh()
-                    seen += [row["seq"] for row in reader.frames(after=seen[-1] if seen else 0)]
-            while indexer.step():
-                pass
-            assert log.trim(indexer.state.offset)
-            indexer.log.rebase()
-            assert log.physical_size < 100
-            reader.refresh()
-            seen += [row["seq"] for row in reader.frames(after=seen[-1] if seen else 0)]
-            assert seen == list(range(2, 2 + total)), f"round {round_}"
-            assert reader.live
-    os.close(log.fd)
-
-
-def test_an_indexed_frame_keeps_its_number_and_its_labels(tmp_path: Path) -> None:
-    """A frame is the same row whether the reader framed it or the recorder indexed it."""
-    with LogWriter(tmp_path / "x.db") as recorder:
-        write_conversation(recorder)
-        framed = read(recorder.path)
-        recorder.index()
-        assert read(recorder.path) == framed
-
-
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
     """Requests that are rows are paired with answers that are still in the log."""
     with LogWriter(tmp_path / "a.db") as recorder:
@@ -299,14 +257,6 @@ def test_the_next_reader_finishes_a_dead_recording(
     assert read(recorder.path) == found
 
 
-def test_a_killed_recorders_last_line_is_a_frame(tmp_path: Path) -> None:
-    """What a killed recorder had read of an unfinished line is a frame without a newline."""
-    with LogWriter(tmp_path / "x.db") as recorder:
-        recorder.chunk(TO_CLIENT, b'{"jsonrpc"')
-    (frame,) = read(recorder.path)["frames"]
-    assert (bytes(frame["raw"]), frame["newline"]) == (b'{"jsonrpc"', "")
-
-
 def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
     """A recording whose recorder died ends with the last thing it logged."""
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -368,9 +318,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
         recorder.index()
         recorder.end()
         recorder.close()
-        with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-            connection.execute("UPDATE recording SET state = 'unindexed'")
-            connection.commit()
+        alter(recorder.path, "UPDATE recording SET state = 'unindexed'")
     with RecordingReader(recorder.path) as reader:
         assert reader.recording.state == "complete"
     assert not recorder.log_path.exists()
@@ -562,9 +510,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
-    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-        connection.execute("UPDATE recording SET state = ?", (state,))
-        connection.commit()
+    alter(recorder.path, f"UPDATE recording SET state = '{state}'")
     recorder.log_path.unlink()
     with RecordingReader(recorder.path) as reader:
         assert reader.warning == f"{recorder.log_path} is missing: what was not indexed yet is lost"
@@ -718,8 +664,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
-    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-        connection.execute("PRAGMA user_version = 99")
+    alter(recorder.path, "PRAGMA user_version = 99")
     with pytest.raises(NewerRecording, match="upgrade acp-proxy"):
         RecordingReader(recorder.path)
     assert recorder.log_path.exists()
@@ -752,10 +697,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
     """What SQLite itself would let pass is found out before anybody relies on it."""
-    path = record_conversation(tmp_path / "x.db")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute(spoil)
-        connection.commit()
+    path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
 
@@ -767,9 +709,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
         recorder.index()
         recorder.end()
     for state in ("x", "{}", '{"offset": "far"}', '{"offset": 1000000000000000000000}'):
-        with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-            connection.execute("UPDATE indexing SET state = ?", (state,))
-            connection.commit()
+        alter(recorder.path, f"UPDATE indexing SET state = '{state}'")
         with pytest.raises(UnreadableRecording):
             RecordingReader(recorder.path)
         assert recorder.log_path.exists()
@@ -779,11 +719,8 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
     """A file's own `frames` may say what it likes: the reader makes its own."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        for name in ("frames", "timeline", "unanswered", "latency"):
-            connection.execute(f"DROP VIEW {name}")
-            connection.execute(f"CREATE VIEW {name} AS SELECT 'lies' AS seq")
-        connection.commit()
+    for name in ("frames", "timeline", "unanswered", "latency"):
+        alter(path, f"DROP VIEW {name}", f"CREATE VIEW {name} AS SELECT 'lies' AS seq")
     assert read(path) == before
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.playbook import record
+from tests.rows import alter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,10 +181,11 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
     """SQLite keeps a value of any type, and a file may come from anybody."""
-    with closing(sqlite3.connect(record_conversation(tmp_path / "x.db"))) as connection:
-        sql = "INSERT INTO faults_fired (seq, rule, action, received, delivered) VALUES (7,?,?,?,?)"
-        connection.execute(sql, ("r", "a", b"x", 5))
-        connection.commit()
+    alter(
+        record_conversation(tmp_path / "x.db"),
+        "INSERT INTO faults_fired (seq, rule, action, received, delivered)"
+        " VALUES (7, 'r', 'a', x'01', 5)",
+    )
     expected = pytest.raises(DamagedRecording, match="what was delivered of frame 7 is int")
     with RecordingReader(tmp_path / "x.db") as reader, expected:
         RecordedSteps(reader).wire(7)

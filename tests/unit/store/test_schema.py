@@ -151,15 +151,6 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
         assert rows(connection, "SELECT * FROM recording") == [(*old, None, None)]
 
 
-def test_sqlite_utils_can_query_it(story: sqlite3.Connection) -> None:
-    """To sqlite-utils a recording is a database like any other, and no view needs anything else."""
-    opened = Database(story)
-    assert opened["recording"].count == 1
-    assert next(iter(opened["frames"].rows_where("method = ?", ["initialize"])))["seq"] == 2
-    for name in set(STORED_VIEWS) - {"permissions"}:
-        assert list(opened.query(f"select * from {name}"))
-
-
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
     """`timeline` has everything once, in the order it happened, with the beginning of its text."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")

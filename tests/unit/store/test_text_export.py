@@ -15,7 +15,6 @@ import pytest
 
 from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.filters import parse
-from acp_proxy.store.masking import LARGE
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import text_lines, write_text_form
 from acp_proxy.store.text_import import read_text_form
@@ -26,9 +25,6 @@ from tests.log_writer import (
     handshake,
     record_conversation,
     request,
-    result,
-    text,
-    update,
 )
 from tests.rows import new_database
 from tests.texts import (
@@ -94,44 +90,6 @@ def test_jq_changes_nothing(tmp_path: Path) -> None:
     through = subprocess.run(["jq", "-c", "."], input=written, capture_output=True, check=True)
     assert through.stdout != written
     assert rows_of_text(through.stdout) == rows_of_recording(recorder.path)
-
-
-def test_a_line_too_large_to_hold_comes_back(tmp_path: Path) -> None:
-    """What the indexer reads by its edges is read so again: as JSON, as text and as Base64."""
-    middle = b"y" * LARGE
-    with LogWriter(tmp_path / "x.db") as recorder:
-        handshake(recorder)
-        for line in (
-            b'{"jsonrpc":"2.0","method":"session/update","params":{"x":"'
-            + middle
-            + b'"},"id":7}\n',
-            b'{"id":1e2,"method":"a","params":{"x":"' + middle + b'"}}\r\n',
-            b'{"id":8,"method":"a","params":{"x":"\xff' + middle + b'"}}',
-        ):
-            for start in range(0, len(line), 60_000):
-                recorder.chunk(TO_CLIENT, line[start : start + 60_000])
-        recorder.event(2, TO_CLIENT)
-        recorder.close()
-        recorder.finish()
-    rows = rows_of_recording(recorder.path)
-    assert [frame["rpc_id"] for frame in rows["frames"]] == ["0", "0", "7", "1e2", "8"]
-    written = text_of(recorder.path)
-    assert [set(line) & {"message", "text", "base64"} for line in map(
-        json.loads, written.splitlines()) if "stream" in line][2:] == [
-            {"message"}, {"text"}, {"base64"}]  # fmt: skip
-    assert rows_of_text(written) == rows
-
-
-def test_a_forced_dialect_stays_forced(tmp_path: Path) -> None:
-    """The dialect that a user has chosen is kept."""
-    with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
-        handshake(recorder)
-        recorder.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("hello")]))
-        recorder.to_client(result(2))
-        recorder.to_client(update("s", "agent_message_chunk", content=text("Hi")))
-        recorder.finish()
-    assert_comes_back(recorder.path)
-    assert rows_of_recording(recorder.path)["frames"][-1]["turn"] == 1
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
