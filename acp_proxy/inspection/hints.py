@@ -21,10 +21,9 @@ from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import StoredFrame
-from acp_proxy.store.call_queries import call_frames
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
-from acp_proxy.store.frame_queries import Span, start_of_line
+from acp_proxy.store.frame_queries import Span, call_frames, start_of_line
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 10_000

@@ -195,3 +195,19 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
 def touched_frames(rows: Rows) -> set[int]:
     """Returns the numbers of frames that faults touched, only delayed or made up."""
     return {row["seq"] for row in rows.query("SELECT seq FROM faults_fired")}
+
+
+def undelivered_frames(rows: Rows, stream: str, span: tuple[int, int], most: int) -> list[int]:
+    """Returns the numbers of frames that were not delivered whole.
+
+    Args:
+        rows: the recording.
+        stream: the stream.
+        span: the first and last number that count.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = ? AND delivered != 'full'"
+        f" ORDER BY seq LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql, (*span, stream))]

@@ -1,4 +1,4 @@
-"""Queries of the frames of a recording, one function each; `call_queries` has more.
+"""Queries of the frames of a recording, one function each.
 
 Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
 """
@@ -16,10 +16,11 @@ Span = tuple[int, int]
 """The first and the last number of a stretch of frames."""
 EVERY = (0, (1 << 63) - 1)
 """The span of all frames."""
-
-
-FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
+_FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
 """The columns of a `StoredFrame` without its line."""
+_START = "substr(raw, 1, 65536) AS raw"
+_HELD = 1 << 20
+"""Bytes of the largest line that is read whole."""
 
 
 def last_seq(rows: Rows) -> int:
@@ -226,7 +227,7 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
         after: only those beyond this number.
     """
     sql = (
-        f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq > ?"
+        f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq > ?"
         " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
     )
     return next((StoredFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
@@ -247,15 +248,11 @@ def small_updates(rows: Rows, span: Span, largest: int) -> Iterator[tuple[int, i
     return ((row["turn"], row["t_ns"], row["raw"]) for row in rows.query(sql, span))
 
 
-def batches_within(rows: Rows, span: Span) -> Iterator[int]:
-    """Yields the numbers of batches.
-
-    Args:
-        rows: the recording.
-        span: the first and last number that count.
-    """
-    sql = "SELECT seq FROM frames WHERE kind = 'batch' AND seq BETWEEN ? AND ? ORDER BY seq"
-    return (row["seq"] for row in rows.query(sql, span))
+def batches(rows: Rows) -> set[int]:
+    """Returns the numbers of all batches."""
+    if not rows.first_of_kind("batch"):  # by an index, where most have none
+        return set()
+    return {row["seq"] for row in rows.query("SELECT seq FROM frames WHERE kind = 'batch'")}
 
 
 def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[StoredFrame]:
@@ -267,24 +264,114 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Stor
         seq: the number.
         most: the largest count.
     """
-    sql = f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
+    sql = f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
     return (StoredFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
 
 
-def undelivered_frames(rows: Rows, stream: str, span: Span, most: int) -> list[int]:
-    """Returns the numbers of frames that were not delivered whole.
+def call_frames(
+    rows: Rows, session: str | None, tool_call: str, after: int
+) -> Iterator[tuple[StoredFrame, bytes | None]]:
+    """Yields the frames about the tool calls with an id, in order; none of a batch.
+
+    Of a large line the frame has the first 64 KiB, and beside it are the last 64 KiB.
 
     Args:
         rows: the recording.
-        stream: the stream.
-        span: the first and last number that count.
-        most: the largest count.
+        session: of the tool calls.
+        tool_call: their id.
+        after: the frames up to this number are left out.
     """
     sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = ? AND delivered != 'full'"
-        f" ORDER BY seq LIMIT {most}"
+        f"SELECT {_FRAME}, CASE WHEN size <= {_HELD} THEN raw"
+        " ELSE substr(raw, 1, 65536) END AS raw,"
+        f" CASE WHEN size > {_HELD} THEN substr(raw, -65536) END AS tail FROM frames"
+        " WHERE tool_call = ? AND session IS ? AND kind IN ('notification', 'request')"
+        " AND seq > ? ORDER BY seq"
     )
-    return [row["seq"] for row in rows.query(sql, (*span, stream))]
+    for row in rows.query(sql, (tool_call, session, after)):
+        *frame, tail = row.values()
+        yield StoredFrame(*frame), tail
+
+
+def edges_of_call(
+    rows: Rows, session: str | None, tool_call: str, span: Span, most: int
+) -> list[bytes]:
+    """Returns the first 64 KiB of the first and of the last lines about a tool call, in order.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        span: the first and last number that count.
+        most: the largest count of either; if there are fewer, some come twice.
+    """
+    sql = (
+        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
+        f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {most}"
+    )
+    first, last = (
+        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session, *span))]
+        for order in ("ASC", "DESC")
+    )
+    return first + last[::-1]
+
+
+def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
+    """Yields the numbers of a turn's updates of tool calls, and of all batches in between.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
+        " AND method = 'session/update') OR kind = 'batch')"
+    )
+    return (row["seq"] for row in rows.query(sql, (*span, turn)))
+
+
+def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
+    """Yields the numbers of the frames that are about a tool call, and of no batch.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
+        " AND kind IN ('notification', 'request') ORDER BY seq"
+    )
+    return (row["seq"] for row in rows.query(sql, (tool_call, session, *span)))
+
+
+def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
+    """Yields the numbers of the frames that are about a terminal, its creation included.
+
+    It ends where another terminal of the same id is created.
+
+    Args:
+        rows: the recording.
+        session: of the terminal.
+        terminal: its id.
+        first: the first number that counts.
+    """
+    # "+" keeps SQLite from the index of methods, by which it would look at all terminals.
+    sql = (
+        "SELECT seq, (SELECT request_seq FROM exchanges WHERE response_seq = frames.seq"
+        " AND +method = 'terminal/create') AS created FROM frames"
+        " WHERE terminal = ? AND session IS ? AND seq >= ? ORDER BY seq"
+    )
+    is_created = False
+    for row in rows.query(sql, (terminal, session, first)):
+        if row["created"] is not None and row["created"] >= first:
+            if is_created:
+                return
+            is_created = True
+            yield row["created"]
+        yield row["seq"]
 
 
 def _last(rows: Rows, column: str, table: str) -> int:

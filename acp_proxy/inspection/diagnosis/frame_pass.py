@@ -21,8 +21,7 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.updates import RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.call_queries import call_updates_of_turn
-from acp_proxy.store.frame_queries import Span
+from acp_proxy.store.frame_queries import Span, call_updates_of_turn
 from acp_proxy.store.reader import RecordingReader
 
 _MOST_CALLS = 100_000

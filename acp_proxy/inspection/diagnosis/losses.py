@@ -8,7 +8,8 @@ from acp_proxy.inspection.fault_effects import read_rules
 from acp_proxy.inspection.findings import FAULT, Finding, Severity
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.frame_queries import frames_before, undelivered_frames
+from acp_proxy.store.fired_faults import undelivered_frames
+from acp_proxy.store.frame_queries import frames_before
 from acp_proxy.wording import duration, numbered, seconds
 
 EFFECT = "fault.effect"

@@ -22,8 +22,8 @@ from acp_proxy.inspection.waits import answering_party
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.safe_text import plain
 from acp_proxy.store.batch_members import members_of
-from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow, exchanges
-from acp_proxy.store.frame_queries import Span, batches_within, frames_by_number
+from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
+from acp_proxy.store.frame_queries import Span, batches, frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
 LARGEST = 4 << 20
@@ -106,8 +106,7 @@ class BatchMessages:
 
     def __init__(self, reader: RecordingReader) -> None:
         self._reader = reader
-        has_any = bool(reader.first_of_kind("batch"))
-        self.seqs = {*batches_within(reader, (0, LAST_SEQ))} if has_any else set[int]()
+        self.seqs = batches(reader)
         """The numbers of the batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:

@@ -34,10 +34,9 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
-from acp_proxy.store.call_queries import edges_of_call
 from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, exchanges, is_any_open_at
 from acp_proxy.store.exchange_queries import turns as read_turns
-from acp_proxy.store.frame_queries import Span
+from acp_proxy.store.frame_queries import Span, edges_of_call
 from acp_proxy.store.reader import RecordingReader
 
 _PROMPT = 200

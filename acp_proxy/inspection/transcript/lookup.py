@@ -47,10 +47,9 @@ from acp_proxy.inspection.transcript.values import (
 )
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
-from acp_proxy.store.call_queries import frames_of_call, frames_of_terminal
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
-from acp_proxy.store.frame_queries import Span
+from acp_proxy.store.frame_queries import Span, frames_of_call, frames_of_terminal
 from acp_proxy.store.reader import RecordingReader
 
 _CONTENT_CHUNK = "tool_call_content_chunk"
