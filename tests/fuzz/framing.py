@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from acp_proxy.protocol.framing import LineCutter
-from tests.framed_chunks import framed
+from typing import TYPE_CHECKING
+
+from acp_proxy.forms import converter
+from acp_proxy.protocol.framing import Line, LineCutter, LineFramer
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HEADER = b"\n\xf5\n"
+"""Bytes of the log between two chunks, which are no part of the stream."""
+
+
+def framed(chunks: Sequence[bytes], *, stored: bool = False) -> tuple[list[bytes], list[Line]]:
+    """Returns the bytes of each line, and the lines.
+
+    Args:
+        chunks: of one stream, read at the times 0, 1, 2 and so on.
+        stored: whether the framer is stored and loaded after each chunk.
+    """
+    log, lines, framer = bytearray(), list[Line](), LineFramer()
+    for t_ns, chunk in enumerate(chunks):
+        log += _HEADER
+        lines += framer.feed(chunk, len(log), t_ns)
+        log += chunk
+        if stored:
+            framer = converter.loads(converter.dumps(framer), LineFramer)
+    if (last := framer.finish(len(chunks))) is not None:
+        lines.append(last)
+    return [b"".join(log[at : at + size] for at, size in line.segments) for line in lines], lines
 
 
 def _chunks(data: bytes) -> list[bytes]:
@@ -43,9 +70,12 @@ def check(data: bytes) -> None:
     assert framed([stream] if stream else [])[0] == expected
     assert framed(chunks[:40], stored=True) == framed(chunks[:40])
     assert _cut(chunks) == expected
+    read_at, place = [t_ns for t_ns, chunk in enumerate(chunks) for _ in chunk], 0
     for line, raw in zip(lines, found, strict=True):
         assert (line.size, line.terminated) == (len(raw), raw.endswith(b"\n"))
-        assert 0 <= line.t_first_ns <= line.t_ns <= len(chunks)
+        assert line.t_first_ns == read_at[place]
+        place += line.size
+        assert line.t_ns == (read_at[place - 1] if line.terminated else len(chunks))
 
 
 def _seeds() -> list[bytes]:

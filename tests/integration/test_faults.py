@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import sqlite3
@@ -92,25 +91,12 @@ def received(talk: Talk) -> bytes:
     ("rule", "sent", "output"),
     [
         ("noop", A + B, A + B),
-        ("latency latency_ms=1", A + B, A + B),
-        ("bandwidth bytes_per_s=1000000", A + B, A + B),
-        ("slice bytes=5 delay_ms=0", A + B, A + B),
-        ("drop where=method:b", A + B + C, A + C),
-        ("duplicate copies=3 where=method:b", A + B + C, A + B + B + B + C),
         ("reorder where=method:a", A + B + C, B + A + C),
-        ("reorder after_frames=9 where=method:a", A + B + C, B + C + A),
-        ("corrupt mode=bad-json where=method:b", A + B, A + B[:-2] + b"\n"),
-        ("corrupt mode=bom where=method:b", A + B, A + b"\xef\xbb\xbf" + B),
-        ("corrupt mode=crlf where=method:b", A + B, A + B[:-1] + b"\r\n"),
-        ("truncate keep_bytes=4 where=method:b", A + B + C, A + B[:4] + b"\n" + C),
         ("truncate keep_bytes=4 newline=false where=method:b", A + B + C, A + B[:4] + C),
-        ("truncate keep_bytes=0 newline=false where=method:b", A + B + C, A + C),
-        ("replace frame=x where=method:b", A + B + C, A + b"x\n" + C),
         ("stray-stdout text=hey where=method:b", A + B, A + b"hey\n" + B),
         ("limit-data bytes=60", A + B, (A + B)[:60]),
         ("close where=method:b", A + B + C, A),
         ("stall where=method:b", A + B + C, A),
-        ("ignore-cancel", A + note("session/cancel") + B, A + B),
     ],
 )
 def test_a_rule_changes_what_the_client_receives(
@@ -133,9 +119,7 @@ def test_a_rule_changes_what_the_client_receives(
     ("rule", "sent", "arrived"),
     [
         ("drop where='method:b dir:to-agent'", A + B + C, A + C),
-        ("truncate keep_bytes=4 where='method:b dir:to-agent'", A + B, A + B[:4] + b"\n"),
         ("close where='method:b dir:to-agent'", A + B + C, A),
-        ("duplicate where='method:a dir:to-agent'", A + B, A + A + B),
         ("stall where='method:b dir:to-agent'", A + B + C, A),
     ],
 )
@@ -174,28 +158,6 @@ def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Pa
     assert talk.recording.events("undelivered") == [{"stream": "to-client", "bytes": len(line)}]
 
 
-def test_a_reply_can_be_matched_by_its_request(forked: Recorder) -> None:
-    """A response is matched by the method of the request, which passed in the other direction."""
-    talk = forked(
-        shell('read line; echo "$1"; echo "$2"; exec cat', reply(9).decode()[:-1], A.decode()),
-        *faults("reply mode=double where=method:m"),
-    )
-    assert talk.exchange(request(9)).startswith(reply(9) * 2 + A)
-    assert talk.wait() == 0
-
-
-def test_huge_frame_has_the_size_that_was_asked_for(forked: Recorder) -> None:
-    """The frame is still the same message."""
-    talk = forked(ECHO, *faults("huge-frame bytes=300000 where='method:b dir:to-client'"))
-    first, second, third = talk.exchange(A + B + C).splitlines(keepends=True)
-    assert talk.wait() == 0
-    assert (first, third) == (A, C)
-    assert len(second) == 300_000
-    assert json.loads(second)["method"] == "b"
-    ((_, *row),) = fired(talk)
-    assert row == ["huge-frame", "huge-frame", B[:-1], second]
-
-
 # What happens to the agent
 
 
@@ -225,14 +187,6 @@ def test_a_rule_ends_the_agent(
     (ended,) = talk.recording.events("exit")
     assert ended == ({"code": code} if "exit" in rule else data)
     assert talk.recording.field("state") == "complete"
-
-
-def test_frames_before_a_kill_arrive(forked: Recorder) -> None:
-    """The agent is killed at a frame; that frame and those before it have arrived."""
-    talk = forked(ECHO, *faults("latency latency_ms=20", "kill where='method:c dir:to-client'"))
-    talk.write(A + B + C)
-    assert talk.read_all() == A + B + C
-    assert talk.wait() == -9
 
 
 @needs_proc
@@ -315,15 +269,6 @@ def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None
     )
 
 
-def test_rules_apply_to_a_last_line_without_a_newline(forked: Recorder) -> None:
-    """What follows the last newline is a line to rules as well, and stays without a newline."""
-    talk = forked(ECHO, *faults("truncate keep_bytes=2 newline=false where='kind:invalid'"))
-    assert talk.exchange(A + b"last") == A + b"la"
-    assert talk.wait() == 0
-    assert marks(talk, "to-agent")[-1] == (b"last", "partial", "truncate")
-    assert marks(talk, "to-client")[-1] == (b"la", "full", "truncate")
-
-
 def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
     """An exported and imported recording has the same frames, faults, seed and plan."""
     rules = [
@@ -347,19 +292,6 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
             assert again.execute(sql).fetchall() == talk.recording.rows(sql)
 
 
-def test_the_summary_of_faults_is_on_stderr(forked: Recorder) -> None:
-    """It lists what fired, what never did, and the command that repeats it."""
-    talk = forked(ECHO, *faults("drop where='method:a dir:to-client'", "noop where=method:z"))
-    talk.exchange(A + B + A)
-    assert talk.wait() == 0
-    sent, warned, repeat = talk.stderr.decode().splitlines()
-    assert sent == "acp-proxy: faults: drop 2 times"
-    assert warned == (
-        "acp-proxy: warning: the fault noop never fired (--fault 'noop where=method:z')"
-    )
-    assert repeat == f"acp-proxy: reproduce with --seed {talk.recording.field('seed')}"
-
-
 def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
     """Neither in the name of a rule nor in what it says itself."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
@@ -372,31 +304,12 @@ def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
     assert KEY not in printed
 
 
-def test_a_seed_repeats_its_faults(forked: Recorder) -> None:
-    """The same plan with the same seed drops the same frames."""
-    sent = b"".join(note(f"m{n}") for n in range(50))
-    rule = faults("drop probability=0.5 where=dir:to-client")
-    first = forked(ECHO, *rule)
-    output = first.exchange(sent)
-    assert first.wait() == 0
-    assert b"" != output != sent
-    again = forked(ECHO, *rule, "--seed", str(first.recording.field("seed")))
-    assert again.exchange(sent) == output
-    assert again.wait() == 0
-
-
 # What does not fire
 
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        *NEVER.values(),
-        "drop where='method:no/such dir:to-client'",
-        "drop where='text:never-sent dir:to-agent'",
-        "drop after=100000",
-        "drop window=2h..3h",
-    ],
+    NEVER.values(),
 )
 def test_a_plan_that_never_fires_changes_nothing(
     forked: Recorder, tmp_path: Path, rule: str
@@ -440,14 +353,7 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
     ("options", "complaint"),
     [
         (["--fault", "dorp"], "did you mean drop?"),
-        (["--fault", "drop probability=2"], "probability"),
-        (["--fault", "latency latency_ms=-1"], "latency_ms"),
-        (["--fault", "drop where=metod:a"], "metod"),
-        (["--fault", "drop where=latency:>1s"], "latency"),
-        (["--fault", "drop tims=1"], "did you mean times?"),
         (["--faults", "nowhere.toml"], "nowhere.toml"),
-        (["--faults", "@nonsense"], "nonsense"),
-        (["--fault", "drop", "--seed", "x"], "is no seed"),
         (["--faults", "plan.toml", "--seed", "4"], "two seeds"),
     ],
 )
@@ -479,7 +385,9 @@ def test_rules_in_the_environment(forked: Recorder) -> None:
 
 
 @needs_proc
-@pytest.mark.parametrize("rule", [*NEVER.values(), "latency latency_ms=1 where=dir:to-client"])
+@pytest.mark.parametrize(
+    "rule", [NEVER["through the engine"], "latency latency_ms=1 where=dir:to-client"]
+)
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
@@ -508,7 +416,6 @@ def test_back_pressure_is_kept_in_a_touched_direction(
     ("seed", "rules"),
     [
         (0, ["drop probability=0.3 where=dir:to-client", "stray-stdout probability=0.1"]),
-        (1, ["drop probability=0.3 where=dir:to-client", "stray-stdout probability=0.1"]),
         (2, ["drop where=method:no/such"]),
     ],
 )

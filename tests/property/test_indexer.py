@@ -12,7 +12,7 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log_format import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
+from acp_proxy.capture.log_format import END, STREAM_NAMES, UNDELIVERED
 from acp_proxy.store import masking
 from acp_proxy.store.indexer import Indexer
 from tests.log_writer import LogWriter
@@ -203,30 +203,3 @@ def test_commits_may_fail(
             failures.clear()
             machine.settle()
         assert dump(connection) == rows_of(recorder, [WHOLE])
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(1, LAST_KIND),
-            st.integers(0, 3),
-            st.integers(0, (1 << 64) - 1),
-            st.binary(max_size=20)
-            | st.lists(
-                st.sampled_from(
-                    [b"bytes=", b"since=", b"to-agent=", b"wall=", b"origin=", b"code=", b"arg=",
-                     b"id=", b"dialect=", b"9" * 19, b"9" * 30, b"\0", b"\xff", b"-1", b"7"]
-                )
-            ).map(b"".join),
-        ),
-        max_size=8,
-    )
-)  # fmt: skip
-def test_any_log_is_indexed(written: list[tuple[int, int, int, bytes]]) -> None:
-    """Records with any contents become rows, since logs are untrusted."""
-    with log_of([(1, b"x\n")], set()) as recorder, new_database() as connection:
-        with recorder.log_path.open("ab") as file:
-            for kind, stream, t_ns, payload in written:
-                file.write(HEADER.pack(MAGIC, kind, stream, len(payload), t_ns) + payload)
-        index(recorder, connection, [1])
-        assert query(connection, "SELECT min(raw) FROM frames") != [None]

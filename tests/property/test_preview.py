@@ -92,15 +92,6 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
         assert is_plain(shown)
 
 
-@given(json_values, kinds, methods, st.sampled_from(["params", "result", "error", None]))
-def test_any_json_has_a_preview(
-    value: Any, kind: str, method: str | None, member: str | None
-) -> None:
-    """A message with any JSON at any place has a preview."""
-    message = value if member is None else {member: value}
-    assert is_plain(preview(json.dumps(message).encode(), kind, method))
-
-
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
     """A message of the documentation with replaced values has a preview."""
@@ -117,12 +108,6 @@ def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
     shown = preview(json.dumps(message).encode(), "notification", "session/update")
     assert is_plain(shown)
     assert shown.startswith(update)
-
-
-@given(st.sampled_from(CASES))
-def test_an_example_has_a_preview(case: Case) -> None:
-    """The preview of each example is not empty."""
-    assert case.preview.strip()
 
 
 @given(st.sampled_from(CASES), st.integers(0, 400))

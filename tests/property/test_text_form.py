@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,28 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.capture.log_format import END, GAP, SIGNAL, UNDELIVERED
-from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol import outline
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.safe_text import visible_json
 from acp_proxy.store import database, masking
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.text_form.values import (
-    Style,
-    event_data,
-    find_style,
-    milliseconds,
-    nanoseconds,
-    read_event_data,
-    spell,
-)
+from acp_proxy.text_form.values import event_data, milliseconds, nanoseconds, read_event_data
 from tests.log_writer import STARTED_AT, LogWriter
 from tests.property.test_indexer import conversations
 from tests.strategies import broken_lines, json_values, lines
-from tests.texts import assert_comes_back, rows_of_text, text_of
+from tests.texts import assert_comes_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,45 +151,6 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
     write.add_frame(message=message, **frame)
     for values in fired:
         write.add_fired(seq, *values)
-
-
-@given(happenings, st.data())
-def test_a_changed_text_is_refused_or_read(
-    happened: list[tuple[Any, int, Any]], data: st.DataObject
-) -> None:
-    """A changed text is read into rows, or refused with a message of one line."""
-    with recorded(happened, True, "auto") as path:
-        text = bytearray(text_of(path))
-    for _ in range(data.draw(st.integers(1, 3))):
-        start = data.draw(st.integers(0, len(text)))
-        end = start + data.draw(st.integers(0, 4))
-        text[start:end] = data.draw(
-            st.binary(max_size=3) | st.sampled_from([b'"', b"{", b"\n", b"9" * 30, b"-", b"null"])
-        )
-    complaint = None
-    try:
-        rows_of_text(bytes(text))
-    except UnreadableRecording as e:
-        complaint = str(e)
-    assert complaint is None or re.search(
-        r"line \d+: |has format \d+|looks like a plain log", complaint
-    )
-
-
-@given(
-    one_line
-    | st.builds(
-        lambda value, style: spell(json.dumps(value).encode(), style),
-        json_values,
-        st.sampled_from(Style),
-    )
-)
-def test_a_style_gives_the_line_again(line: bytes) -> None:
-    """A line in a known JSON style is restored exactly, also with escaped characters."""
-    found = find_style(line)
-    if found is not None:
-        message, style = found
-        assert spell(message, style) == spell(visible_json(message), style) == line
 
 
 @given(numbers)

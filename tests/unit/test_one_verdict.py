@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CAPTURES = captures.all_captures()
-CONVERSATIONS = [*SHIPPED, *captures.all_text_forms(), *sorted(REPORTS.rglob("*.jsonl"))]
+CONVERSATIONS = [*captures.all_text_forms(), *sorted(REPORTS.rglob("*.jsonl"))]
 
 Told = list[tuple[str, str, "str | None", int]]
 

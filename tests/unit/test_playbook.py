@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbook import Record, RecordedTranscript, duration, lines, record, wire
+from tests.playbook import Record, RecordedTranscript, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,17 +38,6 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
     assert second.t_ns - first.t_ns == 2_001_000_000
 
 
-def test_a_common_beginning_is_written_in_one_line() -> None:
-    """A handshake, or a handshake and a session."""
-    assert lines("1-4 session\n5 -> x {}")[1:] == [
-        '2 <- #0 result {"protocolVersion": 1}',
-        '3 -> #1 session/new {"cwd": "/p"}',
-        '4 <- #1 result {"sessionId": "s"}',
-        "5 -> x {}",
-    ]
-    assert lines("1-2 handshake") == lines("1-4 session")[:2]
-
-
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
     """So is a line with a wrong number or a wrong arrow."""
@@ -73,31 +62,3 @@ def test_frames_that_pass_as_recorded_are_written_in_one_line(
     """Each goes in the direction in which it was recorded."""
     assert [*recorded.lines("1-3\n-> end")] == ["-> 1", "<- 2", "<- 3", "-> end"]
     recorded.replay().check("1-3")
-
-
-def test_a_bad_live_line_is_refused(recorded: RecordedTranscript) -> None:
-    """Numbers are for recordings."""
-    with pytest.raises(ValueError, match="expected a line such as"):
-        recorded.replay().check("1 -> 1")
-
-
-def test_changed_frames_are_shown_as_they_are(recorded: RecordedTranscript) -> None:
-    """A reply that was given another id is not shown by its number."""
-    live = recorded.replay()
-    assert live.send('#"x" initialize {"protocolVersion": 1}')[0] == (
-        '<- {"jsonrpc": "2.0", "id": "x", "result": {"protocolVersion": 1}}'
-    )
-
-
-def test_lines_are_written_with_escapes() -> None:
-    r"""A bar begins a whole line; ``\c`` at its end leaves out the newline."""
-    assert wire(r"| a\x00\xff\t") == b"a\x00\xff\t\n"
-    assert wire(r"| a\c") == b"a"
-
-
-@pytest.mark.parametrize(("text", "ns"), [("3s", 3 * 10**9), ("0.5ms", 500_000)])
-def test_times_have_a_unit(text: str, ns: int) -> None:
-    """Seconds or milliseconds."""
-    assert duration(text) == ns
-    with pytest.raises(ValueError, match="expected a time"):
-        duration(text.rstrip("ms"))

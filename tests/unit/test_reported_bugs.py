@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ class Points(NamedTuple):
     culprit: bool
 
 
+@cache
 def findings(path: Path) -> list[dict[str, Any]]:
     """What `show` says is wrong with a recording."""
     shown = json.loads(run("show", "--json", path).stdout)
