@@ -18,7 +18,6 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.marker import NAMES
 from acp_proxy.testing.rehearsal import rehearse
 from tests.commands import run
-from tests.once import once
 from tests.shipped import HEALTHY
 from tests.texts import text_of
 
@@ -158,29 +157,6 @@ def suite(tmp_path: Path) -> Suite:
     return Suite(directory)
 
 
-@pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """One run of all tests that need no run of their own, with this plugin and no other."""
-    return Outcome(*once(tmp_path_factory, "plugin-suite", run_every_kind))
-
-
-def run_every_kind(directory: Path) -> tuple[int, str]:
-    """Runs tests of all kinds in a directory; returns the exit code and what was printed."""
-    suite = Suite(directory)
-    suite.configure("acp_agent_patience = 1")
-    suite.recorded("hello", "tour")
-    shutil.copy(suite.recordings / "hello.db", suite.recordings / "story.db")
-    shutil.copy(suite.recordings / "tour.db", suite.recordings / "story.2.db")
-    suite.recorded_as_text(*NAMED)
-    suite.tests(IMPORTS, "test_before.py")
-    suite.tests(FAILURES)
-    suite.tests(OPTIONS, "test_options.py")
-    suite.tests(NAMING, "test_names.py")
-    suite.tests(STORY, "test_story.py")
-    found = suite.run()
-    return found.code, found.output
-
-
 FAILURES = """
     hello = pytest.mark.acp_recording("hello")
 
@@ -273,81 +249,6 @@ FAILURES = """
 """
 
 
-def test_each_test_has_its_outcome(outcome: Outcome) -> None:
-    """A test whose conversation diverges fails, although its own assertions hold."""
-    assert outcome.words_in("test_it.py") == {
-        "test_clean": "PASSED",
-        "test_diverges": "FAILED",
-        "test_diverges_and_fails": "FAILED",
-        "test_leaves_early": "FAILED",
-        "test_never_starts": "FAILED",
-        "test_restarts": "PASSED",
-        "test_diverges_after_a_restart": "FAILED",
-        "test_leaves_it_running": "FAILED",
-        "test_is_expected_to_diverge": "XFAIL",
-        "test_has_no_recording": "ERROR",
-        "test_has_an_unknown_option": "ERROR",
-        "test_has_a_bad_option": "FAILED",
-        "test_has_a_client_that_leaves_early": "FAILED",
-        "test_has_such_a_client_and_fails": "FAILED",
-    }
-    assert "1 skipped" in outcome.output
-    assert outcome.code == 1
-
-
-def test_a_divergence_is_reported_as_the_failure(outcome: Outcome) -> None:
-    """With both sides, the difference, and the option that allows it."""
-    printed = outcome.report_of("test_diverges")
-    assert printed.startswith("\nacp: replay of hello.db: ")
-    assert "the recording expected session/prompt #6" in printed
-    assert '/params/prompt/0/text: recorded "hello", came "bye"' in printed
-    assert "--ignore /params/prompt/0/text" in printed
-    assert "Traceback" not in printed
-
-
-def test_a_test_that_fails_by_itself_has_the_report_as_a_section(outcome: Outcome) -> None:
-    """The test's own failure comes first, then how far the replay had come."""
-    own, _, section = outcome.report_of("test_diverges_and_fails").partition("- acp replay -")
-    assert "assert 1 == 0" in own
-    assert "the recording expected session/prompt #6" in section
-
-
-def test_missing_messages_are_reported(outcome: Outcome) -> None:
-    """For a client that leaves, the report lists what was still expected of it."""
-    assert "the client left without sending initialize #2" in outcome.report_of("test_leaves_early")
-
-
-def test_an_agent_that_was_not_started_fails_the_test(outcome: Outcome) -> None:
-    """A test that never starts its agent has tested nothing."""
-    assert "the agent was never started" in outcome.report_of("test_never_starts")
-
-
-def test_an_agent_that_is_left_running_is_reported_and_ended(outcome: Outcome) -> None:
-    """It is ended as by a client that leaves, so that it still reports; no process is left."""
-    printed = outcome.report_of("test_leaves_it_running")
-    assert "start 1 of the agent was still running" in printed
-    assert "the client left without sending initialize #2" in printed
-
-
-def test_an_agent_that_a_fixture_ends_is_checked_afterwards(outcome: Outcome) -> None:
-    """Its divergence fails the test as well, and is not an error of the fixture."""
-    printed = outcome.report_of("test_has_a_client_that_leaves_early")
-    assert "the client left without sending initialize #2" in printed
-    own = outcome.report_of("test_has_such_a_client_and_fails")
-    assert "- acp replay (teardown) -" in own
-    assert "the client left without sending initialize #2" in own
-    assert "was still running" not in printed + own
-
-
-def test_wrong_use_is_one_line(outcome: Outcome) -> None:
-    """A missing recording, an unknown option and a bad value each give what was expected."""
-    missing = outcome.report_of("test_has_no_recording")
-    assert re.search(r"no recording at \S+/recordings/nowhere\.jsonl", missing)
-    assert "pytest --acp-record=once --acp-agent" in missing
-    assert "no option 'oder': expected order, " in outcome.report_of("test_has_an_unknown_option")
-    assert "'upwards' is not one of 'session'" in outcome.report_of("test_has_a_bad_option")
-
-
 OPTIONS = """
     import json, pathlib
     pytestmark = pytest.mark.acp_recording("tour", ignore="/params/a", stall_timeout=7)
@@ -365,12 +266,6 @@ OPTIONS = """
         assert acp_agent.recording.name == "tour.db"
         assert drive(acp_agent, "tour") == 0
 """
-
-
-def test_options_of_the_marker_are_those_of_replay(outcome: Outcome) -> None:
-    """The closest marker wins; an option that it does not set is taken from an outer one."""
-    ended = outcome.words_in("test_options.py")
-    assert ended == {"test_options": "PASSED", "test_outer": "PASSED"}
 
 
 NAMED = (
@@ -400,21 +295,6 @@ NAMING = """
 """
 
 
-def test_names_and_places_of_recordings(outcome: Outcome, suite: Suite) -> None:
-    """A name, a path, the test's own name, another directory and a database are each found."""
-    tests = ("test_path", "test_text", "test_own", "TestClass")
-    assert outcome.words_in("test_names.py") == dict.fromkeys(tests, "PASSED")
-    assert outcome.words["test_clean"] == "PASSED"  # of a database
-    suite.configure("acp_recordings = elsewhere")
-    suite.recorded_as_text("elsewhere/x.jsonl")
-    suite.tests("""
-        @pytest.mark.acp_recording("x")
-        def test_directory(acp_agent):
-            assert drive(acp_agent) == 0
-    """)
-    assert suite.run().words == {"test_directory": "PASSED"}
-
-
 STORY = """
     story = pytest.mark.acp_recording("story")
 
@@ -437,12 +317,102 @@ STORY = """
 """
 
 
-def test_each_start_plays_the_next_recording(outcome: Outcome) -> None:
-    """One start too few and one too many are reported."""
-    ended = outcome.words_in("test_story.py")
-    assert ended == {"test_both": "PASSED", "test_one": "FAILED", "test_three": "FAILED"}
-    assert "not played: story.2.db" in outcome.report_of("test_one")
-    assert "this is start 3 of the agent, and 2 were recorded" in outcome.report_of("test_three")
+IMPORTS = """
+    ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
+    ONLY |= {f"acp_proxy.testing.{name}" for name in ("agent", "marker", "runs")}
+
+    def test_imports():
+        ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}
+        assert ours <= ONLY
+        assert not {"attrs", "cattrs", "trio", "click", "sqlite3"} & set(sys.modules)
+"""
+
+
+KINDS = {"test_before.py": IMPORTS, "test_it.py": FAILURES, "test_options.py": OPTIONS,
+         "test_names.py": NAMING, "test_story.py": STORY}  # fmt: skip
+ENDED = {
+    "test_it.py": {
+        "test_clean": "PASSED",
+        "test_diverges": "FAILED",
+        "test_diverges_and_fails": "FAILED",
+        "test_leaves_early": "FAILED",
+        "test_never_starts": "FAILED",
+        "test_restarts": "PASSED",
+        "test_diverges_after_a_restart": "FAILED",
+        "test_leaves_it_running": "FAILED",
+        "test_is_expected_to_diverge": "XFAIL",
+        "test_has_no_recording": "ERROR",
+        "test_has_an_unknown_option": "ERROR",
+        "test_has_a_bad_option": "FAILED",
+        "test_has_a_client_that_leaves_early": "FAILED",
+        "test_has_such_a_client_and_fails": "FAILED",
+    },
+    # The closest marker wins; an option that it does not set is taken from an outer one.
+    "test_options.py": {"test_options": "PASSED", "test_outer": "PASSED"},
+    # A name, a path, the test's own name, another directory and a database are each found.
+    "test_names.py": dict.fromkeys(("test_path", "test_text", "test_own", "TestClass"), "PASSED"),
+    "test_story.py": {"test_both": "PASSED", "test_one": "FAILED", "test_three": "FAILED"},
+    # Next to nothing is imported until a test asks for an agent.
+    "test_before.py": {"test_imports": "PASSED"},
+}
+LEFT = "the client left without sending initialize #2"
+PRINTED = {
+    "test_diverges": [
+        "\nacp: replay of hello.db: ", "the recording expected session/prompt #6",
+        '/params/prompt/0/text: recorded "hello", came "bye"', "--ignore /params/prompt/0/text",
+    ],
+    "test_diverges_and_fails": [
+        "assert 1 == 0", "- acp replay -", "the recording expected session/prompt #6",
+    ],
+    "test_leaves_early": [LEFT],
+    "test_never_starts": ["the agent was never started"],
+    "test_leaves_it_running": ["start 1 of the agent was still running", LEFT],
+    "test_has_a_client_that_leaves_early": [LEFT],
+    "test_has_such_a_client_and_fails": ["- acp replay (teardown) -", LEFT],
+    "test_has_no_recording": [
+        "no recording at ", "/recordings/nowhere.jsonl", "pytest --acp-record=once --acp-agent",
+    ],
+    "test_has_an_unknown_option": ["no option 'oder': expected order, "],
+    "test_has_a_bad_option": ["'upwards' is not one of 'session'"],
+    "test_one": ["not played: story.2.db"],
+    "test_three": ["this is start 3 of the agent, and 2 were recorded"],
+}  # fmt: skip
+"""By test, what its report has, in this order."""
+
+
+def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
+    """A test whose conversation diverges fails, although its own assertions hold."""
+    suite.configure("acp_agent_patience = 1")
+    suite.recorded("hello", "tour")
+    shutil.copy(suite.recordings / "hello.db", suite.recordings / "story.db")
+    shutil.copy(suite.recordings / "tour.db", suite.recordings / "story.2.db")
+    suite.recorded_as_text(*NAMED)
+    for name, source in KINDS.items():
+        suite.tests(source, name)
+    outcome = suite.run()
+    assert {name: outcome.words_in(name) for name in KINDS} == ENDED
+    assert "1 skipped" in outcome.output
+    assert outcome.code == 1
+    for test, texts in PRINTED.items():
+        rest = outcome.report_of(test)
+        for text in texts:
+            assert text in rest, (test, text)
+            rest = rest.partition(text)[2]
+    assert "Traceback" not in outcome.report_of("test_diverges")
+    assert "was still running" not in outcome.report_of("test_has_such_a_client_and_fails")
+    assert "trio-" not in outcome.output  # no other plugin is there
+
+
+def test_recordings_may_be_elsewhere(suite: Suite) -> None:
+    """The configuration names their directory."""
+    suite.configure("acp_recordings = elsewhere")
+    suite.recorded_as_text("elsewhere/x.jsonl")
+    suite.tests("""
+        @pytest.mark.acp_recording("x")
+        def test_directory(acp_agent):
+            assert drive(acp_agent) == 0
+    """)
+    assert suite.run().words == {"test_directory": "PASSED"}
 
 
 # Recording
@@ -581,28 +551,6 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
         "test_diverges": "FAILED",
         "test_has_a_fixture": "PASSED",
     }, outcome.output
-
-
-def test_it_works_without_other_plugins(outcome: Outcome) -> None:
-    """It works where no other plugin is installed."""
-    assert outcome.words["test_clean"] == "PASSED"
-    assert "trio-" not in outcome.output
-
-
-IMPORTS = """
-    ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
-    ONLY |= {f"acp_proxy.testing.{name}" for name in ("agent", "marker", "runs")}
-
-    def test_imports():
-        ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}
-        assert ours <= ONLY
-        assert not {"attrs", "cattrs", "trio", "click", "sqlite3"} & set(sys.modules)
-"""
-
-
-def test_it_imports_little_until_it_is_used(outcome: Outcome) -> None:
-    """It is loaded in every run, and imports next to nothing until a test asks for an agent."""
-    assert outcome.words_in("test_before.py") == {"test_imports": "PASSED"}
 
 
 def test_it_can_be_switched_off(suite: Suite) -> None:

@@ -18,7 +18,7 @@ from tests.log_writer import LogWriter, handshake, record_conversation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-READERS = [["show"], ["show", "--json"], ["log"], ["log", "--json"], ["log", "--seq", "2"]]
+READERS = [["show"], ["log", "--json"]]
 
 
 def text_file(path: Path) -> None:

@@ -20,7 +20,7 @@ from acp_proxy.cli.output_files import (
     write_reports,
     write_text,
 )
-from tests.commands import complaint
+from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake
 
 if TYPE_CHECKING:
@@ -43,17 +43,13 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("verify", "golden.db", "--report", "golden.db", "--", "true"),
         ("verify", "golden.db", "--junit", "golden.db", "--", "true"),
-        ("verify", "golden", "--report", "golden.db", "--", "true"),
         ("verify", "latest", "--report", "golden.db", "--", "true"),
         ("verify", "link", "--report", "golden.db", "--", "true"),
         ("verify", "golden.db", "--report", "golden.db.log", "--", "true"),
         ("replay", "golden.db", "--report", "golden.db"),
         ("replay", "golden", "--junit", "here/golden.db"),
-        ("replay", "latest", "--junit", "golden.db"),
         ("replay", "other.db", "golden.db", "--report", "golden.db"),
-        ("inspect", "diff", "golden.db", "other.db", "--junit", "golden.db"),
         ("inspect", "diff", "other.db", "golden", "--junit", "here/golden.db"),
-        ("faults", "sweep", "golden", "--junit", "golden.db", *SWEEP),
         ("faults", "sweep", "latest", "--junit", "golden.db", *SWEEP),
     ],
 )
@@ -74,11 +70,9 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 @pytest.mark.parametrize(
     ("report", "is_there"),
     [
-        ("new.db", False),
         ("here/new.db", False),
         ("new.db.log", False),
         ("new.db", True),
-        ("new-2.db", True),
         ("here/new-2.db", True),
     ],
 )
@@ -95,20 +89,16 @@ def test_no_report_takes_the_place_of_the_new_run(
     assert sorted(Path().iterdir()) == there
 
 
-@pytest.mark.parametrize("option", ["--report", "--junit"])
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
-def test_no_report_takes_the_place_of_any_other_recording(
-    golden: Path, option: str, other: str
-) -> None:
+def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
     """In whatever form, and whatever it is called; another report may go."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:
         handshake(recorder)
-    words = [sys.executable, "-m", "acp_proxy"]
-    subprocess.run([*words, "inspect", "export", golden, "-o", "text.jsonl"], check=True)
+    run("inspect", "export", golden, "-o", "text.jsonl")
     before = Path(other).read_bytes()
-    told = complaint("verify", "golden.db", option, other, "--", "true", home=golden.parent)
+    told = complaint("verify", "golden.db", "--report", other, "--", "true", home=golden.parent)
     assert told == f"{TOLD}{other}"
     assert Path(other).read_bytes() == before
     Path("report").write_text('{"recording": "golden.db"}')
@@ -119,10 +109,9 @@ def test_no_report_takes_the_place_of_any_other_recording(
 def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
     """As far as the system knows its file."""
     text = golden.with_name("golden.jsonl")
-    words = [sys.executable, "-m", "acp_proxy"]
-    subprocess.run([*words, "inspect", "export", golden, "-o", text], check=True)
+    run("inspect", "export", golden, "-o", text)
     before = text.read_bytes()
-    words += ["verify", "-", "--report", str(text), "--", "true"]
+    words = [sys.executable, "-m", "acp_proxy", "verify", "-", "--report", str(text), "--", "true"]
     with text.open("rb") as source:
         done = subprocess.run(words, stdin=source, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     ("inspect", "show"),
-    ("inspect", "log"),
-    ("inspect", "stats"),
-    ("inspect", "audit"),
-    ("inspect", "check"),
     ("inspect", "export"),
     ("inspect", "search", "e"),
 )

@@ -10,7 +10,7 @@ import pytest
 from acp_proxy.inspection.sequence_diagram import MOST
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, record_conversation
-from tests.texts import rows_of_recording, rows_of_text, run_with, text_of
+from tests.texts import rows_of_text, run_with, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,14 +138,6 @@ def test_the_text_form_is_shown_like_its_database(
             output = "".join(c for c in output if json_ or not (c.isdigit() or c in " .kB"))
         said.append(output)
     assert said[0] == said[1]
-
-
-def test_rows_are_equal_after_both_commands(path: Path, tmp_path: Path) -> None:
-    """What is exported and imported is the recording."""
-    exported = run("inspect", "export", path).stdout_bytes
-    result = run_with(exported, "inspect", "import", "-", "-o", tmp_path / "y")
-    assert result.stdout == f"{tmp_path}/y.db\n"
-    assert rows_of_recording(tmp_path / "y.db") == rows_of_recording(path)
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:

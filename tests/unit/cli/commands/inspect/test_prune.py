@@ -149,16 +149,6 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
             "'2GB' is not an age: expected one such as 30s, 10m, 12h, 30d",
         ),
         (["--larger-than", "5m"], "'5m' is not a size: expected one such as 500kB, 500MB, 2GB"),
-        (
-            ["--larger-than", "500"],
-            "'500' is not a size: expected one such as 500kB, 500MB, 2GB",
-        ),
-        (["--larger-than", "500M"], "'500M' is not a size: expected one such as 500kB, 500MB, 2GB"),
-        (["--older-than", "x"], "'x' is not an age: expected one such as 30s, 10m, 12h, 30d"),
-        (
-            ["--older-than", "30M"],
-            "'30M' is not an age: expected one such as 30s, 10m, 12h, 30d",
-        ),
         (["nowhere", "--older-than", "1d"], "nowhere is not a directory"),
     ],
 )

@@ -222,7 +222,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
     assert "SECRETS ARE NOT MASKED" in banner(shown)
 
 
-@pytest.mark.parametrize("name", ["../../x", "/tmp/x", "-", ".", "a\nb", "x" * 300, "latest"])
+@pytest.mark.parametrize("name", ["../../x", "-", "a\nb", "x" * 300])
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from acp_proxy.cli.render.styled_text import columns_of
 from tests.commands import complaint, run
-from tests.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation, request, text
-from tests.shipped import SHIPPED
+from tests.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation
 from tests.waiting_chat import SECOND, record_waiting_chat
 
 SCREENS = Path(__file__).parents[4] / "data" / "stats"
@@ -71,7 +70,7 @@ def test_every_step_of_a_turn_can_be_asked_for(
     assert slowest.partition("\nturn ")[0] == named.partition("\nturn ")[0]
 
 
-@pytest.mark.parametrize("columns", [1, 7, 20, 39, 40, 79, 80, 109, 110, 160, 400])
+@pytest.mark.parametrize("columns", [1, 39, 80, 110, 400])
 @pytest.mark.parametrize("color", ["", "1"])
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int, color: str
@@ -79,15 +78,6 @@ def test_no_line_is_wider_than_the_terminal(
     """No line is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, waiting_chat, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
-
-
-def test_colours_change_no_text(monkeypatch: pytest.MonkeyPatch, waiting_chat: Path) -> None:
-    """Without its colours a coloured screen is the plain one."""
-    bare, colored = (
-        screen(monkeypatch, 80, waiting_chat, FORCE_COLOR=color) for color in ("", "1")
-    )
-    assert colored != bare
-    assert plain(colored) == bare
 
 
 def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -140,12 +130,6 @@ def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
     assert [turn["id"] for turn in found["turns"]] == [1]
     assert found["turns"] == values(waiting_chat)["turns"][:1]
     assert found["tool_calls"] == []
-
-
-def test_the_latency_is_that_of_the_response(waiting_chat: Path) -> None:
-    """An exchange is counted if its request or its response matches."""
-    (method,) = values(waiting_chat, "kind:error")["methods"]
-    assert (method["frames"], method["requests"], method["max_ns"]) == (1, 1, 201 * MS)
 
 
 def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
@@ -212,37 +196,6 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert turn["open"]
     assert "permission  rm -rf / [open]" in out
     assert "unanswered" not in out
-
-
-def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
-    """Methods, titles, prompts, reasons and answers reach the screen without control characters."""
-    evil = "\x1b[31m\x9b2J\u202e\nforged"
-    with LogWriter(tmp_path / "x.db", name=evil) as recorder:
-        recorder.to_agent(request(1, "session/prompt", sessionId=evil, prompt=[text(evil)]))
-        call = {"toolCallId": evil, "title": evil, "kind": evil, "status": evil}
-        recorder.to_client(
-            request(evil, evil, sessionId=evil, toolCall=call),
-            request(2, "session/request_permission", sessionId=evil, toolCall=call),
-            {"method": "session/update", "params": {"sessionId": evil, "update": {
-                **call, "sessionUpdate": "tool_call"}}},
-            {"id": 1, "result": {"stopReason": evil}},
-        )  # fmt: skip
-        recorder.stderr(evil)
-    out = run("inspect", "stats", recorder.path).stdout
-    assert out.replace("\n", "").isprintable()
-    assert not [line for line in out.splitlines() if line.startswith("forged")]
-
-
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_the_demonstrations_are_explained(path: Path) -> None:
-    """The parts of each turn add up in every recording that comes with the program."""
-    found = values(path)
-    assert found["turns"]
-    for turn in found["turns"]:
-        parts = ("streaming", "silent", "person", "terminals", "files", "other")
-        assert sum(turn[f"{part}_ns"] for part in parts) == turn["duration_ns"]
-        assert (turn["first_chunk_ns"] is None) == (path.stem == "wrong-params")
-    assert run("inspect", "stats", path).exit_code == 0
 
 
 @pytest.mark.parametrize(("option", "value"), [("JSON", "1"), ("TURN", "1"), ("TOP", "0")])

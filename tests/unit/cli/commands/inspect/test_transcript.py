@@ -13,24 +13,15 @@ from acp_proxy.cli.commands.inspect import transcript as command
 from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.forms import converter
 from acp_proxy.store.reader import RecordingReader
-from tests import captures
 from tests.audited import ALLOW, CWD, REJECT, Talk, edit
 from tests.commands import complaint, run
-from tests.log_writer import LogWriter, error, result, text
+from tests.log_writer import error, result, text
 from tests.markdown import fences, outside_of_code
 from tests.unit.cli.commands.inspect.test_audit import write
-from tests.unit.inspection.diagnosis.test_checks import play
 
 HOSTILE = "\x1b[2J\u202e|`*_<b>&@you #1 [x](http://x) www.x.de \\ $a$ ~~b~~\n{{c}}"
 ROOT = Path(__file__).parents[5]
 GOLDEN = Path(__file__).parents[4] / "data" / "transcripts"
-RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
-
-CHOSEN = [
-    path
-    for path in captures.all_captures()
-    if path.stem in ("files", "killed", "parallel", "perm_cancel", "plan", "reload.2", "handshake")
-]
 
 
 def markup(markdown: str) -> str:
@@ -44,22 +35,6 @@ def test_the_whole_of_it(name: str) -> None:
     shown = run("inspect", "transcript", ROOT / "recordings" / f"{name}.db")
     assert shown.stdout == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
     assert shown.stderr == ""
-
-
-@pytest.mark.parametrize("path", CHOSEN, ids=lambda p: f"{p.parent.name}-{p.name}")
-def test_conversations_of_real_agents(path: Path, tmp_path: Path) -> None:
-    """Each prompt, each message and each tool call is there; nothing is odd."""
-    capture = captures.load(path)
-    with LogWriter(tmp_path / "x.db") as recorder:
-        play(capture, recorder)
-    shown = run("inspect", "transcript", recorder.path).stdout
-    assert shown.replace("\n", "").replace("\t", "").isprintable()
-    data = capture.stream_bytes("to-agent")
-    assert len(re.findall(r"^\*\*Prompt\*\*", shown, re.MULTILINE)) == data.count(
-        b'"method":"session/prompt"'
-    )
-    assert ("Not ACP" in shown) is False
-    markup(shown)
 
 
 def hostile() -> Talk:
