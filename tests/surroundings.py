@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +153,6 @@ def surrounded() -> Iterator[Surrounded]:
         ("seed004", "draft-1.0", documents.draft()),
         ("schemas", "", documents.schemas()),
         ("fragments", "", list(fragments())),
-        ("values", "", list(values())),
     ):
         for number, example in enumerate(examples, 1):
             named = dialect or DIALECTS.get(example.source.split(" ")[0], "v1")
@@ -172,97 +170,6 @@ def fragments() -> Iterator[documents.Example]:
             is_clients = case.kind == "request"
             direction = OUT if is_clients else IN
             yield documents.Example(source, direction, case.kind, case.method, case.message)
-
-
-def values() -> Iterator[documents.Example]:
-    """Yields a message for each value of the closed sets that no document shows in an example."""
-    for dialect, kinds in _CLOSED_SETS.items():
-        for build, members in kinds:
-            for member in members:
-                direction, method, message = build(member)
-                kind = "notification" if method == "session/update" else "response"
-                if "method" in message and method != "session/update":
-                    kind = "request"
-                yield documents.Example(dialect, direction, kind, method, message)
-
-
-def _call_update(**fields: Any) -> tuple[Direction, str, Json]:
-    update = {"sessionUpdate": "tool_call_update", "toolCallId": CALL, **fields}
-    params = {"sessionId": SESSION, "update": update}
-    return IN, "session/update", notification("session/update", **params)
-
-
-def _draft_update(kind: str, **data: Any) -> tuple[Direction, str, Json]:
-    message = notification("session/update", sessionId=SESSION, type=kind, data=data)
-    return IN, "session/update", message
-
-
-def _stop(reason: str) -> tuple[Direction, str, Json]:
-    return IN, "session/prompt", {"jsonrpc": "2.0", "id": 5, "result": {"stopReason": reason}}
-
-
-def _idle(reason: str) -> tuple[Direction, str, Json]:
-    update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": reason}
-    params = {"sessionId": SESSION, "update": update}
-    return IN, "session/update", notification("session/update", **params)
-
-
-def _permission(kind: str) -> tuple[Direction, str, Json]:
-    options = [{"optionId": "it", "name": "Do so", "kind": kind}]
-    call = {"toolCallId": CALL, "title": "Edit a.py", "kind": "edit"}
-    asked = {"sessionId": SESSION, "toolCall": call, "options": options}
-    return IN, "session/request_permission", request(7, "session/request_permission", **asked)
-
-
-def _operation(operation: str) -> tuple[Direction, str, Json]:
-    resource = f"{ROOT}/a.py" if operation.startswith("file") else "npm test"
-    asked = {"sessionId": SESSION, "operation": operation, "resource": resource}
-    return IN, "session/request_permission", request(7, "session/request_permission", **asked)
-
-
-def _scope(scope: str) -> tuple[Direction, str, Json]:
-    granted = {"granted": True, "scope": scope}
-    return OUT, "session/request_permission", {"jsonrpc": "2.0", "id": 7, "result": granted}
-
-
-def _planned(status: str) -> tuple[Direction, str, Json]:
-    entry = {"content": "Read", "priority": "low", "status": status}
-    update = {"sessionUpdate": "plan", "entries": [entry]}
-    params = {"sessionId": SESSION, "update": update}
-    return IN, "session/update", notification("session/update", **params)
-
-
-_KINDS = ("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode",
-          "other")  # fmt: skip
-_STATUSES = ("pending", "in_progress", "completed", "failed")
-_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
-_OPTIONS = ("allow_once", "allow_always", "reject_once", "reject_always")
-_OPERATIONS = ("file_read", "file_write", "file_delete", "terminal_execute", "network_access",
-               "mcp_tool")  # fmt: skip
-_Build = Callable[[str], tuple[Direction, str, Json]]
-_CLOSED_SETS: dict[str, list[tuple[_Build, tuple[str, ...]]]] = {
-    "v1": [
-        (lambda kind: _call_update(kind=kind), _KINDS),
-        (lambda status: _call_update(status=status), _STATUSES),
-        (_stop, _REASONS),
-        (_permission, _OPTIONS),
-        (_planned, ("pending", "in_progress", "completed")),
-    ],
-    "v2": [
-        (lambda status: _call_update(status=status), (*_STATUSES, "cancelled")),
-        (_idle, _REASONS),
-    ],
-    "draft-1.0": [
-        (
-            lambda status: _draft_update("tool_call_update", id=CALL, status=status),
-            (*_STATUSES, "awaiting_permission", "denied", "cancelled"),
-        ),
-        (_stop, ("end_turn", "cancelled", "max_tokens", "error")),
-        (_operation, _OPERATIONS),
-        (_scope, ("once", "session", "workspace", "always")),
-    ],
-}
-"""By dialect: what makes a message of a value, and the values."""
 
 
 def surround(example: documents.Example, dialect: str, name: str) -> Surrounded:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
-from tests.agents.plain_agent import Agent, RefusedError, Session, main
+from tests.agents.plain_agent import Agent, Session, main
 
 
 class OtherStopReason(Agent):
@@ -25,31 +24,6 @@ class NewCapability(Agent):
         answer = super().initialize(params)
         answer["agentCapabilities"]["promptCapabilities"] = {"image": True}
         return answer
-
-
-class NoSession(Agent):
-    """Makes no session."""
-
-    def new_session(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/new``."""
-        raise RefusedError("Internal error", {"details": "no session today"})
-
-
-class OtherIds(Agent):
-    """Gives its sessions other ids."""
-
-    def name_session(self, number: int) -> str:
-        """Returns the id of the session that is made next."""
-        return f"s-{os.getpid()}-{super().name_session(number)}"
-
-
-class NoPlan(Agent):
-    """Sends no plan."""
-
-    def update(self, session: Session, kind: str, /, **what: Any) -> None:
-        """Sends an update and remembers it."""
-        if kind != "plan":
-            super().update(session, kind, **what)
 
 
 class LateTools(Agent):
@@ -87,9 +61,6 @@ class OtherOptions(Agent):
 AGENTS: dict[str, type[Agent]] = {
     "stop-reason": OtherStopReason,
     "capability": NewCapability,
-    "no-session": NoSession,
-    "ids": OtherIds,
-    "no-plan": NoPlan,
     "late": LateTools,
     "tool": OtherTool,
     "options": OtherOptions,

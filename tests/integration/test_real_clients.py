@@ -201,55 +201,29 @@ def talks(request: pytest.FixtureRequest) -> Talks:
     return found
 
 
-def test_a_client_sees_the_same_through_the_proxy(talks: Talks) -> None:
-    """What a client prints about its talk is the same, byte for byte, with the proxy in between."""
+def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:
+    """Client and agent note the same with a recorder in between, and the client with a replay.
+
+    The recording is complete: each message that the agent noted, in its order, and no other.
+    """
     assert '"end_turn"' in talks.direct.printed
     assert talks.proxied.printed == talks.direct.printed
-
-
-def test_the_agent_sees_the_same_through_the_proxy(talks: Talks) -> None:
-    """The agent receives and sends the same messages, with the proxy in between."""
     assert talks.proxied.agent == talks.direct.agent
-
-
-def test_the_recording_has_every_frame_of_the_agent(talks: Talks) -> None:
-    """Each message the agent noted is in the recording, in its order, and no other."""
     assert talks.recording.wire() == talks.proxied.agent
-
-
-def test_the_recording_is_complete(talks: Talks) -> None:
-    """A conversation that ended well is recorded as complete."""
     assert talks.recording.rows("select state from recording") == [("complete",)]
-
-
-def test_a_recording_has_one_numbering(talks: Talks) -> None:
-    """No two frames share a number, and the first is the client's ``initialize``."""
     frames = talks.recording.rows("select seq, stream, kind, method from frames order by seq")
     assert len({seq for seq, *_ in frames}) == len(frames)
     assert frames[0][1:] == ("to-agent", "request", "initialize")
+    assert talks.client.replay(acp_proxy, talks.recording.path) == talks.direct.printed
 
 
-def test_the_recording_has_every_frame_of_the_client(python: Talks) -> None:
-    """Each message the client noted is in the recording: what it sent, the agent received."""
+def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
+    """Frames have its escapes of non-ASCII characters, and are all that the client noted."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
-
-
-def test_frames_have_the_exact_bytes(python: Talks) -> None:
-    """A recorded frame is what the SDK wrote, including its escapes of non-ASCII characters."""
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
     assert python.recording.lines("to-client") == sent
-
-
-def test_the_exit_code_is_recorded(python: Talks) -> None:
-    """An agent that left when its input ended is recorded with the exit code 0."""
     assert python.recording.rows("select exit_code, exit_signal from recording") == [(0, None)]
-
-
-def test_a_client_sees_the_same_of_a_replayed_agent(talks: Talks, acp_proxy: Path) -> None:
-    """What a client prints about its talk is the same when the agent is only played back."""
-    played = talks.client.replay(acp_proxy, talks.recording.path)
-    assert played == talks.direct.printed
 
 
 @pytest.mark.slow

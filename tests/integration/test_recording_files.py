@@ -242,12 +242,6 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) 
     assert outcome.received.startswith(received(path)[:1_000_000])
 
 
-def test_a_recording_below_max_size_has_no_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """While there is room, --max-size has no effect."""
-    assert record_talk(acp_proxy, "-o", "x.db", "--max-size", "1MB", home=tmp_path) == []
-    assert gaps(tmp_path / "x.db") == []
-
-
 def gaps(path: Path) -> list[dict[str, Any]]:
     """Returns the fields of each gap."""
     with RecordingReader(path) as reader:

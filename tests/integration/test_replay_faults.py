@@ -41,14 +41,6 @@ def replay(fork_server: ForkServer) -> Replay:
     return run
 
 
-def test_noop_changes_nothing(replay: Replay) -> None:
-    """The bytes are the recorded ones."""
-    plain, through = replay(), replay("--fault", "noop")
-    assert plain.stdout == through.stdout
-    assert json.loads(plain.stdout)["result"]["protocolVersion"] == 1
-    assert plain.returncode == through.returncode
-
-
 @pytest.mark.parametrize(
     ("rule", "code"),
     [("exit code=42", 42), ("kill", -9), ("terminate", -15), ("exit code=0", 0)],
@@ -97,19 +89,10 @@ def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Pa
     assert f"reproduce with: {found['reproduce']}" in printed
 
 
-def test_a_report_without_faults_does_not_mention_them(replay: Replay, tmp_path: Path) -> None:
-    """It has no faults, and no seed."""
-    report = tmp_path / "report.json"
-    done = replay("--report", str(report))
-    assert b"faults that fired" not in done.stderr
-    assert json.loads(report.read_text())["faults"] is None
-
-
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         (["--fault", "dorp"], "--fault 'dorp': kind: there is no 'dorp'; did you mean drop?"),
-        (["--faults", "@hung"], "there is no ready plan @hung"),
         (["--faults", "@flaky-agent", "--seed", "99"], "two seeds are given: 99 and 2"),
     ],
 )

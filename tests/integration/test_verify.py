@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from acp_proxy.runtime.sweep import agent_command
 from acp_proxy.store.newest import is_run
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
-from tests.commands import run
 from tests.integration.processes import (
     Gate,
     needs_proc,
@@ -59,14 +57,8 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def new_runs() -> dict[str, Path]:
-    """The new recordings that verify made in this module, by name, for other tests to compare."""
-    return {}
-
-
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_an_unchanged_agent_passes(verify: Verifier, new_runs: dict[str, Path], name: str) -> None:
+def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
     """Stdout is empty, and one line on stderr has the amount and the place of the new recording.
 
     The longest recording is of the agent on the SDK; the others are of one that says the same.
@@ -78,7 +70,6 @@ def test_an_unchanged_agent_passes(verify: Verifier, new_runs: dict[str, Path], 
         found = verify.here(name, PLAIN_AGENT)
     assert (found.code, found.stdout) == (0, ""), found.stdout + found.stderr
     (new,) = verify.home.glob("*.db")
-    new_runs[name] = new
     with RecordingReader(new) as reader:
         assert reader.recording.state == "complete"
         assert reader.recording.exit_code == 0
@@ -91,61 +82,20 @@ def test_an_unchanged_agent_passes(verify: Verifier, new_runs: dict[str, Path], 
     assert ET.fromstring(found.junit).get("failures") == "0"
 
 
-@pytest.mark.parametrize("expect", ["structure", "outcome"])
-@pytest.mark.parametrize("name", RECORDINGS)
-def test_an_unchanged_agent_passes_at_each_level(
-    verify: Verifier, new_runs: dict[str, Path], name: str, expect: str
-) -> None:
-    """What is equal at the strictest level is equal at the others."""
-    if name == next(iter(RECORDINGS)) or name not in new_runs:
-        found = verify.here(name, PLAIN_AGENT, "--expect", expect)
-        assert found.code == 0, found.stdout
-    else:
-        recorded = ROOT / "recordings" / f"{name}.db"
-        compared = run("inspect", "diff", recorded, new_runs[name], "--expect", expect)
-        assert compared.exit_code == 0, compared.stdout
-
-
-CAPTURES = [
-    "gemini-0.61.0/cancel.jsonl",
-    "gemini-0.61.0/twosessions.jsonl",
-    "pysdk-echo-0.12.1/multiturn.jsonl",
-]
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-def test_a_replayed_agent_passes(
-    verify: Verifier, acp_proxy: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Path) -> None:
     """So client and agent can both be played, and there is no difference."""
-    path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
+    captures = ROOT / "tests" / "data" / "captures"
+    path = record_capture(captures / "gemini-0.61.0" / "twosessions.jsonl", tmp_path)
     found = verify.here(path, [str(acp_proxy), "replay", str(path)])
     assert (found.code, found.stdout) == (0, "")
 
 
-def test_lenient_compares_permissions_by_their_titles(
-    verify: Verifier, acp_proxy: Path, tmp_path: Path
-) -> None:
-    """For agents whose requests name a command in the title of the tool call only."""
-    name = "gemini-0.61.0/perm_allow.jsonl"
-    path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
-    agent = [str(acp_proxy), "replay", str(path)]
-    found = verify.here(path, agent)
-    assert found.code == 1
-    assert "permission-differs" in found.stdout
-    found = verify.here(path, agent, "--lenient")
-    assert (found.code, found.stdout) == (0, "")
-
-
-@pytest.mark.parametrize("name", ["gemini-edit", "vibe-edit", "vibe-sessions"])
-def test_another_run_of_the_same_agent_is_equal(
-    verify: Verifier, acp_proxy: Path, name: str
-) -> None:
+def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
     """Whatever ids it gives its sessions, calls, messages and files."""
     pairs = ROOT / "tests" / "data" / "pairs"
-    agent = [str(acp_proxy), "replay", str(pairs / f"{name}.b.jsonl"), "--rewrite-text"]
+    agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
-    found = verify.here(pairs / f"{name}.a.jsonl", agent)
+    found = verify.here(pairs / "vibe-sessions.a.jsonl", agent)
     assert (found.code, found.stdout) == (0, "")
 
 
@@ -158,13 +108,6 @@ def test_another_run_of_the_same_agent_is_equal(
             ("changed the answer to session/prompt", "/result/stopReason"),
             '"end_turn" → "max_tokens"',
         ),
-        (
-            "capability",
-            "hello",
-            ("handshake", "/result/agentCapabilities/promptCapabilities"),
-            '{"image": true}',
-        ),
-        ("no-plan", "hello", ("only-a session/update plan", ""), "session/update plan"),
         (
             "tool",
             "edit-allowed",
@@ -211,20 +154,10 @@ def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     assert [case.get("name") for case in failed] == ["rules"]
 
 
-def test_other_ids_are_no_difference(verify: Verifier) -> None:
-    """An agent may choose its session ids."""
-    found = verify.here("edit-allowed", [*CHANGED_AGENT, "ids"])
-    assert found.code == 0, found.stdout
-    live = found.report["conversation"]["bindings"]["demo-session-1"]
-    assert re.fullmatch(r"s-\d+-demo-session-1", live)
-
-
 @pytest.mark.parametrize(
     ("change", "name", "expect", "pointers"),
     [
-        ("stop-reason", "hello", "outcome", ["/result/stopReason"]),
         ("capability", "hello", "outcome", ["/result/agentCapabilities/promptCapabilities"]),
-        ("tool", "edit-allowed", "structure", ["/params/update/title"]),
         ("tool", "edit-allowed", "outcome", []),
     ],
 )
@@ -257,14 +190,6 @@ def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path)
     rules.write_text('apart = ["tool_call_update"]', encoding="utf-8")
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], f"--rules={rules}")
     assert found.code == 0, found.stdout
-
-
-def test_a_refused_session_is_one_divergence(verify: Verifier) -> None:
-    """It is reported once, with everything that follows from it."""
-    found = verify.here("hello", [*CHANGED_AGENT, "no-session"])
-    assert found.code == 1
-    assert found.kinds == ["outcome-differs", "unplayed"]
-    assert "session/new #4 was answered with an error" in found.stdout
 
 
 QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2")
@@ -316,15 +241,6 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
     found = verify.here("hello", [*UNRULY_AGENT, "garbage"])
     assert found.code == 1
     assert "not JSON" in found.stdout
-
-
-@pytest.mark.parametrize(("way", "code"), [("garbage", 0), ("twice", 1), ("hang", 3)])
-def test_reports_may_go_to_dev_null(verify: Verifier, way: str, code: int) -> None:
-    """That changes nothing else."""
-    verify.junit = Path("/dev/null")
-    limit = ["--stall-timeout=1"] if way == "hang" else []
-    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
-    assert (found.code, found.report["exit_code"]) == (code, code), found.stderr
 
 
 @pytest.mark.parametrize(
@@ -479,15 +395,6 @@ def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -
     assert work.is_dir()
 
 
-@pytest.mark.parametrize("way", ["session", "recorded"])
-def test_each_order_plays_the_whole_recording(verify: Verifier, way: str) -> None:
-    """With an agent that waits for its client as the recorded one did."""
-    assert (
-        verify.here("tour", PLAIN_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code
-        == 0
-    )
-
-
 def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
     """Its environment variables are for `record`, and not for the recorder that verify needs."""
     found = verify(
@@ -597,21 +504,3 @@ def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
     stdout, stderr = process.communicate()
     assert process.returncode == 0, stdout + stderr
     verify.expect_nothing_left()
-
-
-def test_a_child_session_may_have_another_name(verify: Verifier, tmp_path: Path) -> None:
-    """The agents are a replay of the recording, and one of the same with another name in it."""
-    told = """
-        1-4 session
-        5 -> #2 session/prompt {"sessionId": "s"}
-        6 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "subagent_update", "sessionId": "child"}}
-        7 <- #9 fs/read_text_file {"sessionId": "child", "path": "/p/f"}
-        8 -> #9 result {"content": "x"}
-        9 <- #2 result {"stopReason": "end_turn"}
-    """  # noqa: E501
-    recordings = [record(tmp_path, text) for text in (told, told.replace("child", "kid"))]
-    for one in recordings:
-        one.close()
-        agent = [sys.executable, "-m", "acp_proxy", "replay", str(one.path)]
-        found = verify(recordings[0].path, agent)
-        assert found.code == 0, found.stdout

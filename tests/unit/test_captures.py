@@ -32,9 +32,6 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT)).partition(".jsonl")[0]
 
 
-every_capture = pytest.mark.parametrize("path", all_captures(), ids=name)
-
-
 def act(side: str, *arguments: str | Path, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run one side of the player to its end."""
     command = [*PLAYER, side, *map(str, arguments)]
@@ -59,22 +56,16 @@ def test_all_are_found() -> None:
     }
 
 
-@every_capture
-def test_streams_are_whole_lines(path: Path) -> None:
-    """Both directions of every capture are JSON objects, each ended by its newline."""
+@pytest.mark.parametrize("path", all_captures(), ids=name)
+def test_each_is_whole(path: Path) -> None:
+    """Both directions are JSON objects, a line each; time never runs back; the exit is the last."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
         assert all(isinstance(json.loads(line), dict) for line in joined.splitlines())
-
-
-@every_capture
-def test_records_are_in_order(path: Path) -> None:
-    """Time never runs backwards and the exit is the last record."""
-    records = load(path).records
-    times = [record.t_ns for record in records]
+    times = [record.t_ns for record in capture.records]
     assert times == sorted(times)
-    assert [isinstance(record, Exit) for record in records].index(True) == len(records) - 1
+    assert [isinstance(record, Exit) for record in capture.records].index(True) == len(times) - 1
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
