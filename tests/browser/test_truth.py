@@ -80,7 +80,23 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
         assert printed.endswith(text.rstrip())
 
 
-@pytest.mark.parametrize("path", [*all_text_forms(), *all_captures()], ids=name)
+TELLING = ("big", "killed", "parallel", "perm_cancel")
+"""Captures that show what the recordings of whole conversations do not."""
+
+
+def weighted(path: Path) -> object:
+    """A capture; one that shows no more than others do is only for `make soak`."""
+    marks = [] if path.name.partition(".")[0] in TELLING else [pytest.mark.soak]
+    return pytest.param(path, id=name(path), marks=marks)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(pytest.param(path, id=name(path)) for path in all_text_forms()),
+        *map(weighted, all_captures()),
+    ],
+)
 def test_conversations_of_real_agents_are_read_as_well(
     window: Visit, path: Path, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ KEY = "sk-ant-api03-aaaZx9Qw3Rt7Yp1Zx9Qw3Rt7Yp1Zx9Qw3Rt7Yp1"
 QUESTION = b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"sessionId":"s"}}\n'
 
 
-@pytest.mark.parametrize("code", [0, 1, 3, 255])
+@pytest.mark.parametrize("code", [0, 255])
 def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
     """The proxy exits with the agent's code, which is also in the recording."""
     talk = record(shell('exit "$1"', str(code)))
@@ -33,7 +33,7 @@ def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
     assert talk.recording.events("exit") == [{"code": code}]
 
 
-@pytest.mark.parametrize("name", ["SEGV", "TERM", "KILL", "INT", "PIPE"])
+@pytest.mark.parametrize("name", ["SEGV", "INT", "PIPE"])
 def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) -> None:
     """The proxy dies of it. Open requests of both sides are recorded as never answered."""
     signum = signal.Signals[f"SIG{name}"]

@@ -33,8 +33,8 @@ def lines(chance: random.Random) -> bytes:
 @pytest.mark.parametrize(
     "seed",
     [
-        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4)),
-        *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(4, 204)),
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2)),
+        *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 204)),
     ],
 )
 def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
@@ -76,19 +76,3 @@ def test_a_kill_shows_open_requests(record: Recorder) -> None:
     assert talk.recording.rows("select method, outcome from exchanges") == [
         ("session/prompt", "unanswered")
     ]
-
-
-def test_a_kill_ends_the_whole_group(record: Recorder) -> None:
-    """No process of the agent's group outlives a killed proxy, whatever signals it ignores."""
-    script = """
-        trap '' TERM HUP INT
-        (trap '' TERM HUP INT; echo ready; exec sleep 1000) & echo ready; wait
-    """
-    talk = record(shell(script))
-    group = talk.agent_group()
-    talk.expect(b"ready\nready\n")
-    assert len(living(group)) == 3
-    talk.process.kill()
-    talk.wait()
-    wait_until(lambda: not living(group), "the group to be gone")
-    talk.read_all()

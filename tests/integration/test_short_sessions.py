@@ -48,29 +48,18 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
     assert talk.recording.path.with_name("talk-1.db.log").exists()
 
 
-def test_list_includes_a_log(record: Recorder, tmp_path: Path) -> None:
-    """`inspect list` has a session that left only its log, complete and with its frames."""
-    short_talk(record, tmp_path)
-    (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
-    assert entry["recording"]["state"] == "complete"
-    assert entry["frames"] == 2
-
-
-def test_show_indexes_a_log(record: Recorder, tmp_path: Path) -> None:
-    """`inspect show` describes a session that left only its log, and makes it one plain file."""
+def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
+    """`inspect` finds a session that left only its log complete, and makes it one plain file."""
     talk = short_talk(record, tmp_path)
+    (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
+    assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)
+    printed = record.inspect("log", talk.recording.path, "--raw")
+    assert printed.splitlines() == [REQUEST, ANSWER]
     shown = json.loads(record.inspect("show", talk.recording.path, "--json"))
     assert shown["frames"] == {"to-agent": 1, "to-client": 1}
     assert shown["recording"]["exit_code"] == 0
     assert talk.recording.path.exists()
     assert not talk.recording.path.with_name("talk-1.db.log").exists()
-
-
-def test_log_prints_a_log(record: Recorder, tmp_path: Path) -> None:
-    """`inspect log` prints the frames of a session that left only its log."""
-    talk = short_talk(record, tmp_path)
-    printed = record.inspect("log", talk.recording.path, "--raw")
-    assert printed.splitlines() == [REQUEST, ANSWER]
 
 
 @pytest.mark.parametrize("where", ["", "def run(*_): "], ids=["import", "run"])

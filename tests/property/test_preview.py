@@ -7,8 +7,7 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_proxy.inspection.describe.methods import METHODS as METHOD_TABLE
@@ -83,8 +82,8 @@ def test_any_bytes_have_a_preview(
     assert is_plain(preview(raw, kind, method, error))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@given(value=VALUES)
+@settings(max_examples=300)
+@given(method=st.sampled_from(METHODS), value=VALUES)
 def test_any_message_has_a_preview(method: str, value: Any) -> None:
     """Params, results and errors of any shape give one printable line."""
     for kind, member in (("request", "params"), ("response", "result"), ("error", "error")):
@@ -100,8 +99,8 @@ def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> N
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
 
 
-@pytest.mark.parametrize("update", sorted(UPDATES))
-@given(value=st.dictionaries(WORDS, VALUES, max_size=6))
+@settings(max_examples=200)
+@given(update=st.sampled_from(sorted(UPDATES)), value=st.dictionaries(WORDS, VALUES, max_size=6))
 def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
     """The preview of an update names its kind, whatever else the update contains."""
     message = {"params": {"update": {**value, "sessionUpdate": update}}}

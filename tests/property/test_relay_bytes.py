@@ -59,7 +59,7 @@ def cut(data: bytes, sizes: list[int]) -> list[bytes]:
 SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, max_size=4)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(odd_bytes(), odd_bytes(), SIZES, SIZES)
 @example(b"\n".join(ODD_LINES), b"\n".join(ODD_LINES[::-1]), [1000], [70_000])
 @example(b"", b"", [1], [1])
@@ -101,7 +101,7 @@ SECRET_LINES = [
 """Lines that are masked in the recording."""
 
 
-@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(SECRET_LINES), max_size=8), odd_bytes(), odd_bytes(), SIZES, SIZES)
 def test_no_level_of_masking_changes_what_is_forwarded(
     secrets: list[bytes],
