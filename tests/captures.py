@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+import pytest
 from attrs import field, frozen
 
 from acp_proxy.text_form.header import read_header
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent / "data" / "captures"
+_TELLING = ("big", "killed", "parallel", "perm_cancel")
+"""Large lines, a signal, two sessions at once, and requests of both sides."""
 
 Stream: TypeAlias = Literal["to-agent", "to-client", "stderr"]
 _DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
@@ -91,6 +94,13 @@ class Capture:
 def all_captures() -> list[Path]:
     """Return the path of every capture, sorted."""
     return sorted(path for path in ROOT.glob("*/*") if ".jsonl" in path.suffixes)
+
+
+def weighted_captures() -> Iterator[object]:
+    """Yields all captures as parameters; what shows no more than others do is for `make soak`."""
+    for path in all_captures():
+        marks = [] if path.name.partition(".")[0] in _TELLING else [pytest.mark.soak]
+        yield pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
 
 
 def all_text_forms() -> list[Path]:

@@ -14,7 +14,7 @@ from tests.browser.truth import assert_truth, database_of, report, told
 from tests.browser.views import assert_sequence, assert_views
 from tests.browser.watching import WIDE
 from tests.browser.whole import assert_whole
-from tests.captures import ROOT, all_captures, all_text_forms
+from tests.captures import ROOT, all_text_forms, weighted_captures
 from tests.commands import run
 from tests.log_writer import line, notification
 from tests.shipped import SHIPPED
@@ -80,21 +80,11 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
         assert printed.endswith(text.rstrip())
 
 
-TELLING = ("big", "killed", "parallel", "perm_cancel")
-"""Captures that show what the recordings of whole conversations do not."""
-
-
-def weighted(path: Path) -> object:
-    """A capture; one that shows no more than others do is only for `make soak`."""
-    marks = [] if path.name.partition(".")[0] in TELLING else [pytest.mark.soak]
-    return pytest.param(path, id=name(path), marks=marks)
-
-
 @pytest.mark.parametrize(
     "path",
     [
         *(pytest.param(path, id=name(path)) for path in all_text_forms()),
-        *map(weighted, all_captures()),
+        *weighted_captures(),
     ],
 )
 def test_conversations_of_real_agents_are_read_as_well(

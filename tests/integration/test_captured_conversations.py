@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.agents import player
-from tests.captures import ROOT, Stream, all_captures, all_text_forms, load, load_text_form, save
+from tests.captures import (
+    ROOT,
+    Stream,
+    all_text_forms,
+    load,
+    load_text_form,
+    save,
+    weighted_captures,
+)
 from tests.integration.processes import DEADLINE_S, Recording
 
 PLAYER = [sys.executable, "-IS", str(Path(player.__file__))]
-TELLING = ("big", "killed", "parallel", "perm_cancel")
-"""Large lines, a signal, two sessions at once, and requests of both sides."""
 STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")
 
 
@@ -31,13 +37,7 @@ def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: P
     assert_passes(acp_proxy, tmp_path, capture)
 
 
-def weighted(path: Path) -> object:
-    """A capture; one that shows no more than others do is only for `make soak`."""
-    marks = [] if path.name.partition(".")[0] in TELLING else [pytest.mark.soak]
-    return pytest.param(path, id=name(path), marks=marks)
-
-
-@pytest.mark.parametrize("path", [*map(weighted, all_captures())])
+@pytest.mark.parametrize("path", [*weighted_captures()])
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
     """Both peers receive what was captured, byte for byte, and the recording has the same."""
     assert_passes(acp_proxy, tmp_path, path)

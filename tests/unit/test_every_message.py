@@ -23,6 +23,7 @@ from tests.commands import run
 from tests.surroundings import OUT, Surrounded, renamed, surrounded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from acp_proxy.engine.shared.steps import Step
@@ -41,7 +42,17 @@ GAPS: dict[str, dict[str, str]] = {
 _RAW_JSON = re.compile(r'[{,]\s*"[^"]*":|\{"')
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def weighted() -> Iterator[object]:
+    """Yields each case; what is not the first of its kind in its dialect is for `make soak`."""
+    kinds = set()
+    for case in CASES:
+        example = case.example
+        kind = case.dialect, example.direction, example.method, case.name.rpartition("-")[2]
+        yield pytest.param(case, id=case.name, marks=[pytest.mark.soak] if kind in kinds else [])
+        kinds.add(kind)
+
+
+@pytest.mark.parametrize("case", [*weighted()])
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
     """It is labelled, shown, replayed, compared and verified; a known gap is still a gap."""
     with RecordingReader(case.record(tmp_path / "message.db"), unredacted=True) as recorded:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-CAPTURES = captures.all_captures()
 CONVERSATIONS = [*captures.all_text_forms(), *sorted(REPORTS.rglob("*.jsonl"))]
 
 Told = list[tuple[str, str, "str | None", int]]
@@ -87,7 +86,7 @@ def test_all_tell_one_list(path: Path) -> None:
     agree(path)
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
     """Conversations of real agents, which were not recorded by us."""
     with LogWriter(tmp_path / "x.db") as recorder:

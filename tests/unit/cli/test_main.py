@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.store.schema import VERSION
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake, record_conversation
 
