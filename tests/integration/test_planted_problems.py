@@ -31,13 +31,6 @@ WELCOME = [result(0, protocolVersion=1, agentCapabilities={}), result(1, session
 CHUNK = update("s", "agent_message_chunk", content=text("Let me look"))
 CALL = update("s", "tool_call", toolCallId="c", title="Run tests", status="in_progress")
 DONE = result(2, stopReason="end_turn")
-PERMISSION = request(
-    0,
-    "session/request_permission",
-    sessionId="s",
-    toolCall={"toolCallId": "c", "title": "Run tests"},
-    options=[{"optionId": "y", "name": "Yes", "kind": "allow_once"}],
-)
 
 _EARLY = re.compile(r"\[(init|session)\.")
 HEARS_AND_SAYS = 'read a; read b; read c; cat "$1"; '
@@ -56,15 +49,6 @@ class Workplace:
         self._said.write_bytes(b"".join(map(line, [*WELCOME, *messages])))
         talk = self.record(shell(HEARS_AND_SAYS + then, self._said))
         talk.write(HELLO)
-        return talk
-
-    def run(self, *messages: Any) -> Talk:
-        """Runs a whole conversation; the client closes its end when it has received everything."""
-        talk = self.begin(*messages)
-        talk.expect(self._said.read_bytes())
-        talk.close_input()
-        talk.read_all()
-        talk.wait()
         return talk
 
     def shown(self, talk: Talk) -> str:
@@ -87,32 +71,6 @@ def workplace(record: Recorder, tmp_path: Path) -> Workplace:
     return Workplace(record, tmp_path)
 
 
-def test_a_clean_conversation_has_no_problems(workplace: Workplace) -> None:
-    """Nothing is listed but hints."""
-    talk = workplace.run(CHUNK, DONE)
-    assert workplace.problems(talk) == []
-
-
-def test_an_unanswered_permission_is_named(workplace: Workplace) -> None:
-    """An unanswered permission is named with who waits for whom, and the blocked tool call."""
-    talk = workplace.run(CALL, PERMISSION)
-    (waited,) = workplace.problems(talk)
-    assert waited.startswith('! agent waits for client: session/request_permission "Run tests" (#')
-    assert ", never answered; session/prompt (#" in waited
-    assert waited.endswith(" [wait.unanswered nobody to blame: a person was being asked]")
-
-
-def test_a_chunk_after_the_end_of_the_turn(workplace: Workplace) -> None:
-    """Each late update is named with its number."""
-    talk = workplace.run(
-        DONE, CHUNK, CALL, update("s", "available_commands_update", availableCommands=[])
-    )
-    late, call = workplace.problems(talk)
-    assert "session/update: agent_message_chunk comes after the end of the turn" in late
-    assert late.endswith("[turn.update-late by the agent]")
-    assert "tool_call comes after the end of the turn" in call
-
-
 def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -> None:
     """The signal, the turn, the unfinished work and the last lines of stderr are named."""
     talk = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
@@ -125,15 +83,6 @@ def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -
     )
     assert 'with tool call "Run tests" (#' in killed
     assert "\n  out of memory\n" in workplace.shown(talk)
-
-
-def test_log_text_on_stdout(workplace: Workplace) -> None:
-    """Lines that are not ACP are shown with their numbers."""
-    talk = workplace.run(b"Loading model...\n", CHUNK, b"done\n", DONE)
-    not_acp, other = workplace.problems(talk)
-    assert ': a line is not JSON: "Loading model..."' in not_acp
-    assert not_acp.endswith("[frame.not-json by the agent]")
-    assert ': a line is not JSON: "done"' in other
 
 
 @pytest.mark.slow

@@ -257,10 +257,12 @@ _VALUES = {
     "--turn": ["1"],
     "--session": ["s-"],
     "--time": ["clock"],
+    "--top": ["1"],
 }
+READ = ("LOG", "SHOW", "STATS")
 
 
-@pytest.mark.parametrize("variable", [v for v in variables() if "_LOG_" in v or "_SHOW_" in v])
+@pytest.mark.parametrize("variable", [v for v in variables() if v.split("_")[2] in READ])
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:

@@ -198,17 +198,6 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "unanswered" not in out
 
 
-@pytest.mark.parametrize(("option", "value"), [("JSON", "1"), ("TURN", "1"), ("TOP", "0")])
-def test_options_are_read_from_the_environment(tmp_path: Path, option: str, value: str) -> None:
-    """Each option is a variable too."""
-    path = record_conversation(tmp_path / "x.db")
-    flag = f"--{option.lower()}"
-    by_option = run("inspect", "stats", path, flag, *([] if option == "JSON" else [value])).stdout
-    variable = {f"ACP_PROXY_STATS_{option}": value}
-    by_variable = run("inspect", "stats", path, home=None, **variable).stdout
-    assert by_variable == by_option
-
-
 def test_help_has_valid_examples(tmp_path: Path) -> None:
     """There are worked examples, and each of them is taken."""
     path = record_conversation(tmp_path / "latest.db")
