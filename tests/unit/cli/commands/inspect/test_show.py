@@ -293,6 +293,7 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
     assert len(out.splitlines()) < 60
     assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 301 errors, 600 warnings, 300 infos\n")
     assert "\n  ... and 295 more\n" in out
+    assert "session/update: agent_message_chunk comes after the end of the turn" in out
     assert "\n  ...   and 290 more\n" in out
     assert "... and 297 more of this kind: acp-proxy check" in out
     assert "question 4\n" in out
@@ -351,12 +352,6 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
         }
     ]
     assert summary["stderr_tail"] == ["agent: careful"]
-
-
-def test_json_is_read_from_the_environment(tmp_path: Path) -> None:
-    """An option of a command is a variable too."""
-    path = record_conversation(tmp_path / "x.db")
-    assert json.loads(run("inspect", "show", path, ACP_PROXY_SHOW_JSON="1").stdout)
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
