@@ -37,7 +37,8 @@ _SEARCHES = (
     "hello", "a", "the", "strasse", "Straße", "straße", "😀 smile", "quoted", "istanbul", "i", "ı",
     "K", "ſ", "ẞ", "é", "σ", 'ted" text', "Strasse strAße", 'tool_call",', "a\tb", "\\n", "e a",
     "session/update", "session\\/update", "start", "half", "two", "half second",
-    "fourthmore", "exit", "notes", ".py", "s ", "no such text",
+    "fourthmore", "exit", "notes", ".py", "s ", "no such text", "greeting", "GREETING", "你好", "e",
+    "Hello! Grüße", "demo/greeting.txt", "terminal-1", '"method"', "{", " ", "\\u",
 )  # fmt: skip
 
 
