@@ -126,8 +126,15 @@ def migrate(connection: sqlite3.Connection) -> None:
     ours = connection.execute("PRAGMA application_id").fetchone()[0]
     if ours != APPLICATION_ID and not is_empty(connection):
         raise sqlite3.DatabaseError("it is a SQLite database of something else")
-    # This comes first: to a reader that comes now, or after a crash, the file is ours and empty.
-    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    if is_empty(connection):
+        # This comes first: to a reader that comes now, or after a crash, it is ours and empty.
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        _empty().backup(connection)  # at once: no reader sees a part of it
+    else:
+        _migrate(connection)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
     from sqlite_utils import Database
 
     from acp_proxy.store.migrations import migrations
@@ -323,7 +330,7 @@ def _empty() -> sqlite3.Connection:
     """An empty database; a copy of it takes a fortieth of the time of a new one."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     atexit.register(connection.close)
-    migrate(connection)
+    _migrate(connection)
     return connection
 
 

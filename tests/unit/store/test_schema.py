@@ -123,6 +123,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
         connection.set_trace_callback(look)
         database.migrate(connection)
+        look("the end")
     seen = set()
     for state in dict.fromkeys(states):
         path.write_bytes(state)
@@ -130,6 +131,8 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
             tables = {name for (name,) in rows(connection, "SELECT name FROM sqlite_master")}
             seen.add(set(CONTRACT) <= tables)
             assert database.is_empty(connection) == (not set(CONTRACT) <= tables)
+            version = rows(connection, "PRAGMA user_version")  # a reader looks for what it has
+            assert version == [(0 if database.is_empty(connection) else VERSION,)]
         with contextlib.closing(database.create(path)) as connection:
             assert rows(connection, "PRAGMA user_version") == [(VERSION,)]
             assert rows(connection, "SELECT * FROM frame_rows") == []
