@@ -16,7 +16,7 @@ from acp_proxy.batches.results import JobVerdict
 from acp_proxy.cli.batch_jobs import Printed, perform
 from acp_proxy.cli.recordings import STDIN
 from acp_proxy.cli.render.diff_reports import report_diff
-from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import reported
 from acp_proxy.difference.diff import diff

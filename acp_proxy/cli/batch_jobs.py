@@ -167,7 +167,7 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
     from acp_proxy.cli.commands.inspect.check import check
     from acp_proxy.cli.recordings import open_recording
     from acp_proxy.cli.render.check_reports import checked_verdict
-    from acp_proxy.conformance.choice import chosen_rules
+    from acp_proxy.conformance.catalogue import chosen_rules
     from acp_proxy.conformance.judgement import check_whole
     from acp_proxy.conformance.report import CheckReport, reported
 

@@ -56,7 +56,7 @@ def kinds_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 
 def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
     """Offers the rules of the protocol, and their groups."""
-    from acp_proxy.conformance.choice import names
+    from acp_proxy.conformance.catalogue import names
 
     return [name for name in names() if name.startswith(incomplete)]
 

@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 
 from acp_proxy.conformance.catalogue import rules as catalogue
+from acp_proxy.conformance.catalogue import unchecked_rules
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.conversation_changes import follow
 from acp_proxy.conformance.registry import ANY, Registered, RulePlan, RulePlans
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.session_record import EndedTurn
-from acp_proxy.conformance.unknowable import unchecked_rules
 from acp_proxy.conformance.unpaired_messages import follow_odd
 from acp_proxy.conformance.values import (
     SEVERITIES,

@@ -6,8 +6,8 @@ was of the wrong type. Then one of the two is told, the one that says more.
 
 from collections.abc import Collection, Sequence
 
+from acp_proxy.conformance.catalogue import chosen_rules, looked_at
 from acp_proxy.conformance.checker import Checker
-from acp_proxy.conformance.choice import chosen_rules, looked_at
 from acp_proxy.conformance.values import ConformanceResult, RuleCount
 from acp_proxy.inspection.diagnosis.checks import run_checks
 from acp_proxy.inspection.diagnosis.context import MOST as LISTED

@@ -11,8 +11,7 @@ from pathlib import Path
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, fingerprint
-from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.choice import chosen_rules, looked_at
+from acp_proxy.conformance.catalogue import chosen_rules, looked_at, rules
 from acp_proxy.conformance.judgement import check_whole, merged
 from acp_proxy.conformance.values import (
     SEVERITIES,

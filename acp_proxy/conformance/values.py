@@ -25,6 +25,10 @@ class Rule:
     """What in a recording shows that it was broken."""
     source: tuple[str, ...]
     """The places in the specification."""
+    lost_if: tuple[str, ...] | None = None
+    """What an imported recording must not have lost, or nobody can tell that the rule was broken:
+    words of `LOST`, and ``directions`` if those must not be inferred. None for what is said of the
+    conversation itself: there each of `CHECKS` declares it."""
 
     @property
     def group(self) -> str:

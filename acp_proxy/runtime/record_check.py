@@ -52,7 +52,7 @@ def report_findings(path: Path, deadline: float) -> None:
 def _check(path: Path, lines: list[str]) -> None:
     """Adds the lines to a list, all at once; nothing if that is impossible."""
     try:
-        from acp_proxy.conformance.choice import chosen_rules
+        from acp_proxy.conformance.catalogue import chosen_rules
         from acp_proxy.conformance.judgement import check_whole
         from acp_proxy.conformance.report import reported, short_text
         from acp_proxy.safe_text import visible

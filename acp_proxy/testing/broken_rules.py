@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import is_failing, reported, short_text
 from acp_proxy.conformance.values import SEVERITIES

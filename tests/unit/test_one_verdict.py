@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy import api
 from acp_proxy.cli.commands.inspect.list_ import checked_entries
-from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import reported
 from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order

@@ -8,8 +8,7 @@ from attrs import evolve
 
 from acp_proxy.batches.results import MOST_FINDINGS, JobVerdict, VerdictKind
 from acp_proxy.cli.render.junit import Case, Failure, suite
-from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.choice import looked_at
+from acp_proxy.conformance.catalogue import looked_at, rules
 from acp_proxy.conformance.report import INCOMPLETE, CheckedRecording, CheckReport, is_failing
 from acp_proxy.conformance.values import Severity
 from acp_proxy.forms import converter

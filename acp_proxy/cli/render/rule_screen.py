@@ -3,8 +3,7 @@
 from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.table import aligned
-from acp_proxy.conformance.catalogue import address_of, left_out, rules
-from acp_proxy.conformance.choice import no_such_rule
+from acp_proxy.conformance.catalogue import address_of, left_out, no_such_rule, rules
 from acp_proxy.conformance.examples import Example, examples_of
 from acp_proxy.conformance.values import Rule, Severity
 

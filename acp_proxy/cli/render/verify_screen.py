@@ -184,7 +184,7 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 
 def _checked(new: RecordingReader) -> CheckedRecording:
-    from acp_proxy.conformance.choice import chosen_rules  # late: these take a while
+    from acp_proxy.conformance.catalogue import chosen_rules  # late: these take a while
     from acp_proxy.conformance.judgement import check_whole
 
     return reported(new, check_whole(new), chosen_rules((), ()))

@@ -13,7 +13,7 @@ import pytest
 from acp_proxy import api
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.recordings import check_pacing
-from acp_proxy.conformance.choice import chosen_rules, looked_at
+from acp_proxy.conformance.catalogue import chosen_rules, looked_at
 from acp_proxy.engine.shared.playback_options import Pacing
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.recording import LOST, Origin

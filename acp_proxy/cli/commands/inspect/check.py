@@ -27,7 +27,7 @@ from acp_proxy.cli.render.check_screen import ReportLines, show_report
 from acp_proxy.cli.render.output import progress, say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
-from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
 from acp_proxy.conformance.values import SEVERITIES, ConformanceResult

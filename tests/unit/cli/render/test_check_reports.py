@@ -11,8 +11,8 @@ from attrs import evolve
 from acp_proxy.cli.render import check_reports
 from acp_proxy.cli.render.check_reports import junit, place_of
 from acp_proxy.conformance.baseline import BaselineWriter
+from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.checker import check
-from acp_proxy.conformance.choice import chosen_rules
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
 from tests.judged import reader_of
 
