@@ -39,11 +39,10 @@ def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
 
 
 Lost = Literal[
-    "answers", "bytes", "command", "date", "ending", "middle", "parts", "start", "stderr", "times",
-    "values", "zone",
+    "bytes", "command", "date", "ending", "middle", "parts", "start", "stderr", "times", "values",
+    "zone",
 ]  # fmt: skip
 LOST: dict[Lost, str] = {
-    "answers": "what the client answered",
     "bytes": "how messages were spelled",
     "command": "the agent's command and directory",
     "date": "on which day it was",
@@ -123,7 +122,8 @@ def read_origin(values: Any) -> Origin:
             raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
     if not _SOURCE.fullmatch(values["source"]):
         raise ValueError("expected a source of an origin of small letters, digits and hyphens")
-    lost = values.get("lost", ())
+    # Earlier versions said `answers` where nothing was missing but what the client had answered.
+    lost = ["middle" if word == "answers" else word for word in values.get("lost", ())]
     if unknown := [word for word in lost if word not in get_args(Lost)]:
         raise ValueError(f"expected lost to have {', '.join(LOST)}, got {unknown[0]!r:.40}")
     named = tuple(map(_named_answer, values.get("named_answers", ())))
@@ -231,17 +231,17 @@ class Recording:
     @property
     def has_shares(self) -> bool:
         """Whether it is known on what the time of a turn was spent."""
-        return self.has_durations and not (self.lost("middle") or self.lost("answers"))
+        return self.has_durations and not self.lost("middle")
 
     @property
     def has_all_answers(self) -> bool:
         """Whether a request without an answer never got one; not if its line may be missing."""
-        return not (self.lost("ending") or self.lost("middle") or self.lost("answers"))
+        return not (self.lost("ending") or self.lost("middle"))
 
     @property
     def has_all_lines(self) -> bool:
         """Whether what is not in it was not sent before the end."""
-        return not (self.lost("start") or self.lost("middle") or self.lost("answers"))
+        return not (self.lost("start") or self.lost("middle"))
 
     @property
     def has_silences(self) -> bool:

@@ -64,6 +64,8 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     """Also with the defaults left out."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
+    earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}
+    assert read_origin(earlier) == Origin("zed", ("middle", "times"))
     named = evolve(ORIGIN, named_answers=(NamedAnswer(3, "session/load"),))
     assert read_origin(json.loads(json.dumps(origin_values(named)))) == named
 

@@ -72,12 +72,11 @@ CLAIMS: dict[str, dict[str, str]] = {
         "mermaid": f"{END}|-x",
     },
     "middle": {
-        "show": "late|sent nothing for", "transcript": "never|not answered", "audit": "not asked",
+        "show": "not answered|late|sent nothing for", "transcript": "never|not answered", "audit": "not asked",
         "stats": "where|streaming", "check": r"turn\.update-late",
         "mermaid": "silence|never",
     },
     "start": {"check": ALL_RULES, "audit": "not asked"},
-    "answers": {"show": "not answered", "audit": "not asked", "transcript": "not answered"},
     "bytes": {
         "log": r"\d B\b", "frame": "newline|bytes", "stats": r"\d B\b|kB", "check": ALL_RULES,
     },

@@ -66,7 +66,7 @@ def test_the_reason_is_said() -> None:
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     one = a_recording(Origin("lines", inferred_times=1))
     assert why_no_times(one) == "no durations: 1 message in a plain log has no usable time"
-    gaps = a_recording(Origin("lines", ("answers",)))
+    gaps = a_recording(Origin("lines", ("middle",)))
     assert why_no_times(gaps) == "no times of turns: in a plain log messages may be missing"
 
 

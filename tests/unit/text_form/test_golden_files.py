@@ -145,5 +145,5 @@ def test_the_schema_has_every_member() -> None:
     assert set(found["fired"]["properties"]["fired"]["properties"]) == set(_Fired.__struct_fields__)
     assert list(found["recording"]["properties"]) == [a.name for a in Recording.__attrs_attrs__]
     assert list(found["origin"]["properties"]) == [a.name for a in Origin.__attrs_attrs__]
-    assert found["origin"]["properties"]["lost"]["items"]["enum"] == list(LOST)
+    assert found["origin"]["properties"]["lost"]["items"]["enum"] == ["answers", *LOST]
     assert found["frame"]["properties"]["style"]["enum"] == [style.value for style in Style]
