@@ -72,7 +72,8 @@ CLAIMS: dict[str, dict[str, str]] = {
         "mermaid": f"{END}|-x",
     },
     "middle": {
-        "show": "not answered|late|sent nothing for", "transcript": "never|not answered", "audit": "not asked",
+        "show": "not answered|late|sent nothing for", "transcript": "never|not answered",
+        "audit": "not asked",
         "stats": "where|streaming", "check": r"turn\.update-late",
         "mermaid": "silence|never",
     },
