@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acp_proxy.foreign_logs.headings import LATEST_NS
-from acp_proxy.foreign_logs.json_text import read_message
-from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
+from acp_proxy.foreign_logs.json_text import FoundObject, ObjectSplitter, read_message, too_long
 from acp_proxy.foreign_logs.values import (
     BROKEN,
     MISPLACED,

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.foreign_logs.headings import Clock, read_stamp
-from acp_proxy.foreign_logs.json_text import read_message
+from acp_proxy.foreign_logs.json_text import Brackets, read_message
 from acp_proxy.foreign_logs.no_messages import broken
-from acp_proxy.foreign_logs.splitting import Brackets
 from acp_proxy.foreign_logs.values import (
     CUT_OFF,
     Entry,

@@ -19,9 +19,14 @@ from typing import Any, TypeGuard
 
 from acp_proxy.foreign_logs.connections import direction_of_method
 from acp_proxy.foreign_logs.headings import Clock, Heading, read_heading
-from acp_proxy.foreign_logs.json_text import ReadMessage, is_message, read_message
+from acp_proxy.foreign_logs.json_text import (
+    Brackets,
+    ReadMessage,
+    is_message,
+    items_of,
+    read_message,
+)
 from acp_proxy.foreign_logs.no_messages import broken, is_explained, other_json
-from acp_proxy.foreign_logs.splitting import Brackets, items_of
 from acp_proxy.foreign_logs.values import (
     BROKEN,
     CUT_OFF,

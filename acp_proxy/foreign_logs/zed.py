@@ -11,9 +11,14 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from acp_proxy.foreign_logs.json_text import member_texts, read_message
+from acp_proxy.foreign_logs.json_text import (
+    FoundObject,
+    ObjectSplitter,
+    member_texts,
+    read_message,
+    too_long,
+)
 from acp_proxy.foreign_logs.no_messages import broken
-from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
 from acp_proxy.foreign_logs.values import (
     BROKEN,
     MISPLACED,

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_proxy.foreign_logs.json_text import FoundObject, ObjectSplitter
 from acp_proxy.foreign_logs.sources import source_named
-from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
 from acp_proxy.foreign_logs.values import HEAD, UnreadLines
 from tests.foreign_entries import assert_covered, assert_same, directed
 from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent

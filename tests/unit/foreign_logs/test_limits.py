@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 from acp_proxy.conformance.methods import METHODS
-from acp_proxy.foreign_logs import lines, splitting, values
+from acp_proxy.foreign_logs import json_text, lines, values
 from acp_proxy.foreign_logs.connections import DirectionFinder, direction_of_method
 from acp_proxy.foreign_logs.headings import Clock, read_stamp
 from acp_proxy.foreign_logs.json_text import read_message
@@ -34,7 +34,7 @@ SHORT = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one error with its lines, and what follows it is read."""
-    for module in (values, splitting, lines):
+    for module in (values, json_text, lines):
         monkeypatch.setattr(module, "LONGEST", 2000)
     writer = WRITERS[name]
     text = writer.write([Sent(TO_CLIENT, SHORT), Sent(TO_CLIENT, LONG), Sent(TO_CLIENT, SHORT)])
@@ -53,7 +53,7 @@ def test_long_text_between_messages_is_no_blank_line(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is counted once, with its own line alone."""
-    monkeypatch.setattr(splitting, "LONGEST", 2000)
+    monkeypatch.setattr(json_text, "LONGEST", 2000)
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
     entries = read_as(name, text)
