@@ -11,11 +11,11 @@ from attrs import define, field
 
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.mistaken_pairs import MistakenPairs
-from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.conformance.schema_check import DialectSchema
 from acp_proxy.conformance.schema_problems import SchemaComparison
 from acp_proxy.conformance.session_record import (
     EndedTurn,
+    Remembered,
     SessionRecord,
     TerminalRecord,
     TurnRecord,

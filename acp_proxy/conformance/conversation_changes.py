@@ -14,12 +14,10 @@ from acp_proxy.conformance.session_record import (
     WORK,
     CallRecord,
     EndedTurn,
-    PlanRecord,
     SessionRecord,
     TerminalRecord,
     TurnRecord,
     options_by_id,
-    plan_of,
 )
 from acp_proxy.conformance.unpaired_messages import (
     correct,
@@ -47,7 +45,7 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
-from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE
+from acp_proxy.protocol.updates import NEW_CHILD, UPDATE
 
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
@@ -323,7 +321,7 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
     elif kind == "tool_call":
         talk.pairs.lose_update(seen.seq)
     elif kind in ("plan", "plan_update"):
-        _set_plan(session, seen)
+        session.take_plan(update, seen.seq, seen.done.turn)
     elif kind in ("available_commands_update", "available_commands"):
         found = update.get("availableCommands", update.get("commands"))
         session.commands = _ids(found, "name")
@@ -370,28 +368,6 @@ def _set_options(session: SessionRecord, holder: dict[str, Any], seen: CheckedMe
     found = options_by_id(holder.get("configOptions"))
     if found is not None:
         session.options, session.options_seq, session.options_ns = found, seen.seq, seen.t_ns
-
-
-def _set_plan(session: SessionRecord, seen: CheckedMessage) -> None:
-    name, entries = plan_of(seen.update)
-    new: dict[str, str | None] = {}
-    for one in entries[:1000]:
-        text = member(one, "content") or member(one, "description")
-        status = member(one, "status")
-        if isinstance(text, str):
-            new[text] = status if isinstance(status, str) and text not in new else None
-    before = session.plans.get(name)
-    left_out: dict[str, int] = {}
-    if (
-        before is not None
-        and before.turn == seen.done.turn
-        and not new.keys().isdisjoint(before.entries)
-    ):
-        gone = {text: seen.seq for text, status in before.entries.items() if status in RUNNING}
-        left_out = {
-            text: seq for text, seq in {**gone, **before.left_out}.items() if text not in new
-        }
-    session.plans.add(name, PlanRecord(seen.seq, seen.done.turn, new, left_out))
 
 
 def _is_listed(result: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.session_record import Remembered
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Direction
 

@@ -143,6 +143,61 @@ REGISTRY = Registry()
 """What the modules of `rules` register."""
 rule, turn_rule, end_rule = REGISTRY.rule, REGISTRY.turn_rule, REGISTRY.end_rule
 
+IN_FLIGHT_NS = 10_000_000
+"""So soon after the other's message hardly any peer has read that: a pipe, and one wakeup."""
+MOMENT_NS = 500_000_000
+"""So long a busy peer may take to read it; after this it has."""
+
+
+def is_early(_seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether the agent has not answered ``initialize`` yet.
+
+    Args:
+        _seen: the message.
+        talk: the conversation before it.
+    """
+    return talk.agent.announced is None
+
+
+def is_while_opening(_seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a session is being opened.
+
+    Args:
+        _seen: the message.
+        talk: the conversation before it.
+    """
+    return bool(talk.opening)
+
+
+def has_stream_ended(_seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a stream has ended.
+
+    Args:
+        _seen: the message.
+        talk: the conversation before it.
+    """
+    return bool(talk.ended_streams)
+
+
+def has_metadata(seen: CheckedMessage, _talk: Conversation) -> bool:
+    """Whether a message may have ``_meta`` anywhere.
+
+    Args:
+        seen: the message.
+        _talk: the conversation before it.
+    """
+    return seen.message.raw is not None and b'"_meta"' in seen.message.raw
+
+
+def is_first(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a message is the first of its direction.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return seen.direction not in talk.first
+
 
 _MOST = 1_000
 """Plans that are kept; methods of a recording may be any."""

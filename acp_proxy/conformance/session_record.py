@@ -1,12 +1,12 @@
 """What rules ask of a session, its turns, tool calls and plan, and of a terminal."""
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from attrs import define, field
 
-from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.protocol.dialects import FORK
-from acp_proxy.protocol.updates import FINAL
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import FINAL, RUNNING
 
 MESSAGES = frozenset(
     {
@@ -24,6 +24,62 @@ TOOLS = frozenset({"tool_call", "tool_call_update", "tool_call_content_chunk"})
 PLANS = frozenset({"plan", "plan_update", "plan_removed"})
 WORK = MESSAGES | TOOLS | PLANS
 """Updates that are the work of a turn; all others may come at any time."""
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Remembered(Generic[_Key, _Value]):
+    """A table that forgets its oldest entry when it has too many, so that memory is flat.
+
+    Args:
+        most: how many entries it keeps.
+
+    Attributes:
+        has_forgotten: whether an entry was lost, so that a key that is missing may have been known.
+    """
+
+    def __init__(self, most: int = 10_000) -> None:
+        self._entries: dict[_Key, _Value] = {}
+        self._most = most
+        self.has_forgotten = False
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: _Key) -> _Value | None:
+        """Returns the value of a key, or None."""
+        return self._entries.get(key)
+
+    def add(self, key: _Key, value: _Value) -> None:
+        """Adds an entry, or replaces its value.
+
+        Args:
+            key: what to remember.
+            value: what is known of it.
+        """
+        self._entries[key] = value
+        if len(self._entries) > self._most:
+            del self._entries[next(iter(self._entries))]
+            self.has_forgotten = True
+
+    def remove(self, key: _Key) -> _Value | None:
+        """Removes an entry, and returns its value, or None."""
+        return self._entries.pop(key, None)
+
+    def values(self) -> list[_Value]:
+        """Returns the values, the oldest first."""
+        return [*self._entries.values()]
+
+    def keys(self) -> list[_Key]:
+        """Returns the keys, the oldest first."""
+        return [*self._entries]
+
+    def lacks(self, key: _Key) -> bool:
+        """Whether a key was certainly never added."""
+        return key not in self._entries and not self.has_forgotten
 
 
 @define(eq=False)
@@ -205,6 +261,31 @@ class SessionRecord:
         if turn is not None and len(turn.calls) < 1_000:
             turn.calls[call_id, known.seq] = known
         return known
+
+    def take_plan(self, update: dict[str, Any], seq: int, turn: int | None) -> None:
+        """Takes an update of a plan.
+
+        Args:
+            update: the members of the update.
+            seq: its frame.
+            turn: the turn of that frame.
+        """
+        name, entries = plan_of(update)
+        new: dict[str, str | None] = {}
+        for one in entries[:1000]:
+            text, status = (
+                member(one, "content") or member(one, "description"),
+                member(one, "status"),
+            )
+            if isinstance(text, str):
+                new[text] = status if isinstance(status, str) and text not in new else None
+        before = self.plans.get(name)
+        gone: dict[str, int] = {}
+        if before is not None and before.turn == turn and not new.keys().isdisjoint(before.entries):
+            gone = {text: seq for text, status in before.entries.items() if status in RUNNING}
+            gone |= before.left_out
+        left_out = {text: since for text, since in gone.items() if text not in new}
+        self.plans.add(name, PlanRecord(seq, turn, new, left_out))
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:

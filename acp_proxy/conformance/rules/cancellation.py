@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.registry import end_rule, rule, turn_rule
-from acp_proxy.conformance.rules.conditions import IN_FLIGHT_NS, MOMENT_NS
+from acp_proxy.conformance.registry import IN_FLIGHT_NS, MOMENT_NS, end_rule, rule, turn_rule
 from acp_proxy.conformance.rules.prompts import late_for, was_cancelled
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach, Severity, frames_of

@@ -7,8 +7,7 @@ from typing import Any
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import METHODS
-from acp_proxy.conformance.registry import ANY, end_rule, rule
-from acp_proxy.conformance.rules.conditions import has_metadata
+from acp_proxy.conformance.registry import ANY, end_rule, has_metadata, rule
 from acp_proxy.conformance.rules.json_rpc import unanswered
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown

@@ -9,8 +9,7 @@ import msgspec
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.registry import end_rule, rule
-from acp_proxy.conformance.rules.conditions import has_stream_ended
+from acp_proxy.conformance.registry import end_rule, has_stream_ended, rule
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import Kind

@@ -5,8 +5,7 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.registry import ANY, rule
-from acp_proxy.conformance.rules.conditions import is_early, is_first
+from acp_proxy.conformance.registry import ANY, is_early, is_first, rule
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, SUCCESSOR, V1, V2

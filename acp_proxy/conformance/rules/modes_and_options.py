@@ -5,8 +5,7 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.rules.conditions import MOMENT_NS
+from acp_proxy.conformance.registry import MOMENT_NS, rule
 from acp_proxy.conformance.session_record import SessionRecord, options_by_id
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown

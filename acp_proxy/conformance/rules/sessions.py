@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import SESSION
-from acp_proxy.conformance.registry import ANY, rule
-from acp_proxy.conformance.rules.conditions import is_while_opening
+from acp_proxy.conformance.registry import ANY, is_while_opening, rule
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import is_relative, shown

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import METHODS
-from acp_proxy.conformance.registry import ANY, end_rule, rule, turn_rule
-from acp_proxy.conformance.rules.conditions import IN_FLIGHT_NS, MOMENT_NS
+from acp_proxy.conformance.registry import ANY, IN_FLIGHT_NS, MOMENT_NS, end_rule, rule, turn_rule
 from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import MESSAGES, EndedTurn, TurnRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
