@@ -103,8 +103,8 @@ class OpenRecording:
         from acp_proxy.filters import parse
 
         recording = self.facts
-        start = read_time(recording.started_at) if recording.has_date else None
-        has_times = recording.has_times
+        start = read_time(recording.started_at) if recording.knows("date") else None
+        has_times = recording.knows("times")
         for row in self._reader.frames(parse(chosen)):
             is_request = row["kind"] == "request"
             yield RecordedFrame(

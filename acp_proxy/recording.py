@@ -56,6 +56,31 @@ LOST: dict[Lost, str] = {
     "zone": "the time zone of its times",
 }
 """What the source of an imported recording may not have, and what that means."""
+Claim = Literal[
+    "all answers", "all lines", "bytes", "command", "date", "durations", "ending", "middle",
+    "parts", "silences", "start", "times",
+]  # fmt: skip
+CLAIMS: dict[Claim, tuple[Lost, ...]] = {
+    "all answers": ("ending", "middle"),
+    "all lines": ("start", "middle"),
+    "bytes": ("bytes",),
+    "command": ("command",),
+    "date": ("date", "times"),
+    "durations": ("times",),
+    "ending": ("ending",),
+    "middle": ("middle",),
+    "parts": ("parts",),
+    "silences": ("middle", "times"),
+    "start": ("start",),
+    "times": ("times",),
+}
+"""What commands, views and checks claim, and what none may have lost that does.
+
+All answers are there if a request without one never got one, and all lines if what is not in the
+recording was not sent before its end. Durations are the times between frames, each of which has its
+own; where silences are known, nobody sent anything where there are no frames, so that it is known
+on what the time was spent.
+"""
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
 MOST_NAMED = 1000
 _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
@@ -188,27 +213,22 @@ class Recording:
     origin: Origin | None = None
     """Of an imported recording: what it was made from."""
 
-    def lost(self, what: Lost) -> bool:
-        """Whether it was imported from something that does not have this.
+    def knows(self, *claims: Claim) -> bool:
+        """Whether all of this can be claimed of it; of a recording of ours it always can.
 
-        Whoever claims anything that rests on endings, bytes and so on asks this first.
+        Args:
+            *claims: what is claimed, which `CLAIMS` explains.
         """
-        return self.origin is not None and what in self.origin.lost
-
-    @property
-    def has_times(self) -> bool:
-        """Whether the times of frames are known; otherwise all of them are 0."""
-        return not self.lost("times")
-
-    @property
-    def has_date(self) -> bool:
-        """Whether it is known when it began; otherwise that is when it was imported."""
-        return self.has_times and not self.lost("date")
+        if (origin := self.origin) is None:
+            return True
+        if origin.inferred_times and not {"durations", "silences"}.isdisjoint(claims):
+            return False
+        return not any(word in origin.lost for claim in claims for word in CLAIMS[claim])
 
     @property
     def has_zone(self) -> bool:
         """Whether the time zone of its times is known."""
-        return not (self.has_date and self.lost("zone"))
+        return self.origin is None or "zone" not in self.origin.lost or not self.knows("date")
 
     def clock(self, t_ns: int = 0) -> datetime:
         """Returns the date and time of day that people are shown, as of the function `clock`.
@@ -219,34 +239,9 @@ class Recording:
         return clock(self.started_at, t_ns, has_zone=self.has_zone)
 
     @property
-    def has_durations(self) -> bool:
-        """Whether the times between frames are known; not if some have no time of their own."""
-        return self.has_times and (self.origin is None or not self.origin.inferred_times)
-
-    @property
     def step_ns(self) -> int:
         """The steps of its times, where they are coarser than ours; nothing shorter is known."""
         return 0 if self.origin is None else self.origin.resolution_ns or 0
-
-    @property
-    def has_shares(self) -> bool:
-        """Whether it is known on what the time of a turn was spent."""
-        return self.has_durations and not self.lost("middle")
-
-    @property
-    def has_all_answers(self) -> bool:
-        """Whether a request without an answer never got one; not if its line may be missing."""
-        return not (self.lost("ending") or self.lost("middle"))
-
-    @property
-    def has_all_lines(self) -> bool:
-        """Whether what is not in it was not sent before the end."""
-        return not (self.lost("start") or self.lost("middle"))
-
-    @property
-    def has_silences(self) -> bool:
-        """Whether nobody sent anything where there are no frames for a while."""
-        return self.has_durations and not self.lost("middle")
 
     @property
     def shown_state(self) -> str:

@@ -212,7 +212,7 @@ def check_pacing(reader: "RecordingReader", pacing: "Pacing") -> None:
     Raises:
         Refusal: they wait as long as was recorded, and nobody knows how long that was.
     """
-    if pacing.factor and not reader.recording.has_durations:
+    if pacing.factor and not reader.recording.knows("durations"):
         from acp_proxy.inspection.origins import why_no_times  # late: a replay starts sooner
 
         raise Refusal(f"expected --timing instant; {why_no_times(reader.recording)}")
@@ -226,10 +226,10 @@ def note_imported(reader: "RecordingReader") -> None:
     origin = recording.origin
     if origin is None:
         return
-    missing = [] if recording.has_durations else ["latencies"]
-    missing += ["endings"] if recording.lost("ending") else []
+    missing = [] if recording.knows("durations") else ["latencies"]
+    missing += [] if recording.knows("ending") else ["endings"]
     words = [f"{' and '.join(missing)} are not compared"] if missing else []
-    words += [] if recording.has_all_lines else ["messages may be missing in it"]
+    words += [] if recording.knows("all lines") else ["messages may be missing in it"]
     if words:
         warn(f"{reader.path} was imported from {origin.title}: {', and '.join(words)}")
 

@@ -90,10 +90,8 @@ class Checker:
         self._touched = touched_frames(reader)
         unchecked = unchecked_rules(recording.origin)
         skipped = {*chain.from_iterable(one.rules for one in unchecked)}
-        lost = () if recording.origin is None else recording.origin.lost
-        if not {"start", "middle"}.isdisjoint(lost):
+        if not recording.knows("all lines"):
             self._conversation.begin_partially()
-        self._has_ending = "ending" not in lost
         held = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
         self._rules = {
             rule.id: rule
@@ -258,7 +256,7 @@ class Checker:
     def _end(self, last_ns: int) -> None:
         talk, recording = self._conversation, self._reader.recording
         is_over = not self._reader.live and recording.state != "incomplete"
-        is_over = is_over and self._has_ending
+        is_over = is_over and recording.knows("ending")
         talk.end(self._hung(last_ns), is_over=is_over)
         if (note := note_of(talk.client.announced or {})) is not None:
             self._result.notes.append(note)

@@ -67,7 +67,7 @@ def latencies(
     Raises:
         UnreadableRecording: one is damaged.
     """
-    if not (a.recording.has_durations and b.recording.has_durations):
+    if not (a.recording.knows("durations") and b.recording.knows("durations")):
         return ()
     held = exchanges_open_during(b, options.pauses) if options.pauses else set()
     of_a, of_b = _latencies(a, set()), _latencies(b, held)
@@ -131,7 +131,7 @@ def _fill_in(one: Any, other: Any) -> None:
 def _has_ending(recording: Recording) -> bool:
     """Whether exit code or signal are known; a file written by hand may leave them out."""
     is_known = recording.exit_code is not None or recording.exit_signal is not None
-    return recording.state == "complete" and is_known and not recording.lost("ending")
+    return recording.state == "complete" and is_known and recording.knows("ending")
 
 
 def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:

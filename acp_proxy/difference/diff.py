@@ -238,7 +238,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
         path=str(reader.path),
         name=recording.name,
         id=recording.id,
-        started_at=recording.started_at if recording.has_date else None,
+        started_at=recording.started_at if recording.knows("date") else None,
         state=recording.state,
         frames=frames,
         agent=recording.agent_title,

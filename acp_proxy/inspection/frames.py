@@ -83,21 +83,21 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
         recording: of which the row is.
         live: whether an answer may still come.
     """
-    if recording.has_times:
+    if recording.knows("times"):
         at = f"{recording.clock(row['t_ns']):%Y-%m-%d %H:%M:%S.%f %z}".rstrip()
-        clock = f"{at}, " if recording.has_date else ""
+        clock = f"{at}, " if recording.knows("date") else ""
         yield "time", f"{clock}{row['t_ns'] / 1e9:.6f} s after the start"
     if "raw" not in row:
         yield "event", row["kind"]
         return
-    if row["t_first_ns"] != row["t_ns"] and recording.has_durations:
+    if row["t_first_ns"] != row["t_ns"] and recording.knows("durations"):
         yield "arrived", f"over {duration(row['t_ns'] - row['t_first_ns'], recording.step_ns)}"
     for name in ("stream", "kind", "method"):
         yield name, row[name]
     yield "id", row["rpc_id"]
     for name in ("exchange", "session", "turn", "tool_call", "terminal"):
         yield name, row[name]
-    if not recording.lost("bytes"):
+    if recording.knows("bytes"):
         yield "size", f"{row['size']} bytes"
         yield "newline", {"\n": "\\n", "\r\n": "\\r\\n"}.get(row["newline"], "none")
     yield "delivered", row["delivered"]
@@ -114,7 +114,7 @@ def _answer(row: Row, recording: Recording, live: bool) -> str:
     if row["kind"] != "request":
         return f"{row['request_seq']}{_after(row, recording)}"
     if row["response_seq"] is None:
-        if not recording.has_all_answers:
+        if not recording.knows("all answers"):
             return "none in what was imported"
         return "none yet" if live else "none"
     return f"{row['response_seq']}{_after(row, recording)}"

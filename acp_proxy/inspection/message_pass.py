@@ -60,7 +60,7 @@ class MessagePass:
         self.connection = Connection(state, dialect or recording.dialect or "auto")
         """Its state is that after the frame that was yielded last."""
         self._reader = reader
-        self._has_times = recording.has_durations
+        self._has_times = recording.knows("durations")
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}

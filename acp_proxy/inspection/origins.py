@@ -10,19 +10,26 @@ from typing import Any, TypeVar
 from attrs import AttrsInstance, evolve, fields
 
 from acp_proxy.forms import converter
-from acp_proxy.recording import LOST, Recording
+from acp_proxy.recording import LOST, Claim, Recording
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import counted, step
 
-_PLACES = ("t_ns", "t_first_ns")
-"""Members that say when something was, from the start; all other times are durations."""
-_SHARES = (
-    "before_turns_ns", "in_turns_ns", "between_turns_ns", "first_update_ns", "first_chunk_ns",
-    "agent_ns", "client_ns", "streaming_ns", "silent_ns", "person_ns", "terminals_ns", "files_ns",
-    "other_ns",
-)  # fmt: skip
-"""Members that say on what time was spent."""
-_SIZES = ("bytes", "size", "newline")
+_CLAIMS: dict[str, Claim] = {
+    **dict.fromkeys(("t_ns", "t_first_ns"), "times"),
+    "at": "date",
+    "activity": "durations",
+    **dict.fromkeys(
+        (
+            "before_turns_ns", "in_turns_ns", "between_turns_ns", "first_update_ns",
+            "first_chunk_ns", "agent_ns", "client_ns", "streaming_ns", "silent_ns", "person_ns",
+            "terminals_ns", "files_ns", "other_ns",
+        ),
+        "silences",
+    ),
+    **dict.fromkeys(("bytes", "size", "newline"), "bytes"),
+}  # fmt: skip
+"""What members claim to be known, by their names; those that are not here claim nothing, but for
+other times, which are durations."""
 
 Value = TypeVar("Value", bound=AttrsInstance)
 
@@ -34,15 +41,8 @@ def is_known(recording: Recording, name: str) -> bool:
         recording: of which the value is.
         name: the name of the member in JSON.
     """
-    if name in _PLACES:
-        return recording.has_times
-    if name == "at":
-        return recording.has_date
-    if name in _SHARES:
-        return recording.has_shares
-    if name.endswith("_ns") or name == "activity":
-        return recording.has_durations
-    return name not in _SIZES or not recording.lost("bytes")
+    claim = _CLAIMS.get(name, "durations" if name.endswith("_ns") else None)
+    return claim is None or recording.knows(claim)
 
 
 def known_value(recording: Recording, value: Value) -> Value:
@@ -52,6 +52,8 @@ def known_value(recording: Recording, value: Value) -> Value:
         recording: of which the value is.
         value: the value.
     """
+    if recording.origin is None:
+        return value
     names = (field.name for field in fields(type(value)))
     unknown: dict[str, Any] = {name: None for name in names if not is_known(recording, name)}
     return evolve(value, **unknown) if unknown else value  # type: ignore[misc]  # any of attrs
@@ -75,6 +77,8 @@ def known_row(recording: Recording, row: Row) -> Row:
         recording: of which the row is.
         row: the row.
     """
+    if recording.origin is None:
+        return row
     return {name: one if is_known(recording, name) else None for name, one in row.items()}
 
 
@@ -96,11 +100,11 @@ def _known(recording: Recording, value: Any) -> Any:
 def why_no_times(recording: Recording) -> str:
     """Returns why it is not said what time was spent on; empty if that is known."""
     origin = recording.origin
-    if origin is None or recording.has_shares:
+    if origin is None or recording.knows("silences"):
         return ""
-    if recording.has_durations:
+    if recording.knows("durations"):
         return f"no times of turns: in {origin.title} messages may be missing"
-    if not recording.has_times:
+    if not recording.knows("times"):
         return f"no times: {origin.title}, from which it was imported, has none"
     lines = counted(origin.inferred_times, "message")
     have = "has" if origin.inferred_times == 1 else "have"
@@ -113,10 +117,10 @@ def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
     if origin is None:
         return
     parts = [f"from {origin.title}"]
-    if not recording.has_date:
+    if not recording.knows("date"):
         at = datetime.fromisoformat(recording.started_at).astimezone()
         parts = [f"from {origin.title} on {at:%Y-%m-%d %H:%M:%S %z}"]
-    if recording.has_times and origin.resolution_ns:
+    if recording.knows("times") and origin.resolution_ns:
         parts.append(f"times in steps of {step(origin.resolution_ns)}")
     for count, what in (
         (origin.inferred_directions, "inferred direction"),
@@ -126,6 +130,6 @@ def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
     if origin.skipped:
         parts.append(f"{counted(origin.skipped, 'line')} left out that could not be read")
     yield "imported", ", ".join(parts)
-    lost = [word for word in origin.lost if word != "zone" or recording.has_times]
+    lost = [word for word in origin.lost if word != "zone" or recording.knows("times")]
     if lost:
         yield "not known", "; ".join(LOST[word] for word in lost)

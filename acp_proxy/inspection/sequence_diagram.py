@@ -210,7 +210,7 @@ class SequenceDiagram:
         row = item if isinstance(item, dict) else item.first
         is_next = before is not None and row["seq"] == before[0] + 1
         if (
-            before is not None and is_next and self._recording.has_silences
+            before is not None and is_next and self._recording.knows("silences")
         ):  # else more happened meanwhile
             silent_ns = began_ns(row) - before[1]
             if silent_ns >= SILENCE_NS:
@@ -234,7 +234,7 @@ class SequenceDiagram:
     def _lines(self, item: _Item) -> Iterator[str]:
         if isinstance(item, ChunkRun):
             recording = self._recording
-            has_durations, step_ns = recording.has_durations, recording.step_ns
+            has_durations, step_ns = recording.knows("durations"), recording.step_ns
             line = run_line(item, has_durations=has_durations, step_ns=step_ns)
             sender, receiver = _ends(item.first)
             took = f", {line.cells.pair}" if line.cells.pair else ""

@@ -286,7 +286,7 @@ class _Frames:
     @classmethod
     def read(cls, reader: RecordingReader, frames: Iterable[ShownFrame | None]) -> "_Frames":
         seqs = [frame.seq for frame in frames if frame is not None]
-        times = frame_times(reader, seqs) if reader.recording.has_times else {}
+        times = frame_times(reader, seqs) if reader.recording.knows("times") else {}
         return cls(times, latencies_of_answers(reader, seqs))
 
     def of(self, frame: ShownFrame | None) -> ShownFrame | None:

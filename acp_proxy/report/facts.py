@@ -22,7 +22,7 @@ from acp_proxy.inspection.findings import CONVERSATION, FAULT, Finding, Severity
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
-from acp_proxy.inspection.origins import known_value, origin_rows, why_no_times
+from acp_proxy.inspection.origins import origin_rows, why_no_times
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.recording import Recording
 from acp_proxy.report.model import ReportData
@@ -207,9 +207,8 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
     recording = summary.recording
-    times = statistics.turns if recording.has_shares else []
+    times = statistics.turns if recording.knows("silences") else []
     total = {part: sum(turn.part_ns(part) for turn in times) for part in Part}
-    calls = [known_value(recording, call) for call in statistics.tool_calls]
     return HeadFacts(
         contents=contents,
         summary=evolve(summary, recording=_with_clock(recording)),
@@ -227,7 +226,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         questions=shortened(summary.questions, _MOST, sum(summary.answers.values())),
         unanswered=shortened(summary.unanswered, _MOST, open_count),
         failed_calls=shortened(summary.failed_calls, _MOST_CALLS, failed_count),
-        calls=shortened(calls, _MOST_CALLS, statistics.tool_call_count),
+        calls=shortened(statistics.tool_calls, _MOST_CALLS, statistics.tool_call_count),
         origin=[*origin_rows(recording)],
         why_no_times=why_no_times(recording),
     )

@@ -109,7 +109,7 @@ def read_report_data(
     messages = MessagePass(reader)
     passed = TurnsAndCalls(reader, messages)
     shown = [turn for turn in turns(reader) if options.turn in (None, turn.id)]
-    if not reader.recording.has_shares:
+    if not reader.recording.knows("silences"):
         shown = []
     falls = waterfalls(reader, shown, passed.end_ns, _most_steps(len(shown)))
     summary = summarize_whole(
@@ -158,7 +158,7 @@ def described(data: ReportData) -> dict[str, Any]:
     from acp_proxy.inspection.origins import known_json, why_no_times
 
     recording = data.summary.recording
-    has_clock = recording.has_date and recording.has_durations
+    has_clock = recording.knows("date") and recording.knows("durations")
     is_whole = not data.options.filter.strip() and data.options.turn is None
     values = {
         "name": data.name,
@@ -174,13 +174,13 @@ def described(data: ReportData) -> dict[str, Any]:
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
     }
-    if not recording.has_durations:
+    if not recording.knows("durations"):
         values["has_times"] = False
     if recording.step_ns:
         values["step_ns"] = recording.step_ns
     if why := why_no_times(recording):
         values["why_no_times"] = f"There are {why}."
-    if recording.origin is not None and not recording.has_all_answers:
+    if recording.origin is not None and not recording.knows("all answers"):
         values["is_open"] = True
     plain: dict[str, Any] = known_json(recording, values)
     return plain

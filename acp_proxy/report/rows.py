@@ -167,7 +167,7 @@ class RowReader:
         plan = self.reader.recording.fault_plan or ""
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
         self._is_open = self.reader.is_open
-        self._has_sizes = not self.reader.recording.lost("bytes")
+        self._has_sizes = self.reader.recording.knows("bytes")
 
     def read(self, row: Row) -> ReportRow:
         """Returns what a report has of the next row of `Rows.rows`."""

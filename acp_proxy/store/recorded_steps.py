@@ -85,7 +85,7 @@ class RecordedSteps:
             self._faulted = FaultedFrames(self._connection)
         recording = reader.recording
         self.agent_left_at = None
-        if not recording.lost("ending"):
+        if recording.knows("ending"):
             self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
         self.dialect = recording.dialect
         self.redaction = recording.redaction

@@ -266,7 +266,7 @@ class RowWriter:
         """
         self.state.recording = recording
         self.commit()
-        if not recording.has_durations:
+        if not recording.knows("durations"):
             for column in ("exchanges SET latency_ns", "turns SET duration_ns"):
                 self.connection.execute(f"UPDATE {self._schema}.{column} = NULL")
             self.connection.commit()

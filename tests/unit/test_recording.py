@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 from acp_proxy.errors import DamagedRecording, UnreadableRecording
-from acp_proxy.recording import LOST, NamedAnswer, Origin, Recording, origin_values, read_origin
+from acp_proxy.recording import CLAIMS, NamedAnswer, Origin, Recording, origin_values, read_origin
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_import import import_text_form
 from tests.texts import assert_comes_back, rows_of_recording
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+PACKAGE = Path(__file__).parents[2] / "acp_proxy"
 ORIGIN = Origin("jetbrains", ("ending", "times"), None, 3, 0, 2)
 EXCHANGE = (
     {"stream": "to-agent", "message": {"jsonrpc": "2.0", "id": 0, "method": "session/prompt",
@@ -44,20 +44,31 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 def test_nothing_is_lost_without_an_origin() -> None:
     """A recording of ours has all there is."""
     recording = a_recording(None)
-    assert not any(map(recording.lost, LOST))
-    assert recording.has_times
-    assert recording.has_durations
+    assert recording.knows(*CLAIMS)
 
 
 def test_what_was_lost_is_lost() -> None:
     """Without times there are no durations, nor where a time was inferred."""
     recording = a_recording(ORIGIN)
-    assert [word for word in LOST if recording.lost(word)] == ["ending", "times"]
-    assert not recording.has_times
-    assert not recording.has_durations
+    assert {claim for claim in CLAIMS if recording.knows(claim)} == {
+        "all lines", "bytes", "command", "middle", "parts", "start",
+    }  # fmt: skip
     recording = a_recording(Origin("zed", inferred_times=1))
-    assert recording.has_times
-    assert not recording.has_durations
+    assert {*CLAIMS} - {one for one in CLAIMS if recording.knows(one)} == {"durations", "silences"}
+
+
+def test_only_these_modules_read_what_was_lost() -> None:
+    """All others ask for what they claim; a claim that nobody makes is none."""
+    sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    reading = {str(path.relative_to(PACKAGE)) for path, text in sources.items()
+               if re.search(r"origin\.lost\b", text)}  # fmt: skip
+    assert reading == {
+        "recording.py", "inspection/origins.py", "conformance/catalogue.py",
+        "cli/render/summary_screen.py", "cli/commands/inspect/import_.py",
+    }  # fmt: skip
+    others = [text for path, text in sources.items() if path.name != "recording.py"]
+    every = {word for text in others for word in re.findall(r'"([a-z ]+)"', text)}
+    assert every.issuperset(CLAIMS)
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:

@@ -152,7 +152,7 @@ def status(action: Action, recording: Recording) -> str:
         action: the action.
         recording: that it is from.
     """
-    if action.status is ActionStatus.UNANSWERED and not recording.has_all_answers:
+    if action.status is ActionStatus.UNANSWERED and not recording.knows("all answers"):
         return "open"
     if action.exit_signal:
         return f"{action.status.value}, {action.exit_signal}"
@@ -168,7 +168,7 @@ def permission(action: Action, recording: Recording) -> str:
         action: the action.
         recording: that it is from.
     """
-    if not action.permissions and not recording.has_all_lines:
+    if not action.permissions and not recording.knows("all lines"):
         return _NOT_IMPORTED
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
@@ -222,7 +222,7 @@ def answers(audit: Audit) -> str:
     """Returns how often permission was asked, and with which answers."""
     count = sum(audit.answers.values())
     words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
-    never = "never asked" if audit.recording.has_all_lines else _NOT_IMPORTED
+    never = "never asked" if audit.recording.knows("all lines") else _NOT_IMPORTED
     return f"asked {counted(count, 'time')}: {words}" if count else never
 
 

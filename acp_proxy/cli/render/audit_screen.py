@@ -67,7 +67,7 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     page.row("agent", ": ".join(filter(None, who)))
     page.row("started in", recording.cwd)
     page.origin(recording)
-    if recording.has_date:
+    if recording.knows("date"):
         zone = "of that zone" if recording.has_zone else "those of the log"
         page.row("started at", f"{started_at(recording)}; the times below are {zone}")
     for number, one in enumerate(audit.sessions[:_MOST]):

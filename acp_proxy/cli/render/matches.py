@@ -140,7 +140,7 @@ class _ScreenPrinter(MatchPrinter):
             self._page.print()
         self._is_first = False
         started = datetime.fromisoformat(recording.started_at)
-        imported = "" if recording.has_date else "imported "
+        imported = "" if recording.knows("date") else "imported "
         ago = f"{imported}{when(started, datetime.now(started.tzinfo))}"
         if not recording.has_zone:
             ago = f"{recording.clock():%Y-%m-%d}"  # in another zone it may be another day
@@ -172,7 +172,7 @@ class _ScreenPrinter(MatchPrinter):
 
 def _time(recording: Recording, hit: SearchHit) -> int | None:
     """The time of a match; None if that is not known."""
-    return hit.place.t_ns if recording.has_times else None
+    return hit.place.t_ns if recording.knows("times") else None
 
 
 def _method(hit: SearchHit) -> str:

@@ -84,7 +84,7 @@ class RecordingPage(Page):
 def started_at(recording: Recording) -> str:
     """Returns the time of day at which a recording began; empty if that is not known."""
     started = f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
-    return started if recording.has_date else ""
+    return started if recording.knows("date") else ""
 
 
 def shortened(text: str, most: int | None = SHORT_ID) -> str:

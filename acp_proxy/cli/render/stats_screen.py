@@ -17,7 +17,7 @@ from acp_proxy.inspection.measures.traffic import (
 )
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
-from acp_proxy.inspection.origins import known_value, why_no_times
+from acp_proxy.inspection.origins import why_no_times
 from acp_proxy.inspection.timeline import ARROWS
 from acp_proxy.recording import Recording
 from acp_proxy.wording import byte_size, counted, duration, seconds
@@ -89,21 +89,18 @@ class _StatisticsScreen:
         turns: Sequence[TurnTime],
         shown: TurnTime | None,
     ) -> Iterator[str]:
-        recording, is_timed = self._recording, self._recording.has_shares
-        took = self._took(found.duration_ns) if recording.has_durations else ""
-        size = "" if recording.lost("bytes") else byte_size(found.bytes)
-        sums = filter(None, (took, counted(found.frames, "frame"), size))
+        recording, is_timed = self._recording, self._recording.knows("silences")
+        frames = counted(found.frames, "frame")
+        sums = filter(None, (self._took(found.duration_ns), frames, byte_size(found.bytes)))
         yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
         if is_timed:
             yield from self._whole(found)
         else:
             yield self._line(why_no_times(recording))
         if found.methods:
-            methods = [known_value(recording, method) for method in found.methods]
-            yield from self._section("methods", self._methods(methods))
+            yield from self._section("methods", self._methods(found.methods))
         if found.tool_calls:
-            calls = [known_value(recording, call) for call in found.tool_calls]
-            yield from self._section("tool calls", self._calls(calls))
+            yield from self._section("tool calls", self._calls(found.tool_calls))
             yield from self._more(
                 found.tool_call_count - len(found.tool_calls), "lighter tool call"
             )
@@ -123,7 +120,7 @@ class _StatisticsScreen:
         return duration(ns, self._recording.step_ns)
 
     def _is_open(self, found: Statistics) -> bool:
-        return found.live or not self._recording.has_all_answers
+        return found.live or not self._recording.knows("all answers")
 
     def _whole(self, found: Statistics) -> Iterator[str]:
         """How the recording divides, then how its turns do."""

@@ -98,10 +98,10 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     took = duration(summary.duration_ns, recording.step_ns)
     took = f"last heard of after {took}" if summary.live else took
     page.row(
-        "started" if recording.has_date else "took",
+        "started" if recording.knows("date") else "took",
         ", ".join(filter(None, (started_at(recording), took))),
     )
-    page.row("ended", "" if recording.lost("ending") else summary.ending)
+    page.row("ended", summary.ending if recording.knows("ending") else "")
     page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
@@ -115,7 +115,7 @@ def _about(page: RecordingPage, summary: Summary) -> None:
 
 def _peers(page: RecordingPage, summary: Summary) -> None:
     recording, can = summary.recording, summary.capabilities
-    unnamed = _UNKNOWN if recording.lost("start") else _UNNAMED
+    unnamed = _UNNAMED if recording.knows("start") else _UNKNOWN
     client = recording.client_title or unnamed
     agent = recording.agent_title or unnamed
     rows = [("", "client", "agent"), ("name", client, agent)]

@@ -30,7 +30,7 @@ from acp_proxy.inspection.timeline import (
     frame_line,
     member_lines,
 )
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Claim, Recording
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import duration
@@ -84,8 +84,8 @@ class TimelineLayout:
         self._times = times
         self._recording = recording
         self._step_ns = 0 if recording is None else recording.step_ns
-        self._has_durations = recording is None or recording.has_durations
-        self._has_silences = recording is None or recording.has_silences
+        self._has_durations = recording is None or recording.knows("durations")
+        self._has_silences = recording is None or recording.knows("silences")
         self.live = live
         self.hints_of = hints_of
         columns = screen.columns
@@ -233,17 +233,15 @@ class TimelineLayout:
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
 
 
+_CLAIMS: dict[TimeForm, Claim] = {TimeForm.DELTA: "durations", TimeForm.CLOCK: "date"}
+"""What times of these forms claim to be known."""
+
+
 def _known(cells: Cells, recording: Recording, times: TimeForm) -> Cells:
     """Leaves out what the source of an imported recording does not know."""
-    match times:
-        case TimeForm.DELTA:
-            has_time = recording.has_durations
-        case TimeForm.CLOCK:
-            has_time = recording.has_date
-        case _:
-            has_time = recording.has_times
     return cells._replace(
-        time=cells.time if has_time else "", size="" if recording.lost("bytes") else cells.size
+        time=cells.time if recording.knows(_CLAIMS.get(times, "times")) else "",
+        size=cells.size if recording.knows("bytes") else "",
     )
 
 

@@ -75,7 +75,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
     tool = f"acp-proxy {recording.tool_version}"
     started = datetime.fromisoformat(recording.started_at).astimezone(UTC)
     at = f"{started:%Y-%m-%d %H:%M:%S}{' UTC' if recording.has_zone else ''}"
-    where = "" if recording.lost("command") else f" in {code(recording.cwd)}"
+    where = f" in {code(recording.cwd)}" if recording.knows("command") else ""
     dialect = recording.dialect or "unknown"
     if recording.protocol_version:
         dialect += f", protocol {recording.protocol_version}"
@@ -86,8 +86,8 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
         ("client", code(recording.client_title)),
         ("dialect", escaped(dialect)),
         *((label, escaped(text)) for label, text in origin_rows(recording)),
-        ("started", f"{at}{where}" if recording.has_date else ""),
-        ("ended", escaped("" if live or recording.lost("ending") else _ending(recording))),
+        ("started", f"{at}{where}" if recording.knows("date") else ""),
+        ("ended", escaped("" if live or not recording.knows("ending") else _ending(recording))),
         (maker, escaped(", ".join(filter(None, (tool, recording.platform))))),
         ("shown", escaped(shown)),
     ]

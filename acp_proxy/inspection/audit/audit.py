@@ -266,7 +266,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         counts.setdefault(action.kind.value, Counter())[action.status.value] += 1
     asked = {id(one): one for action in actions for one in action.permissions}
     found = find(actions, asked=reading.log.permissions.any_asked)
-    if not recording.has_all_lines:
+    if not recording.knows("all lines"):
         found = [finding for finding in found if finding.kind not in OF_MISSING_LINES]
     return Audit(
         recording=recording,
@@ -285,11 +285,11 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 def _known(recording: Recording, action: Action) -> Action:
     """Removes the times that the source of an imported recording does not know."""
-    if not recording.has_times:
+    if not recording.knows("times"):
         action.t_ns = None
-    if not recording.has_date:
+    if not recording.knows("date"):
         action.at = None
-    if not recording.has_durations:
+    if not recording.knows("durations"):
         for one in action.permissions:
             one.waited_ns = None
     return action

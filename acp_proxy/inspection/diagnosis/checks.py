@@ -25,31 +25,33 @@ from acp_proxy.inspection.diagnosis.silences import (
 )
 from acp_proxy.inspection.diagnosis.unanswered import unanswered
 from acp_proxy.inspection.findings import Finding, in_order
+from acp_proxy.recording import Claim
 
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
 
-CHECKS: tuple[Check, ...] = (
-    unanswered,
-    agent_end,
-    empty_recording,
-    stalls,
-    long_silences,
-    given_up,
-    late_cancels,
-    silent_client,
-    gaps,
-    undelivered,
-    fault_effects,
-    prompts_of_the_draft,
-    failed_requests,
-    errors_without_requests,
-    refused_logins,
-    failed_turns,
-    empty_turns,
-)
-"""All checks."""
+CHECKS: dict[Check, tuple[Claim, ...]] = {
+    unanswered: (),
+    agent_end: ("ending",),
+    empty_recording: (),
+    stalls: (),
+    long_silences: ("silences",),
+    given_up: ("silences",),
+    late_cancels: ("silences",),
+    silent_client: ("silences", "all lines", "ending"),
+    gaps: (),
+    undelivered: (),
+    fault_effects: (),
+    prompts_of_the_draft: (),
+    failed_requests: (),
+    errors_without_requests: (),
+    refused_logins: (),
+    failed_turns: (),
+    empty_turns: ("middle",),
+}
+"""All checks, each with what an imported recording has to know before it is made."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs every check."""
-    return in_order(itertools.chain.from_iterable(check(context) for check in CHECKS))
+    """Runs every check that the recording knows enough for."""
+    made = (check(context) for check, claims in CHECKS.items() if context.recording.knows(*claims))
+    return in_order(itertools.chain.from_iterable(made))

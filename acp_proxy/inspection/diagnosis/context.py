@@ -70,7 +70,7 @@ class DiagnosisContext:
     def waited_until_ns(self) -> int | None:
         """Until when requests without an answer have waited; None if that is not known."""
         end_ns = self.end_ns if self.client_end is None else self.client_end.t_ns
-        return end_ns if self.recording.has_silences else None
+        return end_ns if self.recording.knows("silences") else None
 
     @cached_property
     def turns(self) -> list[TurnRow]:
@@ -132,7 +132,7 @@ class DiagnosisContext:
     @cached_property
     def is_cut(self) -> bool:
         """Whether the agent left by itself or the recorder died, so that nobody waits any more."""
-        if self.live or self.client_end is not None or not self.recording.has_all_answers:
+        if self.live or self.client_end is not None or not self.recording.knows("all answers"):
             return False
         return self.first_end is not None or self.recording.state != "complete"
 
@@ -208,7 +208,7 @@ class DiagnosisContext:
             end_ns: until when the agent had the time; None if that is not known.
             least: how much time it needs, in nanoseconds.
         """
-        if end_ns is None or not self.recording.has_silences:
+        if end_ns is None or not self.recording.knows("silences"):
             return []
         every = cancels(self.reader, turn.session, turn.prompt_seq, MOST)
         found = [seq for seq in every if seq < (turn.end_seq or _END)]

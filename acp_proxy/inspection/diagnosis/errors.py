@@ -219,7 +219,7 @@ def read_errors(
     codes = {key: number(_error(answer), "code") for key, answer in answers.items()}
     refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
     requests = messages_of_exchanges(reader, refused)
-    if reader.recording.lost("parts"):
+    if not reader.recording.knows("parts"):
         requests = {}  # what was left out of a request may be what was refused
     rules = read_rules() if requests else Rules(dialect, {})
     groups: dict[_ErrorGroup, list[tuple[StoredMessage, int]]] = {}

@@ -75,7 +75,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds errors whose requests may be missing in what was imported."""
-    if context.recording.has_all_lines:
+    if context.recording.knows("all lines"):
         return
     found: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, MOST), HEAD):
@@ -141,7 +141,7 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a prompt for which alone an excerpt is taken for one of the draft."""
     recording = context.recording
-    if recording.lost("start") and recording.dialect_reason == PROMPT_WITH_CONTENT:
+    if not recording.knows("start") and recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
         lacks = "and lacks prompt, which v1 requires"
@@ -156,8 +156,6 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     Agents may do that, but in an excerpt that somebody has chosen it is what matters. Elsewhere it
     takes a sign that the agent has failed: no tokens were put out, or stderr tells of an error.
     """
-    if context.recording.lost("middle"):
-        return
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
     for end in read_messages(context.reader, _ends(empty.values()), HEAD):

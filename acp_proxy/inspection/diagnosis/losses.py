@@ -39,9 +39,9 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
             lasts = duration(context.end_ns - begun)
             end = f"; {'it has not read since' if context.live else 'it never read again'}, {lasts}"
         where = f" (from frame #{frame})" if frame is not None else ""
-        if not context.recording.has_durations:
+        if not context.recording.knows("durations"):
             end = "" if resumed is None else "; it read again"
-        at = f" at {seconds(begun)} s" if context.recording.has_times else ""
+        at = f" at {seconds(begun)} s" if context.recording.knows("times") else ""
         text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
         seq, by = note.seq if frame is None else frame, _RECEIVERS.get(stream)
         whose = None if by is not None else "nobody reads the agent's stderr"
@@ -106,7 +106,7 @@ def gaps(context: DiagnosisContext) -> Iterator[Finding]:
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
         what = f"{', '.join(lost) or 'bytes'} passed unrecorded"
-        until = f" until {seconds(gap.t_ns)} s" if context.recording.has_times else ""
+        until = f" until {seconds(gap.t_ns)} s" if context.recording.knows("times") else ""
         text = f"{what}{until}: {why} (#{gap.seq})"
         yield _gap(text, gap.seq)
 

@@ -21,7 +21,7 @@ _LATE_NS = 30 * 10**9
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds hangs outside of tool calls that are not already reported as unanswered."""
-    if context.counts is None or not context.recording.has_silences:
+    if context.counts is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
     known = {one.seq for one in given_up(context)}
@@ -64,8 +64,6 @@ def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
 
 def given_up(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns in which nothing came, from a tool call or the agent, until their cancel."""
-    if not context.recording.has_silences:
-        return
     for turn in context.turns:
         if turn.end_seq is None or turn.stop_reason != "cancelled":
             continue
@@ -110,9 +108,6 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a client that sent nothing for a minute where it had to go on, until the end."""
-    recording = context.recording
-    if not recording.has_silences or not recording.has_all_lines or recording.lost("ending"):
-        return
     opened = context.first_opened
     if opened is None or opened.response_seq is None:
         return

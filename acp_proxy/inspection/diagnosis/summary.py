@@ -80,7 +80,7 @@ def summarize(
         recording=recording,
         path=str(reader.path),
         live=reader.live,
-        duration_ns=counts.end_ns if recording.has_durations else None,
+        duration_ns=counts.end_ns if recording.knows("durations") else None,
         capabilities=read_capabilities(context.initialization),
         ending=_ending(context, counts),
         frames=dict(frames),
@@ -108,7 +108,7 @@ def summarize(
         severities=counts_of(findings),
         waiting=find_waiting(context),
         unanswered=context.unanswered,
-        longest_silence=counts.waits.silences.longest if recording.has_silences else None,
+        longest_silence=counts.waits.silences.longest if recording.knows("silences") else None,
         errors=error_count(reader),
         error_codes=context.errors[:MOST],
         not_acp=context.invalid_lines,
@@ -240,7 +240,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
     recording = context.recording
     if context.live:
         return "still running"
-    if recording.lost("ending"):
+    if not recording.knows("ending"):
         return "not known"
     parts = []
     if recording.exit_signal is not None:

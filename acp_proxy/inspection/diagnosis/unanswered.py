@@ -56,7 +56,7 @@ def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
         request, turn = by_seq.get(seq), turns.get(seq)
         method = "session/prompt" if request is None else request.method
         what = request_text(method, seq, messages.get(seq))
-        if not context.recording.has_all_answers:
+        if not context.recording.knows("all answers"):
             text = f"{what} has no answer in what was imported"
             yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed="it may be missing")
             continue
@@ -228,7 +228,7 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
     """
     end = context.client_end
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
-    if end is None or cancel is not None or not context.recording.has_silences:
+    if end is None or cancel is not None or not context.recording.knows("silences"):
         return None
     since_ns = end.t_ns - _AT_ONCE_NS
     lines = frames_before(context.reader, "to-client", end.seq, MOST)

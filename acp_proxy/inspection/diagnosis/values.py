@@ -248,4 +248,4 @@ class Summary:
     @property
     def is_open(self) -> bool:
         """Whether a request without an answer may get one, or may have got one elsewhere."""
-        return self.live or not self.recording.has_all_answers
+        return self.live or not self.recording.knows("all answers")

@@ -26,6 +26,7 @@ from acp_proxy.inspection.measures.waterfall import (
     Waterfalls,
 )
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
+from acp_proxy.inspection.origins import known_value
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
@@ -144,18 +145,20 @@ def gather(
             traffic.take(exchange)
     turns, whole = passed.times.finish(end_ns)
     methods = traffic.methods()
-    return Statistics(
+    known = partial(known_value, reader.recording)
+    found = Statistics(
         str(reader.path),
         reader.live,
         end_ns,
         sum(method.frames for method in methods),
         sum(method.bytes for method in methods),
         whole,
-        methods,
+        [*map(known, methods)],
         [turn for turn in turns if chosen is EVERYTHING or turn.id in traffic.turns],
         traffic.calls,
-        [_named(reader, call, span) for call, span in traffic.heaviest_calls(top)],
+        [known(_named(reader, call, span)) for call, span in traffic.heaviest_calls(top)],
     )
+    return known(found)
 
 
 def _end_ns(reader: RecordingReader) -> int:

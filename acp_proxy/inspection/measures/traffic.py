@@ -51,8 +51,9 @@ class MethodStatistics:
     p90_ns: int | None
     p99_ns: int | None
     max_ns: int | None
-    activity: list[int]
-    """Frames in each of `BUCKETS` equal parts of the recording's time."""
+    activity: list[int] | None
+    """Frames in each of `BUCKETS` equal parts of the recording's time; None if that is not known.
+    """
 
 
 @frozen

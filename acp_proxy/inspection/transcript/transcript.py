@@ -118,7 +118,7 @@ class TranscriptReader:
                 if not is_begun:
                     yield found.section
                 is_begun = True
-                yield entry if recording.origin is None else known_value(recording, entry)
+                yield known_value(recording, entry)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
         """Yields the entries of the current section; consecutive chunks become one entry."""

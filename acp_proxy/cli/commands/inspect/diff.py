@@ -100,7 +100,7 @@ def diff(
         spare_recordings([junit, output], map(file_of, (a, b)))
         for reader in {a.path: a, b.path: b}.values():
             _note(reader)
-            if exact and reader.recording.lost("bytes"):
+            if exact and not reader.recording.knows("bytes"):
                 raise Refusal("--exact compares bytes, and how messages were spelled is not known:"
                               f" {reader.path} was imported")  # fmt: skip
         a, b = masked_alike((a, b), stack)

@@ -253,7 +253,7 @@ def _cells(
     """Returns the cells of a recording; times are absolute without ``now``."""
     started = datetime.fromisoformat(recording.started_at)
     took = ""
-    if recording.ended_at and recording.has_durations:
+    if recording.ended_at and recording.knows("durations"):
         ended = datetime.fromisoformat(recording.ended_at)
         took = duration(int((ended - started).total_seconds() * 1e9), recording.step_ns)
     begun = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
@@ -278,7 +278,7 @@ def _cells(
         mark,
         cell(recording.id[:6], live),
         cell(_name(entry.path, recording)),
-        cell(begun if recording.has_date else f"imported {begun}"),
+        cell(begun if recording.knows("date") else f"imported {begun}"),
         cell(took),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
         cell(recording.agent_title or _agent_of(recording.command)),

@@ -211,7 +211,7 @@ class _JsonTimeline:
         recording = self.reader.recording
         for item in items:
             assert isinstance(item, dict)
-            row = item if recording.origin is None else known_row(recording, item)
+            row = known_row(recording, item)
             if "raw" not in row:
                 self.out.json(event_json(row))
             elif is_excerpt(item):

@@ -91,7 +91,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
         recording = reader.recording
         if turn is not None and (why := why_no_times(recording)):
             raise Refusal(f"the steps of a turn need times; {why}")
-        chosen_turn = _turn(reader, found, turn) if recording.has_shares else None
+        chosen_turn = _turn(reader, found, turn) if recording.knows("silences") else None
         if chosen_turn is not None:
             (chosen_turn,) = with_texts(reader, [chosen_turn])
             most = _STEPS if turn is None else None
