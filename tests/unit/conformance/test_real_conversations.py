@@ -7,6 +7,7 @@ defend from the specification.
 from __future__ import annotations
 
 import contextlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from acp_proxy.inspection.diagnosis.values import ErrorTally
     from acp_proxy.inspection.findings import Finding
 
+ENTRIES = json.loads((REPORTS / "reports.json").read_text(encoding="utf-8"))
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 AGAIN = {("tool.id-reused", "agent")}
@@ -136,10 +138,15 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
-def test_errors_are_charged_as_rules_are(path: Path) -> None:
-    """In rebuilt reports of bugs, the errors of `show` and the rules charge the same side."""
+def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
+    """By the rules, at the frame of the report, and by the errors of `show`; else nobody is."""
     with RecordingReader(path) as reader:
-        _agree(check(reader).findings, summarize(reader).error_codes)
+        found, errors = check(reader).findings, summarize(reader).error_codes
+    _agree(found, errors)
+    for entry in (one for one in ENTRIES if one["file"] == path.name):
+        serious = [one for one in found if one.severity is not Severity.INFO]
+        at = {one.seq for one in serious if one.by == entry["side"]}
+        assert at & {entry["seq"], *entry["also"]} if entry["side"] else not serious
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
