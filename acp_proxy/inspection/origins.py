@@ -54,9 +54,24 @@ def known_value(recording: Recording, value: Value) -> Value:
     """
     if recording.origin is None:
         return value
-    names = (field.name for field in fields(type(value)))
-    unknown: dict[str, Any] = {name: None for name in names if not is_known(recording, name)}
+    unknown: dict[str, Any] = dict.fromkeys(_unknown_members(recording, value))
     return evolve(value, **unknown) if unknown else value  # type: ignore[misc]  # any of attrs
+
+
+def forget_unknown(recording: Recording, value: AttrsInstance) -> None:
+    """Sets members of an attrs value to None that are not known.
+
+    Args:
+        recording: of which the value is.
+        value: the value, which others have as well.
+    """
+    for name in _unknown_members(recording, value):
+        setattr(value, name, None)
+
+
+def _unknown_members(recording: Recording, value: AttrsInstance) -> list[str]:
+    names = (field.name for field in fields(type(value)))
+    return [name for name in names if not is_known(recording, name)]
 
 
 def known_json(recording: Recording, value: Any) -> Any:

@@ -67,9 +67,9 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     page.row("agent", ": ".join(filter(None, who)))
     page.row("started in", recording.cwd)
     page.origin(recording)
-    if recording.knows("date"):
+    if began := started_at(recording):
         zone = "of that zone" if recording.has_zone else "those of the log"
-        page.row("started at", f"{started_at(recording)}; the times below are {zone}")
+        page.row("started at", f"{began}; the times below are {zone}")
     for number, one in enumerate(audit.sessions[:_MOST]):
         many = f"{shortened(one.id)}  " if len(audit.sessions) > 1 else ""
         page.row("" if number else "works in", f"{many}{rows.session(one)}")

@@ -97,10 +97,8 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     page.origin(recording)
     took = duration(summary.duration_ns, recording.step_ns)
     took = f"last heard of after {took}" if summary.live else took
-    page.row(
-        "started" if recording.knows("date") else "took",
-        ", ".join(filter(None, (started_at(recording), took))),
-    )
+    began = started_at(recording)
+    page.row("started" if began else "took", ", ".join(filter(None, (began, took))))
     page.row("ended", summary.ending if recording.knows("ending") else "")
     page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:

@@ -26,6 +26,7 @@ from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
+from acp_proxy.inspection.origins import forget_unknown
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
 from acp_proxy.protocol.effects import ClientEffect, effect_of
@@ -285,13 +286,9 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 def _known(recording: Recording, action: Action) -> Action:
     """Removes the times that the source of an imported recording does not know."""
-    if not recording.knows("times"):
-        action.t_ns = None
-    if not recording.knows("date"):
-        action.at = None
-    if not recording.knows("durations"):
-        for one in action.permissions:
-            one.waited_ns = None
+    forget_unknown(recording, action)
+    for one in action.permissions:
+        forget_unknown(recording, one)
     return action
 
 

@@ -41,11 +41,16 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
         where = f" (from frame #{frame})" if frame is not None else ""
         if not context.recording.knows("durations"):
             end = "" if resumed is None else "; it read again"
-        at = f" at {seconds(begun)} s" if context.recording.knows("times") else ""
+        at = _said(context, "at", begun)
         text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
         seq, by = note.seq if frame is None else frame, _RECEIVERS.get(stream)
         whose = None if by is not None else "nobody reads the agent's stderr"
         yield Finding("pipe.not-reading", Severity.ERROR, by, seq, text, unblamed=whose)
+
+
+def _said(context: DiagnosisContext, word: str, t_ns: int) -> str:
+    """Returns a word and a time; empty if times are not known."""
+    return f" {word} {seconds(t_ns)} s" if context.recording.knows("times") else ""
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
@@ -106,8 +111,7 @@ def gaps(context: DiagnosisContext) -> Iterator[Finding]:
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
         what = f"{', '.join(lost) or 'bytes'} passed unrecorded"
-        until = f" until {seconds(gap.t_ns)} s" if context.recording.knows("times") else ""
-        text = f"{what}{until}: {why} (#{gap.seq})"
+        text = f"{what}{_said(context, 'until', gap.t_ns)}: {why} (#{gap.seq})"
         yield _gap(text, gap.seq)
 
 
