@@ -9,12 +9,14 @@ from collections.abc import Container, Iterable, Iterator
 
 from attrs import define
 
+from acp_proxy.inspection.origins import took
 from acp_proxy.inspection.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
-from acp_proxy.wording import byte_size, duration, seconds
+from acp_proxy.wording import byte_size, seconds
 
 KEPT = 2000
 """Characters of a run's text that are kept; a line of the timeline shows no more."""
@@ -99,13 +101,12 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
         yield run if run.count > 1 else run.first
 
 
-def run_line(run: ChunkRun, *, has_durations: bool = True, step_ns: int = 0) -> TimelineLine:
+def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
     """Renders a run of chunks, with as much of their text as a line has room for.
 
     Args:
         run: the run.
-        has_durations: whether it is known how long it took.
-        step_ns: the steps in which that is known; see `duration`.
+        recording: of which it is; None for one of ours.
     """
     first = run.first
     text = plain(mended(run.text))
@@ -117,7 +118,7 @@ def run_line(run: ChunkRun, *, has_durations: bool = True, step_ns: int = 0) -> 
         ARROWS[first["stream"]],
         f"{run.update} ×{run.count}",
         "",
-        duration(run.last_ns - first["t_ns"] if has_durations else None, step_ns),
+        took(recording, run.last_ns - first["t_ns"]),
         byte_size(run.size),
     )
     return TimelineLine(cells, text, first["stream"])

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from acp_proxy.inspection.fault_effects import described
+from acp_proxy.inspection.origins import took
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible_json
@@ -90,8 +91,8 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
     if "raw" not in row:
         yield "event", row["kind"]
         return
-    if row["t_first_ns"] != row["t_ns"] and recording.knows("durations"):
-        yield "arrived", f"over {duration(row['t_ns'] - row['t_first_ns'], recording.step_ns)}"
+    if (ns := row["t_ns"] - row["t_first_ns"]) and (lasted := took(recording, ns)):
+        yield "arrived", f"over {lasted}"
     for name in ("stream", "kind", "method"):
         yield name, row[name]
     yield "id", row["rpc_id"]

@@ -12,7 +12,7 @@ from attrs import AttrsInstance, evolve, fields
 from acp_proxy.forms import converter
 from acp_proxy.recording import LOST, Claim, Recording
 from acp_proxy.store.checked_values import Row
-from acp_proxy.wording import counted, step
+from acp_proxy.wording import counted, duration, step
 
 _CLAIMS: dict[str, Claim] = {
     **dict.fromkeys(("t_ns", "t_first_ns"), "times"),
@@ -110,6 +110,18 @@ def _known(recording: Recording, value: Any) -> Any:
         else None
         for name, one in value.items()
     }
+
+
+def took(recording: Recording | None, ns: int) -> str:
+    """Returns how long something took, as finely as is known; empty if it is not.
+
+    Args:
+        recording: of which it is; None for one of ours.
+        ns: the time from its beginning to its end.
+    """
+    if recording is None:
+        return duration(ns)
+    return duration(ns, recording.step_ns) if recording.knows("durations") else ""
 
 
 def why_no_times(recording: Recording) -> str:

@@ -233,9 +233,7 @@ class SequenceDiagram:
 
     def _lines(self, item: _Item) -> Iterator[str]:
         if isinstance(item, ChunkRun):
-            recording = self._recording
-            has_durations, step_ns = recording.knows("durations"), recording.step_ns
-            line = run_line(item, has_durations=has_durations, step_ns=step_ns)
+            line = run_line(item, self._recording)
             sender, receiver = _ends(item.first)
             took = f", {line.cells.pair}" if line.cells.pair else ""
             text = f"{line.cells.number} {line.cells.method}{took}: {line.text}"

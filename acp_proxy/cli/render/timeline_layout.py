@@ -84,7 +84,6 @@ class TimelineLayout:
         self._times = times
         self._recording = recording
         self._step_ns = 0 if recording is None else recording.step_ns
-        self._has_durations = recording is None or recording.knows("durations")
         self._has_silences = recording is None or recording.knows("silences")
         self.live = live
         self.hints_of = hints_of
@@ -142,7 +141,7 @@ class TimelineLayout:
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
-            return run_line(item, has_durations=self._has_durations, step_ns=self._step_ns)
+            return run_line(item, self._recording)
         if "raw" not in item:
             return event_line(item)
         return self.frame_line(item)

@@ -34,11 +34,12 @@ from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import find_quickly
 from acp_proxy.inspection.diagnosis.unanswered import waiting_for
 from acp_proxy.inspection.findings import Finding, Severity
+from acp_proxy.inspection.origins import took
 from acp_proxy.recording import Recording
 from acp_proxy.store.directory import ListedRecording, list_recordings, paths
 from acp_proxy.store.newest import newest_first
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.wording import byte_size, counted, duration, when
+from acp_proxy.wording import byte_size, counted, when
 
 _NEWEST = 5
 """Recordings of the overview."""
@@ -252,10 +253,10 @@ def _cells(
 ) -> list[Cell]:
     """Returns the cells of a recording; times are absolute without ``now``."""
     started = datetime.fromisoformat(recording.started_at)
-    took = ""
-    if recording.ended_at and recording.knows("durations"):
+    lasted = ""
+    if recording.ended_at:
         ended = datetime.fromisoformat(recording.ended_at)
-        took = duration(int((ended - started).total_seconds() * 1e9), recording.step_ns)
+        lasted = took(recording, int((ended - started).total_seconds() * 1e9))
     begun = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
     if now is not None:
         begun = when(started, now) if recording.has_zone else f"{recording.clock():%Y-%m-%d}"
@@ -279,7 +280,7 @@ def _cells(
         cell(recording.id[:6], live),
         cell(_name(entry.path, recording)),
         cell(begun if recording.knows("date") else f"imported {begun}"),
-        cell(took),
+        cell(lasted),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
         cell(recording.agent_title or _agent_of(recording.command)),
         cell(recording.client_title),
