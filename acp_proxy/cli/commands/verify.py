@@ -238,8 +238,10 @@ def _verify_many(
             "--report is about one recording; of a batch, --results has a verdict on each"
         )
     options = (*option_words(ctx, ("output", "report", "junit")),)
+    values = (option.partition("=") for option in options)
+    rules = (*(Path(value) for name, _, value in values if name == "--rules"),)
     batch = Batch("verify", words, options, command, how, output, keeps_clean=output is not None,
-                  junit=ctx.params["junit"])  # fmt: skip
+                  files=rules, junit=ctx.params["junit"])  # fmt: skip
     return run_many(batch)
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.results_file import ResultsFile
+from acp_proxy.batches.shipments import packed, unpacked
 from acp_proxy.cli import batches
 from acp_proxy.cli.batch_jobs import Printed, perform
 from acp_proxy.cli.batch_options import (
@@ -252,6 +253,37 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
     batch = Batch("check", ("recs",), (), (), BatchOptions(), files=(Path("known.json"),))
     with pytest.raises(Refusal, match=r"cannot read known.json: "):
         run_many(batch)
+
+
+def test_a_file_of_rules_travels_with_each_verification(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another machine compares by the same rules; other contents make another batch."""
+    jobs: list[Job] = []
+
+    class Kept(Inline):
+        def submit(self, job: Job) -> Future[JobVerdict]:
+            """Keeps one."""
+            jobs.append(job)
+            future: Future[JobVerdict] = Future()
+            future.set_result(job.verdict(0, VerdictKind.CLEAN))
+            return future
+
+    monkeypatch.setattr(batches, "executor_of", lambda *_: Kept())
+    monkeypatch.chdir(tmp_path)
+    for text in ('ignore = ["/params/a"]\n', 'ignore = ["/params/b"]\n'):
+        Path("rules.toml").write_text(text)
+        done = run(
+            "verify", RECORDINGS / "hello.db", "--rules=rules.toml", "--jobs=1", "--", "true"
+        )
+        assert done.exit_code == 0, done.output
+    assert jobs[0].digest != jobs[1].digest
+    way = packed(jobs[1])
+    Path("rules.toml").unlink()
+    (tmp_path / "there").mkdir()
+    (option,) = unpacked(way, tmp_path / "there")[0].options
+    name, _, place = option.partition("=")
+    assert (name, Path(place).read_text()) == ("--rules", 'ignore = ["/params/b"]\n')
 
 
 @pytest.mark.usefixtures("here")
