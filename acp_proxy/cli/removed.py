@@ -20,6 +20,8 @@ REMOVED: dict[str, str] = {
         "`--rules FILE` reads such lists from a file; `acp-proxy diff --learn -o FILE` writes one",
     ),
     "export --format perfetto": "`acp-proxy report` draws a waterfall of each turn",
+    "import --from agent-shell": "what Emacs prints as Lisp is no JSON; `acp-proxy record`"
+    " records such a client",
     "import --line RE": "a line has a time, `>` or `<`, and the message; `sed` brings others into"
     " that form",
     "import --session N": "`acp-devtools export` writes a session, which `acp-proxy import` reads",

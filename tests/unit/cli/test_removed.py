@@ -1,5 +1,7 @@
 """What earlier versions had still answers: one line that says what serves instead."""
 
+from pathlib import Path
+
 import click
 import pytest
 
@@ -28,6 +30,16 @@ def test_the_command_of_an_editor_starts_whatever_was_removed(
     with command.make_context(name, [*option, "rest"]) as context:
         assert ("rest",) in context.params.values()
     assert capsys.readouterr().err == f"acp-proxy: {instead(*parts(typed))}\n"
+
+
+def test_the_manual_lists_all_that_was_removed() -> None:
+    """A row of its page has what one sentence of the table is about, in the order of the table."""
+    rows: dict[str, list[str]] = {}
+    for typed, serves in REMOVED.items():
+        rows.setdefault(serves, []).append(f"`{typed}`")
+    table = [f"| {', '.join(typed)} | {serves} |" for serves, typed in rows.items()]
+    page = Path(__file__).parents[3].joinpath("docs", "removed.md").read_text(encoding="utf-8")
+    assert [line for line in page.splitlines() if line.startswith("| `")] == table
 
 
 def test_nothing_that_exists_is_in_the_table() -> None:
