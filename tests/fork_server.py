@@ -45,7 +45,7 @@ NOT_IMPORTED = (
     "acp_proxy.batches.dask_executor",
     "acp_proxy.batches.dask_task",
     # It computes something when it is imported.
-    "acp_proxy.batch_worker",
+    "acp_proxy.cli.batch_worker",
 )
 
 

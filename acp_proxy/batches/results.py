@@ -35,8 +35,6 @@ class VerdictKind(StrEnum):
     INCOMPLETE = "incomplete"
     """The recording is; it was checked, or played, to its end."""
     STALLED = "stalled"
-    KILLED = "killed"
-    """The agent was killed by somebody else, or ended with the code of a killed one."""
     LOST = "lost"
     """The process that was to find the verdict has ended without one."""
     CANNOT_START = "cannot-start"
@@ -45,6 +43,11 @@ class VerdictKind(StrEnum):
     """A sweep that tests nothing."""
     REFUSED = "refused"
     """Wrong use, in any other way."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "VerdictKind | None":
+        """Reads the kind that earlier versions gave an agent that was killed."""
+        return cls.DIFFERS if value == "killed" else None
 
 
 @frozen

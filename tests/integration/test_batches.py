@@ -112,7 +112,7 @@ def test_each_failure_is_found_and_told(
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
-        "18 recordings: 1 clean, 3 differ, 1 broke rules, 1 incomplete, 1 stalled, 2 killed,"
+        "18 recordings: 1 clean, 5 differ, 1 broke rules, 1 incomplete, 1 stalled,"
         " 3 lost, 5 unreadable, 1 refused; "
     )
     told = {line.split()[1]: line.split()[0] for line in whole[:-1]}

@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 TESTED_BY = {
     "__main__": "integration/test_interrupts.py",
     "entry": "integration/test_interrupts.py",
-    "batch_worker": "integration/test_batches.py",
     "batches/*": "integration/test_batches.py",
     "cli/batch*": "integration/test_batches.py",
     "cli/render/batch_screen": "integration/test_batches.py",

@@ -21,7 +21,6 @@ _WORDS = {
     VerdictKind.FAILED: "failed",
     VerdictKind.INCOMPLETE: "incomplete",
     VerdictKind.STALLED: "stalled",
-    VerdictKind.KILLED: "killed",
     VerdictKind.LOST: "lost",
     VerdictKind.CANNOT_START: "could not start",
     VerdictKind.UNREADABLE: "unreadable",

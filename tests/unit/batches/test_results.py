@@ -54,6 +54,11 @@ def test_members_of_other_versions_are_passed_over() -> None:
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
 
 
+def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
+    """Its kind was one of its own, and files that name it are continued."""
+    assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -21,7 +21,6 @@ from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.results_file import ResultsFile
 from acp_proxy.batches.shipments import packed, unpacked
 from acp_proxy.cli import batches
-from acp_proxy.cli.batch_jobs import Printed, perform
 from acp_proxy.cli.batch_options import (
     BatchCommand,
     BatchOptions,
@@ -29,6 +28,7 @@ from acp_proxy.cli.batch_options import (
     option_words,
     split_words,
 )
+from acp_proxy.cli.batch_worker import Printed, perform
 from acp_proxy.cli.batches import Batch, run_many
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.render.batch_screen import BatchScreen, line

@@ -1,7 +1,10 @@
 """Runs one job of a batch: the command itself, of which a verdict is made.
 
 This runs in a worker, a process that has no other work and whose output nobody reads: what a
-person would read on a terminal is in the verdict.
+person would read on a terminal is in the verdict. Workers are forked from a process that has
+imported this, and so has computed what a job needs: regular expressions and tables of schemas are
+made when they are first needed, which in a process for one job would be for every recording. They
+are made here by checking and comparing a conversation.
 """
 
 import json
@@ -14,36 +17,67 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from attrs import evolve
 
+import acp_proxy.cli.work_directory
+import acp_proxy.runtime.verifier
+import acp_proxy.store.log_recovery  # noqa: F401
 from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.selection import sha256_of
+from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
+from acp_proxy.cli.commands.inspect.check import check
+from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, new_path, verify
+from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.redaction import one_line
+from acp_proxy.cli.render.check_reports import checked_verdict, with_findings
+from acp_proxy.cli.render.diff_reports import report_diff
+from acp_proxy.cli.render.verify_screen import VerifyReport
+from acp_proxy.conformance.catalogue import chosen_rules
+from acp_proxy.conformance.judgement import check_whole
+from acp_proxy.conformance.report import CheckReport, reported
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.result import Field
+from acp_proxy.engine.shared.divergence import DivergenceKind, Rank
 from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import reason
-from acp_proxy.system import SIGKILL, signal_name
-
-if TYPE_CHECKING:
-    from acp_proxy.cli.render.verify_screen import VerifyReport
-    from acp_proxy.difference.result import Field
+from acp_proxy.runtime.sweep import BAD, NOT_REACHED
+from acp_proxy.store.directory import delete, recording_at
+from acp_proxy.store.frame_queries import last_stderr_lines
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.system import signal_name
 
 _KEPT = 64
 """Chunks of what a command has printed on stderr that are kept to look for its reason."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
-_KILLED = 137
-"""The exit code of a shell or a container whose program was killed."""
 _LONGEST_VALUE = 60
 _LOOKED_AT = 20
 """Lines of stderr among which the last one is that is not blank."""
 _NOTHING = "nothing"
 _LAST_WORDS_S = 0.2
 """Seconds in which the last of what was printed comes."""
+
+
+_CONVERSATION = (
+    b'{"acp_proxy":1,"recording":{"id":"c0ffee000001","name":"warm-up","state":"complete",'
+    b'"started_at":"2026-01-01T00:00:00+00:00","tool_version":"0.1.0","command":["agent"]}}\n',
+    b'{"stream":"to-agent","message":{"jsonrpc":"2.0","id":0,"method":"initialize","params":'
+    b'{"protocolVersion":1}}}\n',
+    b'{"stream":"to-client","message":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}}\n',
+    b'{"stream":"to-client","message":{"jsonrpc":"2.0","method":"session/update","params":'
+    b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":'
+    b'{"type":"text","text":"api_key=0"}}}}}\n',
+)
+
+
+def work(job: Job) -> JobVerdict:
+    """Runs a job in this process, which ends with it; returns the verdict."""
+    return perform(job, Printed())
 
 
 class Printed:
@@ -116,10 +150,6 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
 
 
 def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
-    from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, new_path, verify
-    from acp_proxy.cli.render.check_reports import with_findings
-    from acp_proxy.store.directory import delete, recording_at
-
     reports: list[Any] = []
     output = new_path(job.words, Path(job.output or ""))
     words = [*job.options, f"--output={output}", _operand(job.path), "--", *job.words]
@@ -143,7 +173,7 @@ def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
     verdict = evolve(
         verdict,
         exit=code,
-        kind=VerdictKind.KILLED if _was_killed(report) else VerdictKind(report.verdict),
+        kind=VerdictKind(report.verdict),
         new_recording=kept,
         first_divergence=_first_divergence(report),
         ending=_ending(report) if code else None,
@@ -164,13 +194,6 @@ def _exit_code(command: click.Command, words: list[str], collector: Callable[[An
 
 
 def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
-    from acp_proxy.cli.commands.inspect.check import check
-    from acp_proxy.cli.recordings import open_recording
-    from acp_proxy.cli.render.check_reports import checked_verdict
-    from acp_proxy.conformance.catalogue import chosen_rules
-    from acp_proxy.conformance.judgement import check_whole
-    from acp_proxy.conformance.report import CheckReport, reported
-
     ctx = check.make_context("check", [*job.options])
     chosen = {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
     find = partial(check_whole, dialect=ctx.params["dialect"])
@@ -182,9 +205,6 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 
 def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
-    from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
-    from acp_proxy.runtime.sweep import BAD, NOT_REACHED
-
     signal.signal(signal.SIGTERM, _leave)
     with sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
         given = (ctx.params[name] for name in ("plans", "client", "timeout", "seed"))
@@ -211,24 +231,8 @@ def _leave(signum: int, _: object) -> None:
     sys.exit(128 + signum)
 
 
-def _was_killed(report: "VerifyReport") -> bool:
-    """Whether an agent that was to live longer was killed, and not by us."""
-    was_killed = report.agent_exit_signal == SIGKILL or report.agent_exit_code == _KILLED
-    if not (was_killed and report.exit_code and report.ending):
-        return False
-    from acp_proxy.store.reader import RecordingReader
-    from acp_proxy.store.recorded_events import events
-
-    with RecordingReader(Path(report.recorded_as), unredacted=True) as new:
-        return all(event.data.get("action") != "sent" for event in events(new, "signal"))
-
-
-def _ending(report: "VerifyReport") -> str | None:
+def _ending(report: VerifyReport) -> str | None:
     """Returns how the agent ended, with its last line on stderr; None if it was not too early."""
-    from acp_proxy.engine.shared.divergence import DivergenceKind
-    from acp_proxy.store.frame_queries import last_stderr_lines
-    from acp_proxy.store.reader import RecordingReader
-
     code, kinds = report.agent_exit_code, {one.kind for one in report.conversation.divergences}
     has_stalled = DivergenceKind.STALL in kinds  # then it ended because we stopped it
     if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
@@ -242,10 +246,8 @@ def _ending(report: "VerifyReport") -> str | None:
     return one_line(f"the agent ended with {how}{last and f': {last}'}")
 
 
-def _first_divergence(report: "VerifyReport") -> FirstDivergence | None:
+def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
     """Returns what differs first: in the conversation, else between the recordings."""
-    from acp_proxy.engine.shared.divergence import Rank
-
     for one in report.conversation.divergences:
         if one.rank is not Rank.INFO:
             return FirstDivergence(one.seq, one_line(one.summary))
@@ -265,7 +267,7 @@ def _first_divergence(report: "VerifyReport") -> FirstDivergence | None:
 _CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
 
 
-def _difference(field: "Field") -> str:
+def _difference(field: Field) -> str:
     """Returns a place in a message, and both values."""
     a, b = (_NOTHING if field.only == other else _value(value)
             for other, value in (("b", field.a), ("a", field.b)))  # fmt: skip
@@ -280,3 +282,8 @@ def _value(value: Any) -> str:
 def _operand(path: str) -> str:
     """Returns a path that is no option."""
     return f"./{path}" if path.startswith("-") else path
+
+
+with RecordingReader(STDIN, _CONVERSATION) as a, RecordingReader(STDIN, _CONVERSATION) as b:
+    report_diff(diff(a, b), [])
+    reported(a, check_whole(a), chosen_rules((), ()))
