@@ -43,7 +43,6 @@ NOT_IMPORTED = (
     "acp_proxy.pytest_plugin",
     # What Dask starts threads for, and few tests need.
     "acp_proxy.batches.dask_executor",
-    "acp_proxy.batches.dask_task",
     # It computes something when it is imported.
     "acp_proxy.cli.batch_worker",
 )

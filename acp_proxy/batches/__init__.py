@@ -1,1 +1,17 @@
-"""Does the same with many recordings: one verdict each, kept in a file, on one machine or many."""
+"""Does the same with many recordings: one verdict each, kept in a file, on one machine or many.
+
+Every command asks first which words name several recordings, so this imports little.
+"""
+
+import os
+
+SHARED = "file://"
+"""Begins the path of what every machine of a cluster finds at the same place."""
+_MAGIC = frozenset("*?[")
+
+
+def names_several(word: str) -> bool:
+    """Whether a word is a directory, a pattern or a shared path: any number of recordings."""
+    if word == "-" or not os.path.lexists(word):
+        return word.startswith(SHARED) or not _MAGIC.isdisjoint(word)
+    return os.path.isdir(word)  # noqa: PTH112

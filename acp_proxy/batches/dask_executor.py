@@ -4,28 +4,41 @@ Dask gives a job to a worker, and to another one if that worker is lost. A task 
 for `eval`, and its values are bytes and texts. Anything of ours would be unpickled where a worker
 reads the messages of its scheduler: a worker without acp-proxy would stop reading there, and the
 batch would wait for ever.
+
+A thread of a worker cannot be cancelled, but the process in which its job runs can be ended. So the
+thread looks several times a second whether anybody still waits for the verdict: the caller may have
+been interrupted or killed, and the worker may have been told to leave.
 """
 
 import asyncio
 import logging
+import multiprocessing
+import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
-from distributed import Client, KilledWorker, Security
+from attrs import evolve
+from distributed import Client, KilledWorker, Reschedule, Security, Status, get_worker
 from distributed.comm import connect
+from distributed.worker import thread_state
 
 from acp_proxy import __version__
 from acp_proxy.batches.batch import Job
-from acp_proxy.batches.results import JobVerdict
-from acp_proxy.batches.shipments import delivered, packed
+from acp_proxy.batches.local_executor import run
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.batches.shipments import delivered, packed, reply_of, unpacked
 from acp_proxy.errors import ClusterFailed
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_TASK = "__import__('acp_proxy.batches.dask_task').batches.dask_task.answer(version, shipment)"
+_TASK = (
+    "__import__('acp_proxy.batches.dask_executor').batches.dask_executor.answer(version, shipment)"
+)
+_LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 _CONNECT_S = 10
 _AHEAD = 2
 """Jobs for each thread: one that runs, and one that is there when it ends."""
@@ -145,3 +158,41 @@ def _silence() -> None:
 
 def _line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def answer(version: str, shipment: bytes) -> bytes | str:
+    """Does a job and returns the bytes of the reply; or why this worker cannot, as a text.
+
+    Args:
+        version: of acp-proxy, where the job comes from.
+        shipment: the bytes of the job; not read by another version.
+    """
+    worker = get_worker()
+    if version != __version__:
+        return f"expected acp-proxy {version} on each worker: {worker.address} has {__version__}"
+    # Else a worker that Dask's nanny has started could start no process.
+    multiprocessing.current_process().daemon = False
+    # Dask removes what a worker that was killed has left there.
+    with tempfile.TemporaryDirectory(prefix="acp-proxy-", dir=worker.local_directory) as name:
+        job, names = unpacked(shipment, Path(name))
+        is_surplus = _surplus_of(worker)
+        verdict = run(job, is_surplus)
+        if verdict.kind is VerdictKind.LOST:
+            if is_surplus():
+                raise Reschedule  # on another worker, unless nobody waits any more
+            verdict = evolve(verdict, new_recording=None)  # what is left of it does not travel
+        return reply_of(evolve(verdict, node=worker.address), names)
+
+
+def _surplus_of(worker: Any) -> Callable[[], bool]:
+    """Returns what says whether the task of this thread can be given up.
+
+    Nobody may wait for it any more, or the worker may leave.
+    """
+    key = thread_state.key
+
+    def is_surplus() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled" or worker.status in _LEAVING
+
+    return is_surplus

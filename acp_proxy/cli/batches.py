@@ -13,8 +13,7 @@ from attrs import evolve, frozen
 from acp_proxy import __version__
 from acp_proxy.batches.batch import Job, run_batch
 from acp_proxy.batches.local_executor import LocalExecutor
-from acp_proxy.batches.results import JobVerdict, ResultsHeader, digest_of, worst_exit
-from acp_proxy.batches.results_file import ResultsFile
+from acp_proxy.batches.results import JobVerdict, ResultsFile, ResultsHeader, digest_of, worst_exit
 from acp_proxy.batches.selection import SelectedRecording, selected, sha256_of
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name, make_private
 from acp_proxy.cli.batch_options import LOCAL, BatchOptions
@@ -23,9 +22,8 @@ from acp_proxy.cli.output_files import check_report_files, spare_recordings, wri
 from acp_proxy.cli.parallel import processors
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.redaction import new_redactor, one_line
-from acp_proxy.cli.render.batch_screen import BatchScreen
+from acp_proxy.cli.render.batch_screen import BatchScreen, junit
 from acp_proxy.cli.render.output import warn
-from acp_proxy.cli.render.results_reports import junit
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.plain_files import reason
 

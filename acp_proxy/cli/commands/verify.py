@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acp_proxy.batches.words import names_several
+from acp_proxy.batches import names_several
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.batch_options import (
     BatchCommand,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from acp_proxy.batches import names_several
 from acp_proxy.batches.results import ResultsHeader, line_of
 from acp_proxy.batches.selection import selected
-from acp_proxy.batches.words import names_several
 from acp_proxy.errors import NoSuchRecording
 
 FILES = ("b.db", "a.jsonl", "sub/c.db", "sub/deep/d.db", "x[1].db", "note.txt", "b.db.log")

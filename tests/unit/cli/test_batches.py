@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
-from acp_proxy.batches.results_file import ResultsFile
+from acp_proxy.batches.results import FirstDivergence, JobVerdict, ResultsFile, VerdictKind
 from acp_proxy.batches.shipments import packed, unpacked
 from acp_proxy.cli import batches
 from acp_proxy.cli.batch_options import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from acp_proxy.batches.words import names_several
+from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_plan, complete_recording, file_option

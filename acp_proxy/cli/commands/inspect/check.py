@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from acp_proxy.batches.words import names_several
+from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.cli.render.results_reports import junit, reason
+from acp_proxy.cli.render.batch_screen import junit, reason
 from tests.verdicts import FINDING, verdict
 
 
