@@ -70,21 +70,27 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     """
     word = word.removeprefix(SHARED)
     spared = {os.path.realpath(path) for path in without}
-    names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
+    places = glob(word, recursive=True)  # noqa: PTH207
+    if os.path.isdir(word):  # noqa: PTH112
+        places = [word]
+        spared.difference_update(_places(word))
+    found = (name for place in places for name in _in(place, word))
+    names = sorted(name for name in found if spared.isdisjoint(_places(name)))
     if not names:
         raise NoSuchRecording(f"no recordings in {word}; expected .db or .jsonl files")
     return names
 
 
-def _like(pattern: str, spared: Collection[str]) -> Iterator[str]:
-    for name in glob(pattern, recursive=True):  # noqa: PTH207  as it was given
-        if any(place in spared for place in _places(name)):
-            continue
-        if os.path.isdir(name):  # noqa: PTH112
-            if not pattern.endswith("**"):  # which has named the files in it as well
-                yield from _below(name, spared)
-        elif not pattern.endswith("*") or _is_recording(name, spared):
-            yield name
+def _in(place: str, word: str) -> Iterator[str]:
+    """Yields a file, or the recordings below a directory, that a word names."""
+    if not os.path.isdir(place):  # noqa: PTH112
+        if not word.endswith("*") or _is_recording(place):
+            yield place
+    elif not word.endswith("**"):  # which has named the files in it as well
+        for directory, below, names in os.walk(place):
+            below[:] = [name for name in below if not name.startswith(".")]
+            paths = (os.path.join(directory, name) for name in names if not name.startswith("."))  # noqa: PTH118
+            yield from filter(_is_recording, paths)
 
 
 def _places(name: str) -> Iterator[str]:
@@ -93,23 +99,9 @@ def _places(name: str) -> Iterator[str]:
     return map(str, (place, *place.parents))
 
 
-def _below(directory: str, spared: Collection[str]) -> Iterator[str]:
-    for place, below, names in os.walk(directory):
-        kept = (name for name in below if not name.startswith("."))
-        below[:] = [name for name in kept if os.path.realpath(f"{place}/{name}") not in spared]
-        yield from (
-            path
-            for name in names
-            if not name.startswith(".") and _is_recording(path := os.path.join(place, name), spared)  # noqa: PTH118
-        )
-
-
-def _is_recording(name: str, spared: Collection[str]) -> bool:
-    return (
-        name.endswith(SUFFIXES)
-        and os.path.realpath(name) not in spared
-        and not (name.endswith(".jsonl") and is_results_file(Path(name)))
-    )
+def _is_recording(name: str) -> bool:
+    is_named = name.endswith(SUFFIXES)
+    return is_named and not (name.endswith(".jsonl") and is_results_file(Path(name)))
 
 
 def sha256_of(path: str) -> str:

@@ -1,6 +1,7 @@
 """The options of a batch, and how the command line that a job repeats is read off a context."""
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,22 +64,19 @@ class BatchCommand(click.Command):
             ctx: the context of the command.
             args: what follows its name.
         """
-        ctx.meta[_RAW] = self._raw(ctx, args)
-        end = args.index("--") if "--" in args else None
-        before = {} if end is None else self._raw(ctx, args[:end])
+        whole: dict[str, Any] = {}
+        before: dict[str, Any] = {}
+        with suppress(click.UsageError):  # which is reported below
+            whole = self.make_parser(ctx).parse_args([*args])[0]
+            if "--" in args:
+                before = self.make_parser(ctx).parse_args(args[: args.index("--")])[0]
+        ctx.meta[_RAW] = whole
         more = before.get("command")
-        is_alone = not isinstance(ctx.meta[_RAW].get("command"), tuple)
+        is_alone = not isinstance(whole.get("command"), tuple)
         if "command" in before and is_alone and not isinstance(before.get("recording"), str):
             raise click.MissingParameter(ctx=ctx, param=self.get_params(ctx)[0])
         ctx.meta[_MORE] = len(more) if isinstance(more, tuple | list) else 0
         return super().parse_args(ctx, args)
-
-    def _raw(self, ctx: click.Context, args: list[str]) -> dict[str, Any]:
-        """Returns the values of options and arguments as words; none if there is a mistake."""
-        try:
-            return self.make_parser(ctx).parse_args([*args])[0]
-        except click.UsageError:  # which `parse_args` reports
-            return {}
 
 
 def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

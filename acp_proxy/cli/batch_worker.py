@@ -40,7 +40,7 @@ from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import CheckReport, reported
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.result import Field
+from acp_proxy.difference.result import DiffEntry, Field
 from acp_proxy.engine.shared.divergence import DivergenceKind, Rank
 from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import reason
@@ -248,20 +248,19 @@ def _ending(report: VerifyReport) -> str | None:
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
     """Returns what differs first: in the conversation, else between the recordings."""
-    for one in report.conversation.divergences:
-        if one.rank is not Rank.INFO:
-            return FirstDivergence(one.seq, one_line(one.summary))
-    for place, fields in (("handshake", report.handshake), ("", ()), ("ending", report.ending)):
-        if fields:
-            first = fields[0]
-            return FirstDivergence(None, one_line(f"{place} {_difference(first)}"))
-        if not place and report.entries:
-            entry = report.entries[0]
-            where = f": {_difference(entry.fields[0])}" if entry.fields else ""
-            preview = f": {entry.preview}" if entry.preview and not where else ""
-            text = f"{_CHANGES[entry.change]} {entry.title}{where}{preview}"
-            return FirstDivergence(entry.a, one_line(text))
-    return None
+    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
+    places: list[tuple[int | None, str]] = [
+        *((one.seq, one.summary) for one in counted[:1]),
+        *((None, f"handshake {_difference(one)}") for one in report.handshake[:1]),
+        *((one.a, _entry(one)) for one in report.entries[:1]),
+        *((None, f"ending {_difference(one)}") for one in report.ending[:1]),
+    ]
+    return FirstDivergence(places[0][0], one_line(places[0][1])) if places else None
+
+
+def _entry(entry: DiffEntry) -> str:
+    where = _difference(entry.fields[0]) if entry.fields else entry.preview
+    return f"{_CHANGES[entry.change]} {entry.title}{f': {where}' if where else ''}"
 
 
 _CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}

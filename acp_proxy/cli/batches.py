@@ -2,7 +2,7 @@
 
 import os
 import signal
-import time
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -15,7 +15,7 @@ from acp_proxy.batches.batch import Job, run_batch
 from acp_proxy.batches.local_executor import LocalExecutor
 from acp_proxy.batches.results import JobVerdict, ResultsFile, ResultsHeader, digest_of, worst_exit
 from acp_proxy.batches.selection import SelectedRecording, selected, sha256_of
-from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name, make_private
+from acp_proxy.capture.files import LOG_SUFFIX, make_private
 from acp_proxy.cli.batch_options import LOCAL, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
@@ -99,7 +99,10 @@ def run_many(batch: Batch) -> int:
         rest = [one for one in every if one.name not in found]
         screen = BatchScreen([one.name for one in rest], [one.kind for one in found.values()])
         if batch.output is not None:
-            _make_directory(batch.output)
+            try:
+                make_private(str(batch.output.absolute()))
+            except OSError as e:
+                raise Refusal(f"cannot make {batch.output}: {reason(e)}") from None
         jobs = _jobs(batch, digest, rest, screen.remark)
         code = _run(jobs, how, file, screen, found)
     if batch.output is not None and not batch.keeps_clean:
@@ -127,7 +130,7 @@ def _run(
 ) -> int:
     """Runs the jobs, adds their verdicts to those that were found before, and returns the code."""
     executor = executor_of(how.executor, how.jobs)
-    is_complete, signum = False, None
+    is_complete, code = False, 0
     screen.show_progress()
     with _signals() as stopped:
         try:
@@ -138,32 +141,24 @@ def _run(
                 found[verdict.recording] = verdict
                 screen.show(verdict)
             is_complete = True
-        except _Stopped as e:
-            signum = e.signum
+        except SystemExit as e:
+            code = int(e.code or 0)
         finally:
             stopped.append(True)  # first: from here on a signal raises nothing
             with suppress(OSError):  # the terminal may be gone
                 screen.clear()
             executor.shutdown(stop=not is_complete)
-    if signum is None:
+    if is_complete:
         screen.end()
         return worst_exit(one.exit for one in found.values())
     with suppress(OSError):
         screen.end()
-    return 128 + signum
-
-
-class _Stopped(BaseException):
-    """A signal stops the batch."""
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(signum)
-        self.signum = signum
+    return code
 
 
 @contextmanager
 def _signals() -> Iterator[list[bool]]:
-    """Raises `_Stopped` at the first signal; a second one, or one while we stop, ends us at once.
+    """Exits at the first signal; a second one, or one while we stop, ends us at once.
 
     The workers end their agents whether we wait for them or not.
     """
@@ -173,7 +168,7 @@ def _signals() -> Iterator[list[bool]]:
         if stopped:
             os._exit(128 + signum)
         stopped.append(True)
-        raise _Stopped(signum)
+        sys.exit(128 + signum)
 
     unhandled = (signal.SIG_IGN, None)  # as SIGHUP is with `nohup`
     signums = [one for one in STOP_SIGNALS if signal.getsignal(one) not in unhandled]
@@ -252,20 +247,14 @@ def _new_paths(batch: Batch) -> Callable[[str], str]:
 
     Nothing has such a name, so whatever is there later is that run, or a part of it.
     """
-    directory = (batch.output or recordings()).absolute()
-    given: set[str] = set()
+    from acp_proxy.cli.commands.verify import new_path
+
+    given: set[Path] = set()
 
     def choose(path: str) -> str:
-        stem = Path(path).stem
-        if batch.output is None:
-            stem = fresh_name(batch.words, os.urandom(2).hex(), time.time_ns())
-        every = (one for one in candidates(str(directory / f"{stem}.db")) if one not in given)
-        free = next(
-            one for one in every
-            if not os.path.lexists(one) and not os.path.lexists(f"{one}{LOG_SUFFIX}")
-        )  # fmt: skip
-        given.add(free)
-        return free
+        output = batch.output and batch.output / f"{Path(path).stem}.db"
+        given.add(found := new_path(batch.words, output, given))
+        return str(found)
 
     return choose
 
@@ -284,18 +273,3 @@ def _expect_elsewhere(words: Iterable[str]) -> None:
                 f"new runs would be recorded into {home}, and be verified the next time; give"
                 " another directory with --output"
             )
-
-
-def _make_directory(path: Path) -> None:
-    """Makes the directory of new runs, for its owner alone.
-
-    Args:
-        path: the directory, which may be there.
-
-    Raises:
-        Refusal: it cannot be made.
-    """
-    try:
-        make_private(str(path.absolute()))
-    except OSError as e:
-        raise Refusal(f"cannot make {path}: {reason(e)}") from None

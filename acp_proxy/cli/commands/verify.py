@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -320,12 +320,13 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
     return _TIMES * max(_SHORTEST_NS, recorded_ns)
 
 
-def new_path(command: tuple[str, ...], output: Path | None) -> Path:
+def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Path] = ()) -> Path:
     """Returns where a new run is recorded: a path that nothing has.
 
     Args:
         command: that of the agent.
         output: where it was asked to be; None for the recordings directory.
+        given: paths that other runs will have.
 
     Raises:
         Refusal: it cannot be recorded there.
@@ -335,6 +336,8 @@ def new_path(command: tuple[str, ...], output: Path | None) -> Path:
     if output is None:
         output = recordings() / f"{fresh_name(command, os.urandom(2).hex(), time.time_ns())}.db"
     for path in map(Path, candidates(str(output.absolute()))):
+        if path in given:
+            continue
         if not os.path.lexists(path) and not os.path.lexists(f"{path}{LOG_SUFFIX}"):
             return path
     raise Refusal(f"cannot record into {output}: no free name is left")
