@@ -30,7 +30,8 @@ from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict
 from acp_proxy.batches.selection import sha256_of
 from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
 from acp_proxy.cli.commands.inspect.check import check
-from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, new_path, verify
+from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, verify
+from acp_proxy.cli.output_files import new_path
 from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.redaction import one_line
 from acp_proxy.cli.render.check_reports import checked_verdict, with_findings

@@ -18,9 +18,8 @@ from acp_proxy.batches.selection import SelectedRecording, selected, sha256_of
 from acp_proxy.capture.files import LOG_SUFFIX, make_private
 from acp_proxy.cli.batch_options import LOCAL, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
-from acp_proxy.cli.parallel import processors
-from acp_proxy.cli.recordings import find_recording
+from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings, write_text
+from acp_proxy.cli.recordings import find_recording, processors
 from acp_proxy.cli.redaction import new_redactor, one_line
 from acp_proxy.cli.render.batch_screen import BatchScreen, junit
 from acp_proxy.cli.render.output import warn
@@ -213,11 +212,16 @@ def _dask_executor(address: str, jobs: int | None) -> Any:
 def _jobs(
     batch: Batch, digest: str, part: Iterable[SelectedRecording], remark: Callable[[str], None]
 ) -> Iterator[Job]:
-    new_path = _new_paths(batch) if batch.command == "verify" else None
+    given: set[Path] = set()
     for one in part:
         if _is_being_recorded(one.path):
             done = "checked" if batch.command == "check" else "played"
             remark(f"{one.path} is still being recorded; later frames are not {done}")
+        output = None
+        if batch.command == "verify":
+            # Nothing has such a name, so whatever is there later is that run, or a part of it.
+            named = batch.output and batch.output / f"{Path(one.path).stem}.db"
+            given.add(output := new_path(batch.words, named, given))
         yield Job(
             recording=one.name,
             path=one.path,
@@ -225,7 +229,7 @@ def _jobs(
             options=batch.options,
             words=batch.words,
             digest=digest,
-            output=new_path and new_path(one.path),
+            output=str(output) if output else None,
             keeps_clean=batch.keeps_clean,
             files=tuple(map(str, batch.files)),
             is_shared=one.is_shared,
@@ -240,23 +244,6 @@ def _is_being_recorded(path: str) -> bool:
     from acp_proxy.store.log_recovery import has_recorder
 
     return has_recorder(Path(place))
-
-
-def _new_paths(batch: Batch) -> Callable[[str], str]:
-    """Returns a function that chooses a new, unused path for the run of each recording.
-
-    Nothing has such a name, so whatever is there later is that run, or a part of it.
-    """
-    from acp_proxy.cli.commands.verify import new_path
-
-    given: set[Path] = set()
-
-    def choose(path: str) -> str:
-        output = batch.output and batch.output / f"{Path(path).stem}.db"
-        given.add(found := new_path(batch.words, output, given))
-        return str(found)
-
-    return choose
 
 
 def _expect_elsewhere(words: Iterable[str]) -> None:

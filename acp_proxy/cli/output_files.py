@@ -6,15 +6,16 @@ All files that the command line writes go through `write_files` or `write_text`.
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from acp_proxy import system
-from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX
+from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.capture.option_values import read_name
-from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.plain_files import reason
 
 
@@ -256,3 +257,26 @@ def _symbolic_link(path: Path) -> Refusal:
 
 def _exists(path: Path) -> Refusal:
     return Refusal(f"{path} exists; expected the path of a new file, or --force to replace it")
+
+
+def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Path] = ()) -> Path:
+    """Returns where a new run is recorded: a path that nothing has.
+
+    Args:
+        command: that of the agent.
+        output: where it was asked to be; None for the recordings directory.
+        given: paths that other runs will have.
+
+    Raises:
+        Refusal: it cannot be recorded there.
+    """
+    if output is not None and output.suffix == ".jsonl":
+        raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
+    if output is None:
+        output = recordings() / f"{fresh_name(command, os.urandom(2).hex(), time.time_ns())}.db"
+    for path in map(Path, candidates(str(output.absolute()))):
+        if path in given:
+            continue
+        if not os.path.lexists(path) and not os.path.lexists(f"{path}{LOG_SUFFIX}"):
+            return path
+    raise Refusal(f"cannot record into {output}: no free name is left")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.known_agents import agent_command
+from acp_proxy.cli.options import agent_command
 from acp_proxy.known_agents import (
     AGENTS,
     advice,

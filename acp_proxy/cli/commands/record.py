@@ -14,8 +14,7 @@ from click.core import ParameterSource
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.cli.group import CONTEXT
-from acp_proxy.cli.known_agents import agent_command, complete_agent
-from acp_proxy.cli.options import complete_plan
+from acp_proxy.cli.options import agent_command, complete_agent, complete_plan
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.removed import removed_options
 from acp_proxy.runtime import supervise

@@ -9,7 +9,7 @@ from attrs import evolve
 from acp_proxy.capture.agent_names import agent_name
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.known_agents import unknown
+from acp_proxy.cli.options import unknown
 from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Writer, ask, say, say_json, stdout_screen, warn

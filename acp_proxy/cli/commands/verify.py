@@ -1,10 +1,8 @@
 """``acp-proxy verify``: play the recorded client against a live agent and report what changed."""
 
-import os
 import signal
 import sys
-import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acp_proxy.batches import names_several
-from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.cli.batch_options import (
     BatchCommand,
     BatchOptions,
@@ -20,17 +18,18 @@ from acp_proxy.cli.batch_options import (
     option_words,
     split_words,
 )
-from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.known_agents import agent_command, complete_agent
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
+    agent_command,
     comparison_options,
+    complete_agent,
     complete_recording,
     file_option,
     limit_ns,
     playback_options,
     seconds,
 )
-from acp_proxy.cli.output_files import check_report_files, spare_recordings
+from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings
 from acp_proxy.cli.recordings import (
     STDIN,
     check_pacing,
@@ -318,26 +317,3 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
         return limit_ns(given)
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))
     return _TIMES * max(_SHORTEST_NS, recorded_ns)
-
-
-def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Path] = ()) -> Path:
-    """Returns where a new run is recorded: a path that nothing has.
-
-    Args:
-        command: that of the agent.
-        output: where it was asked to be; None for the recordings directory.
-        given: paths that other runs will have.
-
-    Raises:
-        Refusal: it cannot be recorded there.
-    """
-    if output is not None and output.suffix == ".jsonl":
-        raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
-    if output is None:
-        output = recordings() / f"{fresh_name(command, os.urandom(2).hex(), time.time_ns())}.db"
-    for path in map(Path, candidates(str(output.absolute()))):
-        if path in given:
-            continue
-        if not os.path.lexists(path) and not os.path.lexists(f"{path}{LOG_SUFFIX}"):
-            return path
-    raise Refusal(f"cannot record into {output}: no free name is left")

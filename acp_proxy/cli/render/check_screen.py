@@ -1,4 +1,4 @@
-"""Prints what a check found as text: by rule, the worst first; of many recordings in a line."""
+"""Prints what a check found, by rule or in a line for each recording, and what a rule asks."""
 
 import shlex
 from collections import Counter
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from acp_proxy.cli.redaction import one_line
-from acp_proxy.cli.render.output import stdout_screen
+from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.recording_page import MARKS, RecordingPage, verdict
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import aligned
-from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.catalogue import address_of, left_out, no_such_rule, rules
+from acp_proxy.conformance.examples import Example, examples_of
 from acp_proxy.conformance.report import CheckedRecording, CheckReport
+from acp_proxy.conformance.values import Rule, Severity
 from acp_proxy.inspection.findings import Finding, by_rule, in_order
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
@@ -216,3 +218,77 @@ def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> Non
             explain = f"acp-proxy check --explain {first.rule}"
             page.wrap(piece("      "), piece(explain, bold=True))
             return
+
+
+_LABEL = 12
+_EITHER = "the client and the agent"
+_INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
+
+
+def explain_rule(name: str) -> None:
+    """Prints all that is known of a rule, or in a line each what the rules of a group ask.
+
+    Args:
+        name: the id of the rule, or the name of the group.
+
+    Raises:
+        NoSuchRule: no rule and no group has this name.
+    """
+    page = Page(stdout_screen())
+    if (why := left_out().get(name)) is not None:
+        page.wrap(piece(""), piece(name, bold=True), piece(f"  is not checked: {why}"))
+        page.flush()
+        return
+    rule = rules().get(name)
+    if rule is None:
+        _explain_group(page, name)
+        return
+    page.print(piece(name, bold=True))
+    page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."))
+    page.print()
+    rows = {
+        "binds": _EITHER if rule.by == "either" else f"the {rule.by}",
+        "severity": _severity(rule),
+        "dialects": ", ".join(rule.dialects),
+        "source": "; ".join(rule.source),
+        "page": ", ".join(dict.fromkeys(filter(None, map(address_of, rule.source)))),
+        "found by": rule.detection,
+    }
+    for label, text in rows.items():
+        if text:
+            page.wrap(piece(label.ljust(_LABEL)), piece(text))
+    for one in examples_of(name):
+        page.print()
+        page.print(*_title(one))
+        for line in one.lines:
+            page.wrap(*_example_line(line), indent=5)
+    page.flush()
+
+
+def _explain_group(page: Page, name: str) -> None:
+    group = [rule for rule in rules().values() if rule.group == name.removesuffix(".*")]
+    if not group:
+        raise no_such_rule(name)
+    rows = [[piece(rule.id, bold=True), piece(rule.text)] for rule in group]
+    page.lines(aligned(rows, page.screen))
+    page.flush()
+
+
+def _severity(rule: Rule) -> str:
+    if rule.severity is Severity.INFO:
+        return rule.severity.value
+    return f"{rule.severity.value}, or less where something else may explain it"
+
+
+def _title(one: Example) -> list[Piece]:
+    title = piece("breaks it", Ink.TROUBLE, bold=True)
+    if not one.is_broken:
+        title = piece("keeps it", Ink.TO_CLIENT, bold=True)
+    return [title, piece(f", after {one.after}" if one.after else "")]
+
+
+def _example_line(line: str) -> tuple[Piece, Piece]:
+    if line.startswith(" "):
+        return piece("     "), piece(line.strip(), Ink.TROUBLE)
+    arrow = line.partition(" ")[0]
+    return piece("  "), piece(line, _INKS.get(arrow))

@@ -176,7 +176,7 @@ def _report(
     if explain is not None:
         if any((json, github, junit, update_baseline)):
             raise Refusal("--explain checks nothing; expected no report with it")
-        from acp_proxy.cli.render.rule_screen import explain_rule
+        from acp_proxy.cli.render.check_screen import explain_rule
 
         explain_rule(explain)
         return

@@ -22,8 +22,7 @@ from acp_proxy.cli.options import (
     directory_of_recordings,
     number_option,
 )
-from acp_proxy.cli.parallel import mapped
-from acp_proxy.cli.recordings import note_masked
+from acp_proxy.cli.recordings import mapped, note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Page, progress, say, say_json, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages

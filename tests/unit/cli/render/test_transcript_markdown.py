@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.render.markdown import code, code_span, escaped, fenced
+from acp_proxy.cli.render.transcript_markdown import code, code_span, escaped, fenced
 from tests.markdown import fences, outside_of_code
 
 HOSTILE = st.text(alphabet=st.sampled_from("`~<>@#a \n\r\t\x1b\u202e\\|$")) | st.text()
