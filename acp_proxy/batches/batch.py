@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -61,40 +61,13 @@ class Job:
         )
 
 
-class BatchExecutor(Protocol):
-    """What runs jobs elsewhere, as an executor of `concurrent.futures` does."""
-
-    @property
-    def in_flight(self) -> int:
-        """How many jobs it is to have, those that run and those that wait."""
-
-    def submit(self, job: Job, /) -> "Future[Any]":
-        """Runs a job elsewhere.
-
-        Raises:
-            OSError: a file that it needs cannot be read.
-            UnreadableRecording: its recording cannot be read.
-        """
-
-    def verdict(self, done: "Future[Any]", job: Job) -> JobVerdict:
-        """Returns what a future has come to.
-
-        Args:
-            done: the future.
-            job: what it was submitted for.
-
-        Raises:
-            AcpProxyError: the batch cannot go on.
-            Exception: the job is lost.
-        """
-
-
-def run_batch(jobs: Iterable[Job], executor: BatchExecutor) -> Iterator[JobVerdict]:
+def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
     """Yields the verdict of each job as it comes; the order is any.
 
     Args:
         jobs: is read only as far as the executor has room.
-        executor: runs them; to end it is the caller's.
+        executor: runs them, as an executor of `concurrent.futures` does, and returns what a future
+            has come to; to end it is the caller's.
     """
     rest = iter(jobs)
     pending: dict[Future[Any], tuple[Job, float]] = {}

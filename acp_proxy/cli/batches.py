@@ -55,15 +55,6 @@ class Batch:
     files: tuple[Path, ...] = ()
     junit: Path | None = None
 
-    @property
-    def digest(self) -> str:
-        """Tells it from other batches; raises Refusal if a file cannot be read."""
-        try:
-            contents = [sha256_of(str(path)) for path in self.files]
-        except OSError as e:
-            raise Refusal(f"cannot read {e.filename}: {reason(e)}") from None
-        return digest_of(self.command, [*self.options, "--", *self.words, *contents])
-
 
 def run_many(batch: Batch) -> int:
     """Runs a batch, or what is left of it, and returns the exit code.
@@ -85,7 +76,11 @@ def run_many(batch: Batch) -> int:
     every = selected(batch.recordings, find_recording, spared)
     check_report_files(batch.junit)
     spare_recordings([batch.junit], [Path(one.path) for one in every])
-    digest = batch.digest
+    try:
+        contents = [sha256_of(str(path)) for path in batch.files]
+    except OSError as e:
+        raise Refusal(f"cannot read {e.filename}: {reason(e)}") from None
+    digest = digest_of(batch.command, [*batch.options, "--", *batch.words, *contents])
     words = new_redactor().command([*batch.options, "--", *batch.words])
     header = ResultsHeader(__version__, batch.command, digest, tuple(words))
     with ExitStack() as stack:
