@@ -20,30 +20,32 @@ _LOOK_S = 2.0
 
 @frozen
 class Job:
-    """One recording, and the command that is to be run on it.
+    """A command, and the recording that it is to be run on; that of a whole batch has none yet.
 
     Attributes:
-        recording: its name in the results: the path, as it was given.
-        path: where this machine finds it.
         command: ``verify``, ``check`` or ``faults sweep``.
         options: the command's options, as words of a command line.
         words: what follows ``--``: the agent's command.
-        digest: of the command and its options; see `digest_of`.
-        output: where a new run is recorded; None if the command records none.
+        files: what `options` names besides: the values of some of them, as they stand there. By
+            their contents batches differ as well.
+        output: where a new run is recorded, or the directory of all; None if the command records
+            none, or for the recordings directory.
         keeps_clean: whether a new run is kept in which nothing is wrong.
-        files: what `options` names besides: the values of some of them, as they stand there.
+        digest: of the command, its options and the files; see `digest_of`.
+        recording: its name in the results: the path, as it was given.
+        path: where this machine finds it.
         is_shared: whether every machine finds the recording at this path.
     """
 
-    recording: str
-    path: str
     command: str
-    options: tuple[str, ...]
-    words: tuple[str, ...]
-    digest: str
+    options: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     output: str | None = None
     keeps_clean: bool = False
-    files: tuple[str, ...] = ()
+    digest: str = ""
+    recording: str = ""
+    path: str = ""
     is_shared: bool = False
 
     def verdict(self, exit_code: int, kind: VerdictKind, error: str | None = None) -> JobVerdict:

@@ -3,12 +3,12 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from acp_proxy import __version__
 from acp_proxy.batches.batch import Job, run_batch
@@ -29,60 +29,41 @@ from acp_proxy.plain_files import reason
 _DASK = "dask"
 
 
-@frozen
-class Batch:
-    """One command, and the recordings that it is run on.
-
-    Attributes:
-        command: ``verify``, ``check`` or ``faults sweep``.
-        recordings: words that name them.
-        options: those of the command, as words.
-        words: what follows ``--``.
-        how: the options of the batch.
-        output: where new runs go; None if there are none.
-        keeps_clean: whether new runs are kept in which nothing is wrong.
-        files: those that the options name, by whose contents batches differ as well.
-        junit: where a report of all verdicts goes; None for none.
-    """
-
-    command: str
-    recordings: tuple[str, ...]
-    options: tuple[str, ...]
-    words: tuple[str, ...]
-    how: BatchOptions
-    output: Path | None = None
-    keeps_clean: bool = False
-    files: tuple[Path, ...] = ()
-    junit: Path | None = None
-
-
-def run_many(batch: Batch) -> int:
+def run_many(
+    recordings: Sequence[str], whole: Job, how: BatchOptions, junit_file: Path | None
+) -> int:
     """Runs a batch, or what is left of it, and returns the exit code.
+
+    Args:
+        recordings: words that name them.
+        whole: what is run on each of them.
+        how: the options of the batch.
+        junit_file: where a report of all verdicts goes; None for none.
 
     Raises:
         BadResults: the results file cannot be used, or not be written any more.
         NoSuchRecording: a word names no recording.
         Refusal: a word cannot be used, or no new run can be recorded.
     """
-    how = batch.how
-    if "-" in batch.recordings:
+    if "-" in recordings:
         raise Refusal("a batch reads files: expected no recording on standard input")
-    if batch.command == "verify" and batch.output is None:
+    output = None if whole.output is None else Path(whole.output)
+    if whole.command == "verify" and output is None:
         if how.results is None:
-            _expect_elsewhere(batch.recordings)
+            _expect_elsewhere(recordings)
         else:
-            batch = evolve(batch, output=how.results.absolute().with_suffix(".runs"))
-    spared = [path for path in (batch.output, how.results) if path is not None]
-    every = selected(batch.recordings, find_recording, spared)
-    check_report_files(batch.junit)
-    spare_recordings([batch.junit], [Path(one.path) for one in every])
+            output = how.results.absolute().with_suffix(".runs")
+    spared = [path for path in (output, how.results) if path is not None]
+    every = selected(recordings, find_recording, spared)
+    check_report_files(junit_file)
+    spare_recordings([junit_file], [Path(one.path) for one in every])
     try:
-        contents = [sha256_of(str(path)) for path in batch.files]
+        contents = [sha256_of(path) for path in whole.files]
     except OSError as e:
         raise Refusal(f"cannot read {e.filename}: {reason(e)}") from None
-    digest = digest_of(batch.command, [*batch.options, "--", *batch.words, *contents])
-    words = new_redactor().command([*batch.options, "--", *batch.words])
-    header = ResultsHeader(__version__, batch.command, digest, tuple(words))
+    digest = digest_of(whole.command, [*whole.options, "--", *whole.words, *contents])
+    words = new_redactor().command([*whole.options, "--", *whole.words])
+    header = ResultsHeader(__version__, whole.command, digest, tuple(words))
     with ExitStack() as stack:
         file = None
         found: dict[str, JobVerdict] = {}
@@ -92,18 +73,18 @@ def run_many(batch: Batch) -> int:
             found = {one.name: it for one, it in known if it and not _has_changed(one, it)}
         rest = [one for one in every if one.name not in found]
         screen = BatchScreen([one.name for one in rest], [one.kind for one in found.values()])
-        if batch.output is not None:
+        if output is not None:
             try:
-                make_private(str(batch.output.absolute()))
+                make_private(str(output.absolute()))
             except OSError as e:
-                raise Refusal(f"cannot make {batch.output}: {reason(e)}") from None
-        jobs = _jobs(batch, digest, rest, screen.remark)
+                raise Refusal(f"cannot make {output}: {reason(e)}") from None
+        jobs = _jobs(evolve(whole, digest=digest), output, rest, screen.remark)
         code = _run(jobs, how, file, screen, found)
-    if batch.output is not None and not batch.keeps_clean:
+    if output is not None and not whole.keeps_clean:
         with suppress(OSError):  # some runs are kept, or there were none
-            batch.output.rmdir()
-    if batch.junit is not None and len(found) == len(every):
-        write_text(batch.junit, junit(batch.command, found.values()))
+            output.rmdir()
+    if junit_file is not None and len(found) == len(every):
+        write_text(junit_file, junit(whole.command, found.values()))
     return code
 
 
@@ -205,29 +186,27 @@ def _dask_executor(address: str, jobs: int | None) -> Any:
 
 
 def _jobs(
-    batch: Batch, digest: str, part: Iterable[SelectedRecording], remark: Callable[[str], None]
+    whole: Job,
+    directory: Path | None,
+    part: Iterable[SelectedRecording],
+    remark: Callable[[str], None],
 ) -> Iterator[Job]:
     given: set[Path] = set()
     for one in part:
         if _is_being_recorded(one.path):
-            done = "checked" if batch.command == "check" else "played"
+            done = "checked" if whole.command == "check" else "played"
             remark(f"{one.path} is still being recorded; later frames are not {done}")
         output = None
-        if batch.command == "verify":
+        if whole.command == "verify":
             # Nothing has such a name, so whatever is there later is that run, or a part of it.
-            named = batch.output and batch.output / f"{Path(one.path).stem}.db"
-            given.add(output := new_path(batch.words, named, given))
-        yield Job(
+            named = directory and directory / f"{Path(one.path).stem}.db"
+            given.add(output := new_path(whole.words, named, given))
+        yield evolve(
+            whole,
             recording=one.name,
             path=one.path,
-            command=batch.command,
-            options=batch.options,
-            words=batch.words,
-            digest=digest,
-            output=str(output) if output else None,
-            keeps_clean=batch.keeps_clean,
-            files=tuple(map(str, batch.files)),
             is_shared=one.is_shared,
+            output=str(output) if output else None,
         )
 
 

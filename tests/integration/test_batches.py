@@ -218,7 +218,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
     """The next job starts it anew."""
     name = next(name for name in expected if "clean" in name)
-    job = Job("a", str(batches.directory / "recs" / name), "check", (), (), "d")
+    job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):
         executor = LocalExecutor(1)
         assert executor.submit(job).result().kind is VerdictKind.CLEAN

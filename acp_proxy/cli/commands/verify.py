@@ -229,7 +229,8 @@ def verify(
 def _verify_many(
     ctx: click.Context, words: tuple[str, ...], command: tuple[str, ...], how: BatchOptions
 ) -> int:
-    from acp_proxy.cli.batches import Batch, run_many
+    from acp_proxy.batches.batch import Job
+    from acp_proxy.cli.batches import run_many
 
     output: Path | None = ctx.params["output"]
     if ctx.params["report"] is not None:
@@ -238,10 +239,10 @@ def _verify_many(
         )
     options = (*option_words(ctx, ("output", "report", "junit")),)
     values = (option.partition("=") for option in options)
-    rules = (*(Path(value) for name, _, value in values if name == "--rules"),)
-    batch = Batch("verify", words, options, command, how, output, keeps_clean=output is not None,
-                  files=rules, junit=ctx.params["junit"])  # fmt: skip
-    return run_many(batch)
+    files = (*(str(Path(value)) for name, _, value in values if name == "--rules"),)
+    directory = None if output is None else str(output)
+    job = Job("verify", options, command, files, directory, keeps_clean=output is not None)
+    return run_many(words, job, how, ctx.params["junit"])
 
 
 @contextmanager

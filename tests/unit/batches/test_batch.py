@@ -25,7 +25,9 @@ Outcome = VerdictKind | BaseException
 
 def jobs(count: int) -> Iterator[Job]:
     """So many."""
-    return (Job(f"{n}.db", f"{n}.db", "check", (), (), "digest") for n in range(count))
+    return (
+        Job("check", digest="digest", recording=f"{n}.db", path=f"{n}.db") for n in range(count)
+    )
 
 
 @define
@@ -84,7 +86,7 @@ def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
 
 def test_what_cannot_be_sent_is_unreadable() -> None:
     """The batch goes on, and the verdict says why in one line."""
-    job = Job("unreadable.db", "x", "check", (), (), "digest")
+    job = Job("check", digest="digest", recording="unreadable.db", path="x")
     first, second = run_batch([job, *jobs(1)], Promises(lambda _: CLEAN))
     assert (first.kind, first.exit) == (VerdictKind.UNREADABLE, 2)
     assert first.error == "no such file or directory"

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve
 from distributed import KilledWorker, Reschedule, Status
 
 from acp_proxy import __version__
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "tcp://127.0.0.1:4711"
 HELLO = str(DIRECTORY / "hello.db")
-JOB = Job("hello.db", HELLO, "check", (), (), "digest")
+JOB = Job("check", digest="digest", recording="hello.db", path=HELLO)
 CLEAN = JobVerdict("hello.db", "check", "digest", 0, VerdictKind.CLEAN, 0.5)
 
 
@@ -100,7 +101,7 @@ def test_other_ends_are_errors(
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
     """The error is that of this machine."""
     with pytest.raises(FileNotFoundError):
-        executor.submit(Job("gone.db", "/no/such/gone.db", "check", (), (), "digest"))
+        executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
 
 

@@ -19,7 +19,7 @@ HELLO = DIRECTORY / "hello.db"
 
 def job(path: Path | str, **more: Any) -> Job:
     """A check of a recording."""
-    return evolve(Job(str(path), str(path), "check", (), (), "digest"), **more)
+    return evolve(Job("check", digest="digest", recording=str(path), path=str(path)), **more)
 
 
 def verdict(**more: Any) -> JobVerdict:

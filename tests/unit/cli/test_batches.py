@@ -12,11 +12,12 @@ import sys
 import xml.etree.ElementTree as ET
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pytest
 
+from acp_proxy.batches.batch import Job
 from acp_proxy.batches.results import FirstDivergence, JobVerdict, ResultsFile, VerdictKind
 from acp_proxy.batches.shipments import packed, unpacked
 from acp_proxy.cli import batches
@@ -28,16 +29,13 @@ from acp_proxy.cli.batch_options import (
     split_words,
 )
 from acp_proxy.cli.batch_worker import Printed, perform
-from acp_proxy.cli.batches import Batch, run_many
+from acp_proxy.cli.batches import run_many
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.render.batch_screen import BatchScreen, line
 from acp_proxy.errors import BadResults
 from tests.batch_recordings import CHECKED, Kinds, write_recordings
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake
-
-if TYPE_CHECKING:
-    from acp_proxy.batches.batch import Job
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 COUNT = 200
@@ -249,9 +247,9 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(batches, "sha256_of", refuse)
     Path("known.json").write_text("{}")
-    batch = Batch("check", ("recs",), (), (), BatchOptions(), files=(Path("known.json"),))
+    job = Job("check", files=("known.json",))
     with pytest.raises(Refusal, match=r"cannot read known.json: "):
-        run_many(batch)
+        run_many(["recs"], job, BatchOptions(), None)
 
 
 def test_a_file_of_rules_travels_with_each_verification(

@@ -132,13 +132,14 @@ def sweep(
 def _sweep_many(
     ctx: click.Context, recs: tuple[str, ...], plans: Sequence[str], how: BatchOptions
 ) -> int:
-    from acp_proxy.cli.batches import Batch, run_many
+    from acp_proxy.batches.batch import Job
+    from acp_proxy.cli.batches import run_many
 
     named = [one for word in plans for one in _named(word)]
     options = (*option_words(ctx, ("junit_file", "plans")), *(f"--plans={one}" for one in named))
-    files = (*(Path(one) for one in named if not one.startswith("@")),)
-    junit: Path | None = ctx.params["junit_file"]
-    return run_many(Batch("faults sweep", recs, options, (), how, files=files, junit=junit))
+    files = (*(str(Path(one)) for one in named if not one.startswith("@")),)
+    job = Job("faults sweep", options, files=files)
+    return run_many(recs, job, how, ctx.params["junit_file"])
 
 
 def runs_of(

@@ -147,12 +147,12 @@ def _path_of(word: str) -> str:
 
 
 def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
-    from acp_proxy.cli.batches import Batch, run_many
+    from acp_proxy.batches.batch import Job
+    from acp_proxy.cli.batches import run_many
 
     chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
     options = (*option_words(ctx, ("junit",)),)
-    junit: Path | None = ctx.params["junit"]
-    return run_many(Batch("check", recs, options, (), how, junit=junit))
+    return run_many(recs, Job("check", options), how, ctx.params["junit"])
 
 
 @pages
