@@ -32,6 +32,9 @@ MOST_FINDINGS = 100
 SWEEP = "faults sweep"
 _SEVEREST = (2, 3, 1)
 T = TypeVar("T")
+_LONGEST_LINE = 16 << 20
+"""Bytes."""
+_BEGINNING = b'{"acp_proxy_results":'
 
 
 class VerdictKind(StrEnum):
@@ -186,11 +189,6 @@ def worst_exit(exits: Iterable[int]) -> int:
     """Returns the exit code of a batch: 2 before 3 before 1 before 0."""
     found = set(exits)
     return next((code for code in _SEVEREST if code in found), 0)
-
-
-_LONGEST_LINE = 16 << 20
-"""Bytes."""
-_BEGINNING = b'{"acp_proxy_results":'
 
 
 def is_results_file(path: Path) -> bool:

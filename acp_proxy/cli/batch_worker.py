@@ -74,6 +74,7 @@ _CONVERSATION = (
     b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":'
     b'{"type":"text","text":"api_key=0"}}}}}\n',
 )
+_CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
 
 
 def work(job: Job) -> JobVerdict:
@@ -262,9 +263,6 @@ def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
 def _entry(entry: DiffEntry) -> str:
     where = _difference(entry.fields[0]) if entry.fields else entry.preview
     return f"{_CHANGES[entry.change]} {entry.title}{f': {where}' if where else ''}"
-
-
-_CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
 
 
 def _difference(field: Field) -> str:

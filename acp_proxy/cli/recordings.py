@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 STDIN = Path("standard input")
 """The path of a recording that was read from standard input, as messages name it."""
 _POLL_S = 0.25
+_LEAST = 100
+"""Things that are worth another process."""
+_CHUNK = 16
+_MOST = 8
+"""Processes at most; reading recordings is no quicker with more."""
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class _Masking(TypedDict):
@@ -294,16 +301,6 @@ def _path_with_warning(found: LatestRecording, reason: str) -> Path:
             f" {recording.cwd or 'an unknown directory'}"
         )
     return found.path
-
-
-_LEAST = 100
-"""Things that are worth another process."""
-_CHUNK = 16
-_MOST = 8
-"""Processes at most; reading recordings is no quicker with more."""
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:

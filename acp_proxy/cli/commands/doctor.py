@@ -28,6 +28,14 @@ Examples:
   acp-proxy doctor
   acp-proxy doctor --json | jq -r '.results[] | select(.status == "error").text'
 """
+_LABEL = 12
+_MOST = 10
+"""Results of one check that are shown."""
+_MARKS: dict[CheckStatus, tuple[str, Ink]] = {
+    CheckStatus.OK: ("✓", Ink.TO_CLIENT),
+    CheckStatus.WARNING: ("!", Ink.STDERR),
+    CheckStatus.ERROR: ("✗", Ink.TROUBLE),
+}
 
 
 @click.command(short_help="Check the installation, recordings and editors.", epilog=_EXAMPLES)
@@ -104,16 +112,6 @@ def read_record(arguments: Sequence[str]) -> list[str]:
 def _refuse_ignored(found: str) -> None:
     if isinstance(found, Ignored):
         raise ValueError(found)
-
-
-_LABEL = 12
-_MOST = 10
-"""Results of one check that are shown."""
-_MARKS: dict[CheckStatus, tuple[str, Ink]] = {
-    CheckStatus.OK: ("✓", Ink.TO_CLIENT),
-    CheckStatus.WARNING: ("!", Ink.STDERR),
-    CheckStatus.ERROR: ("✗", Ink.TROUBLE),
-}
 
 
 def masked(found: Examination) -> Examination:

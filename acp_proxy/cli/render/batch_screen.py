@@ -32,6 +32,7 @@ _WORDS = {
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
+_MOST_LINES = 100
 
 
 class BatchScreen:
@@ -121,9 +122,6 @@ def line(verdict: JobVerdict) -> str:
     """Returns a verdict in one line."""
     name = plain(verdict.recording)
     return f"{pad(verdict.kind, _LONGEST)}  {name}  {reason(verdict)}".rstrip()
-
-
-_MOST_LINES = 100
 
 
 def junit(command: str, verdicts: Iterable[JobVerdict]) -> str:

@@ -24,6 +24,9 @@ MOST = 5
 _MOST_RELATED = 3
 _CLEAN = "nothing is wrong"
 _NOTHING_NEW = "nothing new"
+_LABEL = 12
+_EITHER = "the client and the agent"
+_INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
 
 
 class ReportLines:
@@ -218,11 +221,6 @@ def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> Non
             explain = f"acp-proxy check --explain {first.rule}"
             page.wrap(piece("      "), piece(explain, bold=True))
             return
-
-
-_LABEL = 12
-_EITHER = "the client and the agent"
-_INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
 
 
 def explain_rule(name: str) -> None:

@@ -40,6 +40,14 @@ _NAMES = {
     EntryKind.END: "End of the turn",
 }
 _DONE = ("completed",)
+_SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
+_INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
+_LINKED = re.compile(r"&#35;\d+|&#64;")
+"""What GitHub makes a link of even so: numbers of issues, and names of users."""
+_BACKTICKS = re.compile("`+")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_WRAPPED, _COLUMNS = 110, 100
+"""The length from which on a line is wrapped, and to which."""
 
 
 def markdown(
@@ -285,16 +293,6 @@ def _number(entry: TranscriptEntry) -> str:
 
 def _mark(entry: TranscriptEntry) -> str:
     return "✗ " if entry.is_failed else ""
-
-
-_SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
-_INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
-_LINKED = re.compile(r"&#35;\d+|&#64;")
-"""What GitHub makes a link of even so: numbers of issues, and names of users."""
-_BACKTICKS = re.compile("`+")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_WRAPPED, _COLUMNS = 110, 100
-"""The length from which on a line is wrapped, and to which."""
 
 
 def code(text: str) -> str:
