@@ -1,5 +1,6 @@
 """Counts the lines of code of the package, room by room: what `make size` prints.
 
+It fails above the lines and files that pyproject.toml allows.
 A line counts if it holds a token. Comments and docstrings are no code, nor is any other string
 that is a statement of its own, such as the one below a constant or a field.
 """
@@ -10,6 +11,7 @@ import ast
 import io
 import sys
 import tokenize
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -43,8 +45,8 @@ def _lines_of_prose(tree: ast.Module) -> set[int]:
     return prose
 
 
-def table(package: Path) -> list[str]:
-    """Returns a line for each room, also for the rooms in it, and last the total."""
+def table(package: Path) -> tuple[list[str], int, int]:
+    """Returns a line for each room, also for the rooms in it, and last the total; and that."""
     lines: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for path in package.rglob("*.py"):
@@ -60,8 +62,22 @@ def table(package: Path) -> list[str]:
         for room in sorted(lines, key=lambda room: ("/" not in room, room))
         if room
     ]
-    return [*rows, f"{lines['']:7,} lines {files['']:4} files  in all"]
+    total = f"{lines['']:7,} lines {files['']:4} files  in all"
+    return [*rows, total], lines[""], files[""]
+
+
+def excess(lines: int, files: int, most: dict[str, int]) -> str:
+    """Returns what is too much, in a sentence; "" if nothing is."""
+    if lines <= most["lines"] and files <= most["files"]:
+        return ""
+    return (
+        f"expected at most {most['lines']:,} lines of code in {most['files']} files, got {lines:,}"
+        f" in {files}; leave the package smaller, or raise tool.acp-proxy.size in pyproject.toml"
+    )
 
 
 if __name__ == "__main__":
-    sys.stdout.write("".join(f"{line}\n" for line in table(PACKAGE)))
+    shown, line_count, file_count = table(PACKAGE)
+    sys.stdout.write("".join(f"{line}\n" for line in shown))
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    sys.exit(excess(line_count, file_count, project["tool"]["acp-proxy"]["size"]) or 0)

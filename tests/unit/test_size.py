@@ -1,0 +1,59 @@
+"""Lines of code are counted room by room, and too many are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.size import code_lines, excess, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULE = '''"""A module.
+
+Of two paragraphs.
+"""
+
+LIMIT = 3  # a comment
+"""What a person should know of the constant."""
+
+# Another comment.
+def f(
+    text: str = """two
+    lines""",
+) -> str:
+    """Says what it does."""
+    return (
+
+        text
+    )
+'''
+
+
+def test_prose_is_no_code() -> None:
+    """Docstrings, strings below constants, comments and blank lines are not counted."""
+    assert code_lines(MODULE) == 8
+
+
+def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
+    """A module counts for each room that it is in, and once for the package."""
+    room = tmp_path / "outer" / "inner"
+    room.mkdir(parents=True)
+    for path in (tmp_path / "top.py", room.parent / "a.py", room / "b.py"):
+        path.write_text("a = 1\n", encoding="utf-8")
+    shown, *counts = table(tmp_path)
+    assert counts == [3, 3]
+    assert shown == [
+        "      2 lines    2 files  outer/",
+        "      1 lines    1 files    outer/inner/",
+        "      1 lines    1 files  top.py",
+        "      3 lines    3 files  in all",
+    ]
+
+
+def test_more_than_is_allowed_is_refused() -> None:
+    """A line or a file more fails."""
+    most = {"lines": 3, "files": 2}
+    assert excess(3, 2, most) == ""
+    assert excess(4, 2, most).startswith("expected at most 3 lines of code in 2 files, got 4 in 2")
+    assert excess(3, 3, most)
