@@ -201,13 +201,7 @@ def verify(
         engine.state.masking.note_command([*command])
         level = reader.recording.redaction or "secrets"
         outcome = _play(engine, command, new, grace, level, secrets.variables)
-        fresh = stack.enter_context(RecordingReader(new))
-        if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
-            fresh.close()
-            new.unlink(missing_ok=True)
-            sys.exit(2)  # the recorder has printed the reason
-        if not outcome.was_stopped and (why := _unrecorded(fresh)) is not None:
-            raise RunNotRecorded(why, new)
+        fresh = stack.enter_context(_new_run(new, was_stopped=outcome.was_stopped))
         from acp_proxy.cli.render.verify_screen import ComparisonSettings, conclude
 
         settings = ComparisonSettings(
@@ -224,6 +218,19 @@ def verify(
         old, fresh = masked_alike((_masked(reader, stack), fresh), stack, known)
         code = conclude(engine, old, fresh, settings)
     sys.exit(code)
+
+
+def _new_run(path: Path, *, was_stopped: bool) -> RecordingReader:
+    """Opens the recording of the new run; without an agent there is none."""
+    fresh = RecordingReader(path)
+    if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
+        fresh.close()
+        path.unlink(missing_ok=True)
+        sys.exit(2)  # the recorder has printed the reason
+    if not was_stopped and (why := _unrecorded(fresh)) is not None:
+        fresh.close()
+        raise RunNotRecorded(why, path)
+    return fresh
 
 
 def _verify_many(
