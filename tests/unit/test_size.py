@@ -1,10 +1,11 @@
-"""Lines of code are counted room by room, and too many are refused."""
+"""Lines of code are counted room by room, and too many are refused, also in one place."""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from tests.size import code_lines, excess, table
+from tests.size import PACKAGE, code_lines, excess, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,3 +58,20 @@ def test_more_than_is_allowed_is_refused() -> None:
     assert excess(3, 2, most) == ""
     assert excess(4, 2, most).startswith("expected at most 3 lines of code in 2 files, got 4 in 2")
     assert excess(3, 3, most)
+
+
+def test_a_module_and_a_function_can_be_read_at_once() -> None:
+    """A module has at most 400 lines, and a function 80."""
+    large = []
+    for path in PACKAGE.rglob("*.py"):
+        source, name = path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE))
+        functions = [
+            node
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        large += [name] * (source.count("\n") > 400)
+        large += [
+            f"{name}: {one.name}" for one in functions if (one.end_lineno or 0) - one.lineno >= 80
+        ]
+    assert large == []
