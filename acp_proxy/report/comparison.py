@@ -7,7 +7,7 @@ how many there are besides.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -231,9 +231,10 @@ class _LaneReader:
             if is_cut:
                 break
         changes = [one for lane in lanes for one in lane.steps if isinstance(one, ShownChange)]
-        of_a = _Frames.read(readers[0], [one.a for one in changes])
-        of_b = _Frames.read(readers[1], [one.b for one in changes])
-        timed = {one.number: evolve(one, a=of_a.of(one.a), b=of_b.of(one.b)) for one in changes}
+        of_a = _timed(readers[0], [one.a for one in changes])
+        of_b = _timed(readers[1], [one.b for one in changes])
+        sides = zip(changes, of_a, of_b, strict=True)
+        timed = {one.number: evolve(one, a=a, b=b) for one, a, b in sides}
         return [
             evolve(lane, steps=[s if isinstance(s, int) else timed[s.number] for s in lane.steps])
             for lane in lanes
@@ -276,24 +277,15 @@ class _LaneReader:
         )
 
 
-@frozen
-class _Frames:
-    """When the frames of one side were, and how long its answers took."""
-
-    times: dict[int, int]
-    latencies: dict[int, int]
-
-    @classmethod
-    def read(cls, reader: RecordingReader, frames: Iterable[ShownFrame | None]) -> "_Frames":
-        seqs = [frame.seq for frame in frames if frame is not None]
-        times = frame_times(reader, seqs) if reader.recording.knows("times") else {}
-        return cls(times, latencies_of_answers(reader, seqs))
-
-    def of(self, frame: ShownFrame | None) -> ShownFrame | None:
-        if frame is None:
-            return None
-        seq = frame.seq
-        return evolve(frame, t_ns=self.times.get(seq), took_ns=self.latencies.get(seq))
+def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
+    """Returns frames of one side with their times, and with how long the answers took."""
+    seqs = [frame.seq for frame in frames if frame is not None]
+    times = frame_times(reader, seqs) if reader.recording.knows("times") else {}
+    latencies = latencies_of_answers(reader, seqs)
+    return [
+        one and evolve(one, t_ns=times.get(one.seq), took_ns=latencies.get(one.seq))
+        for one in frames
+    ]
 
 
 def _change(entry: DiffEntry, number: int) -> ShownChange:

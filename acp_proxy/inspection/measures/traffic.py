@@ -10,6 +10,7 @@ not exceed, always one that really occurred.
 import heapq
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -97,23 +98,12 @@ def sparkline(activity: Sequence[int]) -> str:
 
 
 @define
-class _Count:
+class _Method:
     frames: int = 0
     bytes: int = 0
     activity: list[int] = field(factory=lambda: [0] * BUCKETS)
-
-    def add(self, other: "_Count") -> None:
-        self.frames += other.frames
-        self.bytes += other.bytes
-        self.activity = [a + b for a, b in zip(self.activity, other.activity, strict=True)]
-
-
-@define
-class _Method:
-    count: _Count = field(factory=_Count)
     latencies: "array[int]" = field(factory=lambda: array("q"))
-    requests: int = 0
-    outcomes: dict[str | None, int] = field(factory=dict)
+    outcomes: Counter[str | None] = field(factory=Counter)
 
     def statistics(self, direction: str, method: str | None, kind: str | None) -> MethodStatistics:
         ordered = sorted(self.latencies)
@@ -122,17 +112,17 @@ class _Method:
             direction,
             method,
             kind,
-            self.count.frames,
-            self.count.bytes,
-            self.requests,
-            self.outcomes.get("error", 0),
-            self.outcomes.get("cancelled", 0),
-            self.outcomes.get("unanswered", 0),
+            self.frames,
+            self.bytes,
+            self.outcomes.total(),
+            self.outcomes["error"],
+            self.outcomes["cancelled"],
+            self.outcomes["unanswered"],
             p50,
             p90,
             p99,
             longest,
-            self.count.activity,
+            self.activity,
         )
 
 
@@ -154,16 +144,17 @@ class Traffic:
         self._repeated = repeated
         self._span = max(1, end_ns)
         self._bucket = self._from = self._to = 0
-        self._counts: dict[tuple[str, str, str | None], _Count] = {}
+        self._passing: dict[tuple[str, str, str | None], _Method] = {}
+        """What counts the frames of a stream with a kind and a method."""
         self._calls: dict[tuple[str | None, str, int], list[Any]] = {}
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
         """Takes a frame."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
-        count = self._counts.get((stream, kind, method))
+        count = self._passing.get((stream, kind, method))
         if count is None:
-            count = self._counts[stream, kind, method] = _Count()
+            count = self._passing[stream, kind, method] = self._method_of(stream, kind, method)
         count.frames += 1
         count.bytes += size
         if not self._from <= t_ns < self._to:
@@ -183,9 +174,8 @@ class Traffic:
     def take(self, exchange: ExchangeRow) -> None:
         """Counts an exchange."""
         method = self._method(exchange.direction, exchange.method, None)
-        method.requests += 1
         outcome, latency = exchange.outcome, exchange.latency_ns
-        method.outcomes[outcome] = method.outcomes.get(outcome, 0) + 1
+        method.outcomes[outcome] += 1
         if latency is not None and outcome in ("result", "error"):
             method.latencies.append(latency)
 
@@ -199,13 +189,6 @@ class Traffic:
 
     def methods(self) -> list[MethodStatistics]:
         """All methods, and the frames that have none by their kind; those of most bytes first."""
-        for (stream, kind, name), count in self._counts.items():
-            if name is None:
-                method = self._method(stream, None, kind)
-            else:
-                method = self._method(_OPPOSITE[stream] if kind in _ANSWERS else stream, name, None)
-            method.count.add(count)
-        self._counts = {}
         found = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(found, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 
@@ -250,8 +233,10 @@ class Traffic:
         if turn == call[0]:  # else it is history, sent again
             call[4] = max(call[4], t_ns)
 
+    def _method_of(self, stream: str, kind: str, name: str | None) -> _Method:
+        if name is None:
+            return self._method(stream, None, kind)
+        return self._method(_OPPOSITE[stream] if kind in _ANSWERS else stream, name, None)
+
     def _method(self, direction: str, name: str | None, kind: str | None) -> _Method:
-        key = (direction, name, kind)
-        if key not in self._methods:
-            self._methods[key] = _Method()
-        return self._methods[key]
+        return self._methods.setdefault((direction, name, kind), _Method())

@@ -13,7 +13,7 @@ turn, the waterfall of a turn the stretches themselves. What is kept grows with 
 import math
 from collections import Counter
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
@@ -156,6 +156,7 @@ class RunningTurn:
     def finished(self) -> TurnTime:
         """Returns how the turn has divided."""
         turn, spent = self.turn, self.spent
+        parts: dict[str, Any] = {f"{part}_ns": ns for part, ns in spent.items()}
         return TurnTime(
             turn.id,
             turn.session,
@@ -169,12 +170,7 @@ class RunningTurn:
             first_chunk_ns=None,
             agent_ns=spent[Part.STREAMING] + spent[Part.SILENT],
             client_ns=sum(spent[part] for part in WAITING),
-            streaming_ns=spent[Part.STREAMING],
-            silent_ns=spent[Part.SILENT],
-            person_ns=spent[Part.PERSON],
-            terminals_ns=spent[Part.TERMINALS],
-            files_ns=spent[Part.FILES],
-            other_ns=spent[Part.OTHER],
+            **parts,
         )
 
 
