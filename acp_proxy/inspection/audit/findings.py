@@ -1,6 +1,6 @@
 """Finds actions that a reviewer should look at; a finding is a sentence on one or more actions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from acp_proxy.inspection.audit.paths import may_be_same
 from acp_proxy.inspection.audit.permission_log import is_refused
@@ -52,17 +52,26 @@ def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
     happened = [action for action in actions if action.may_have_happened]
     tried = [action for action in actions if not action.may_have_happened]
     found = [
-        *_refused_but_done(happened),
-        *_before_the_answer(happened),
-        *_asked_for_another(happened),
+        *_problems("refused-but-done", happened, _done_after_refusal),
+        *_of_several(
+            "before-answer", PROBLEM, filter(_is_early, happened),
+            "began before the permission request was answered",
+        ),
+        *_problems("asked-for-another", happened, _done_for_another),
         *_credentials(happened, tried),
         *_outside(happened, tried),
         *_not_asked(happened, asked=asked),
         *_mentioned(happened),
-        *_unclear(happened),
+        *_of_several(
+            "place-unknown", REMARK, filter(_is_unclear, happened),
+            "in places that may or may not be in the session's directory",
+        ),
         *_answered_at_once(actions),
-        *_made_up(actions),
-    ]
+        *_of_several(
+            "made-up", REMARK, (one for one in actions if one.not_from_agent),
+            "made up by a fault, not by the agent",
+        ),
+    ]  # fmt: skip
     return sorted(found, key=lambda finding: finding.severity != PROBLEM)
 
 
@@ -85,19 +94,21 @@ def named(actions: Sequence[Action]) -> str:
     return _listed([f"{subject(one)} {_number(one)}" for one in actions])
 
 
-def _refused_but_done(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    found = []
-    for action in actions:
-        did = f"{_did(action)} {subject(action)}"
-        if action.refused_before is not None and action.same_asked is not None:
-            refusal = _refusal(action.same_asked, " for the same")
-            text = f"{did} (#{action.seq}) after {refusal}"
-        elif (seq := _seq_after_refusal(action)) is not None:
-            text = f"{did} (#{seq}) although {_refusal(action.permissions[-1])}"
-        else:
-            continue
-        found.append(_finding("refused-but-done", PROBLEM, text, [action]))
-    yield from found[:_MOST]
+def _problems(
+    kind: str, actions: Iterable[Action], text_of: Callable[[Action], str]
+) -> list[AuditFinding]:
+    """Returns a finding for each action of which there is something to say, the first hundred."""
+    texts = ((action, text_of(action)) for action in actions)
+    return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:_MOST]
+
+
+def _done_after_refusal(action: Action) -> str:
+    did = f"{_did(action)} {subject(action)}"
+    if action.refused_before is not None and action.same_asked is not None:
+        return f"{did} (#{action.seq}) after {_refusal(action.same_asked, ' for the same')}"
+    if (seq := _seq_after_refusal(action)) is not None:
+        return f"{did} (#{seq}) although {_refusal(action.permissions[-1])}"
+    return ""
 
 
 def _refusal(asked: AuditedPermission, whose: str = "") -> str:
@@ -124,20 +135,10 @@ def _is_reported(action: Action) -> bool:
     return action.call_status == "completed" and not action.requests
 
 
-def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    """Yields a finding on actions that began while their permission request was open."""
-    found = [
-        action
-        for action in actions
-        if action.permissions and action.kind in ASKED_FOR and _is_early(action)
-    ]
-    if found:
-        yield _of_several(
-            "before-answer", PROBLEM, found, "began before the permission request was answered"
-        )
-
-
 def _is_early(action: Action) -> bool:
+    """Whether an action began while its permission request was open."""
+    if not action.permissions or action.kind not in ASKED_FOR:
+        return False
     first = action.permissions[0]
     seqs = [one.seq for one in action.requests if one.seq >= first.seq]  # equal within a batch
     if _is_reported(action) and (action.call_seq or 0) > first.seq:
@@ -145,28 +146,21 @@ def _is_early(action: Action) -> bool:
     return any(first.answer_seq is None or seq < first.answer_seq for seq in seqs)
 
 
-def _asked_for_another(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    found = []
-    for action in actions:
-        did = _did(action)
-        asked = action.permissions[-1] if action.permissions else None
-        granted = action.instead_of
-        if granted is not None and not granted.requests and not action.perhaps_allowed_by:
-            seq = granted.permissions[-1].seq
-            text = (
-                f"{did} {subject(action)} (#{action.seq}) without a permission request, while"
-                f" permission was given for {subject(granted)} (#{seq}), for which it requested"
-                " nothing"
-            )
-        elif asked is None or asked.decision != GRANTED or not (other := _differing(action, asked)):
-            continue
-        else:
-            text = (
-                f"permission was given for {_scope(asked)} (#{asked.seq}), but {did} {other}"
-                f" (#{_last_seq(action)})"
-            )
-        found.append(_finding("asked-for-another", PROBLEM, text, [action]))
-    yield from found[:_MOST]
+def _done_for_another(action: Action) -> str:
+    did, granted = _did(action), action.instead_of
+    if granted is not None and not granted.requests and not action.perhaps_allowed_by:
+        seq = granted.permissions[-1].seq
+        return (
+            f"{did} {subject(action)} (#{action.seq}) without a permission request, while"
+            f" permission was given for {subject(granted)} (#{seq}), for which it requested"
+            " nothing"
+        )
+    if _is_granted(action):
+        asked = action.permissions[-1]
+        if other := _differing(action, asked):
+            given = f"permission was given for {_scope(asked)} (#{asked.seq})"
+            return f"{given}, but {did} {other} (#{_last_seq(action)})"
+    return ""
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
@@ -258,24 +252,18 @@ def _not_asked(happened: Iterable[Action], *, asked: bool) -> Iterator[AuditFind
         return
     for kind in ActionKind:
         found = [one for one in unasked if one.kind is kind]
-        plainly = [one for one in found if not one.perhaps_allowed_by]
-        perhaps = [one for one in found if one.perhaps_allowed_by]
-        if kind in ASKED_FOR and plainly:
-            yield _of_several("not-asked", REMARK, plainly, "without a permission request")
-        if kind in ASKED_FOR and perhaps:
+        if kind in ASKED_FOR:
+            how = "without a permission request"
+            plainly = (one for one in found if not one.perhaps_allowed_by)
+            yield from _of_several("not-asked", REMARK, plainly, how)
+            perhaps = [one for one in found if one.perhaps_allowed_by]
             earlier = dict.fromkeys(one.perhaps_allowed_by[-1].answer_seq for one in perhaps)
-            seqs = _listed([f"#{seq}" for seq in earlier])
-            yield _of_several(
-                "perhaps-allowed", REMARK, perhaps,
-                f"without a permission request, perhaps covered by an earlier answer ({seqs})",
-            )  # fmt: skip
+            how += f", perhaps covered by an earlier answer ({_listed([f'#{n}' for n in earlier])})"
+            yield from _of_several("perhaps-allowed", REMARK, perhaps, how)
         if kind is ActionKind.OTHER:
-            silent = [one for one in found if one.tool or one.requests or one.paths]
-            if silent:
-                yield _of_several(
-                    "other-not-asked", REMARK, silent,
-                    "without a permission request; what they do is not in the recording",
-                )  # fmt: skip
+            silent = (one for one in found if one.tool or one.requests or one.paths)
+            how = "without a permission request; what they do is not in the recording"
+            yield from _of_several("other-not-asked", REMARK, silent, how)
 
 
 def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
@@ -292,18 +280,11 @@ def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
         yield _finding("command-outside", REMARK, text, _unique(action for action, _ in found))
 
 
-def _unclear(happened: Iterable[Action]) -> Iterator[AuditFinding]:
-    found = [
-        action
-        for action in happened
-        if any(path.place is PathPlace.UNKNOWN for path in action.paths)
-        or (action.directory is not None and action.directory.place is PathPlace.UNKNOWN)
-    ]
-    if found:
-        yield _of_several(
-            "place-unknown", REMARK, found,
-            "in places that may or may not be in the session's directory",
-        )  # fmt: skip
+def _is_unclear(action: Action) -> bool:
+    return any(
+        path is not None and path.place is PathPlace.UNKNOWN
+        for path in (*action.paths, action.directory)
+    )
 
 
 def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
@@ -320,19 +301,17 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
         yield _finding("answered-at-once", REMARK, text, found)
 
 
-def _made_up(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    if found := [action for action in actions if action.not_from_agent]:
-        yield _of_several("made-up", REMARK, found, "made up by a fault, not by the agent")
-
-
-def _of_several(kind: str, severity: str, actions: Sequence[Action], how: str) -> AuditFinding:
-    kinds = {action.kind for action in actions}
-    count = (
-        _count(next(iter(kinds)), len(actions))
-        if len(kinds) == 1
-        else counted(len(actions), "action")
-    )
-    return _finding(kind, severity, f"{count} {how}: {named(actions)}", actions)
+def _of_several(
+    kind: str, severity: str, actions: Iterable[Action], how: str
+) -> Iterator[AuditFinding]:
+    """Yields one finding on all of some actions; nothing if there are none."""
+    found = [*actions]
+    kinds = {action.kind for action in found}
+    count = counted(len(found), "action")
+    if len(kinds) == 1:
+        count = _count(found[0].kind, len(found))
+    if found:
+        yield _finding(kind, severity, f"{count} {how}: {named(found)}", found)
 
 
 def _finding(kind: str, severity: str, text: str, actions: Sequence[Action]) -> AuditFinding:
