@@ -5,7 +5,7 @@ This module takes a frame apart and makes the line safe to print; `describe` has
 
 from typing import Any
 
-from acp_proxy.inspection.describe.errors import code_name, describe_error
+from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.methods import (
     describe_batch,
     describe_params,
@@ -69,9 +69,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
     if not isinstance(message, dict):
         raise TypeError("no message")
     if kind == "error":
-        error = message.get("error")
-        code = error.get("code") if isinstance(error, dict) else None
-        return describe_error(error, code_name(code, hints.dialect) if hints.dialect else "")
+        return describe_error(message.get("error"), hints.dialect)
     if kind == "response":
         result = message.get("result")
         if hints.asked is not None and isinstance(result, dict):

@@ -43,16 +43,17 @@ def code_name(code: object, dialect: str | None) -> str:
     return names.get(code, "") if isinstance(code, int) else ""
 
 
-def describe_error(error: object, name: str = "") -> str:
+def describe_error(error: object, dialect: str | None = None) -> str:
     """Describes an error by its code, its message and its data.
 
     Args:
         error: the member ``error`` of a response.
-        name: the name of the code; left out if the message contains it.
+        dialect: the dialect that names the code; None for an error without its name.
     """
     if not isinstance(error, dict):
         return f"? {compact(error)}"
     message = _message(word(error, "message")) or payload(part(error, "message"))
+    name = code_name(error.get("code"), dialect) if dialect else ""
     code = word(error, "code") or "?"
     code = f"{code} ({name})" if name and name not in message.lower() else code
     return joined(joined(code, message), _explained(error.get("data"), message), by=": ")

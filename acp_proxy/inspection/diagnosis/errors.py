@@ -25,7 +25,7 @@ from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
 from acp_proxy.protocol.dialects import DRAFT, LOGIN, PERMISSION, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.protocol.peers import SENDERS, Direction
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
@@ -134,7 +134,7 @@ class Rules:
         required = known.get((direction, method))
         if required is not None:
             return self._lacking(required, message) or self._unoffered(direction, method)
-        if (other := _opposite(direction), method) in known:
+        if (other := Direction(direction).other, method) in known:
             return f"which only the {SENDERS[other]} may send in {self.dialect}"
         if any(method in {name for _, name in table} for table in _REQUIRED.values()):
             return f"which {self.dialect} does not have"
@@ -172,13 +172,9 @@ class Rules:
             return ""
         announced = next((half[name] for name in CAPABILITIES if name in half), None)
         if member(announced, *path) in (None, False):
-            receiver = SENDERS[_opposite(direction)]
+            receiver = SENDERS[Direction(direction).other]
             return f"which the {receiver} does not offer ({'.'.join(path)})"
         return ""
-
-
-def _opposite(direction: str) -> str:
-    return "to-client" if direction == "to-agent" else "to-agent"
 
 
 _MOST_ERRORS = 10_000
@@ -188,15 +184,8 @@ _REFUSED = (-32600, -32601, -32602)
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
-@frozen
-class _ErrorGroup:
-    """What the errors of one tally have in common."""
-
-    direction: str
-    method: str | None
-    code: int | None
-    charged: str | None
-    why: str
+_Group = tuple[str, str | None, int | None, str | None, str]
+"""What the errors of one tally have in common: direction, method, code, who is charged, and why."""
 
 
 def read_errors(
@@ -222,12 +211,12 @@ def read_errors(
     if not reader.recording.knows("parts"):
         requests = {}  # what was left out of a request may be what was refused
     rules = read_rules() if requests else Rules(dialect, {})
-    groups: dict[_ErrorGroup, list[tuple[StoredMessage, int]]] = {}
+    groups: dict[_Group, list[tuple[StoredMessage, int]]] = {}
     for key, answer in answers.items():
         row, code = rows[key], codes[key]
         request = requests.get((row.request_seq, row.id))
-        charged, why = _blame(row, code, request, rules, injected.get(answer.seq))
-        group = _ErrorGroup(row.direction, row.method, code, charged, why)
+        blame = _blame(row, code, request, rules, injected.get(answer.seq))
+        group = row.direction, row.method, code, *blame
         groups.setdefault(group, []).append((answer, row.request_seq))
     tallies = [_tally(group, same, dialect) for group, same in groups.items()]
     return sorted(tallies, key=lambda tally: (-tally.count, tally.seq))
@@ -257,21 +246,22 @@ def _blame(
 
 
 def _tally(
-    group: _ErrorGroup, answers: list[tuple[StoredMessage, int]], dialect: str | None
+    group: _Group, answers: list[tuple[StoredMessage, int]], dialect: str | None
 ) -> ErrorTally:
+    direction, method, code, charged, why = group
     first, request_seq = answers[0]
     is_own = "error" in first.message  # codes of MCP have names of their own
-    name = code_name(group.code, dialect) if is_own else ""
+    name = code_name(code, dialect) if is_own else ""
     try:
         text = plain(describe_error(_error(first) or first.message.get("error")))
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
         text = ""
-    unknown = name == "method not found" and group.method not in METHODS
-    is_routine = unknown or (group.method or "", name) in _ROUTINE
+    unknown = name == "method not found" and method not in METHODS
+    is_routine = charged != "fault" and (unknown or (method or "", name) in _ROUTINE)
     return ErrorTally(
-        group.direction, group.method, group.code, name,
-        without_middle(text.removeprefix(f"{group.code} "), _LONGEST), first.seq, len(answers),
-        group.charged != "fault" and is_routine, group.charged, group.why, request_seq,
+        direction, method, code, name,
+        without_middle(text.removeprefix(f"{code} "), _LONGEST), first.seq, len(answers),
+        is_routine, charged, why, request_seq,
     )  # fmt: skip
 
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from attrs import Factory, define
+
 from acp_proxy.inspection.describe.content import content as describe
 from acp_proxy.inspection.describe.content import diff as describe_diff
 from acp_proxy.inspection.describe.content import exit_state
@@ -113,33 +115,22 @@ def note_block(text: str, most: int | None = 500) -> TextBlock:
 _MOST_REMARKS = 20
 
 
+@define
 class MessageRun:
-    """Consecutive pieces of one message, or lines of stderr, which become one entry.
+    """Consecutive pieces of one message, or lines of stderr, which become one entry."""
 
-    Args:
-        key: the session and the message that all pieces belong to.
-        row: the frame of the first piece.
-        text: collects the text.
-        kind: the kind of the entry.
-        by: the sender: client or agent.
-        detail: see `TranscriptEntry`.
-    """
-
-    def __init__(
-        self,
-        key: tuple[str | None, str],
-        row: Row,
-        text: TextCollector,
-        kind: EntryKind,
-        by: str,
-        detail: str,
-    ) -> None:
-        self.key = key
-        self._first = row["seq"], row["t_ns"]
-        self._text = text
-        self._kind, self._by, self._detail = kind, by, detail
-        self._last, self._last_ns = self._first
-        self._remarks: list[str] = []
+    key: tuple[str | None, str]
+    """The session and the message that all pieces belong to."""
+    _first: Row
+    """The frame of the first piece."""
+    _text: TextCollector
+    _kind: EntryKind
+    _by: str
+    """The sender: client or agent."""
+    _detail: str
+    """See `TranscriptEntry`."""
+    _last: Row = Factory(dict)
+    _remarks: list[str] = Factory(list)
 
     def add(self, row: Row, text: str) -> None:
         """Adds a piece.
@@ -150,7 +141,7 @@ class MessageRun:
         """
         is_line = self._kind is EntryKind.STDERR
         self._text.add(f"\n{text}" if is_line and self._text.characters else text)
-        self._last, self._last_ns = row["seq"], row["t_ns"]
+        self._last = row
         if len(self._remarks) < _MOST_REMARKS and not is_line and (found := mark(row)):
             self._remarks.append(f"#{row['seq']} {found.strip()}")
 
@@ -159,13 +150,13 @@ class MessageRun:
         text = self._text.text
         if not text.characters and not self._remarks:
             return None
-        seq, t_ns = self._first
+        first, last = self._first, self._last
         return TranscriptEntry(
             self._kind,
-            seq,
-            self._last,
-            t_ns,
-            took_ns=self._last_ns - t_ns,
+            first["seq"],
+            last["seq"],
+            first["t_ns"],
+            took_ns=last["t_ns"] - first["t_ns"],
             session=self.key[0],
             by=self._by,
             detail=self._detail,

@@ -1,12 +1,11 @@
 """Converts requests with their answers to entries: prompts, permissions, files and all others."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from acp_proxy.inspection.describe.client_services import MCP_ERROR, mcp_error
-from acp_proxy.inspection.describe.errors import code_name, describe_error
+from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.questions import chosen_option
 from acp_proxy.inspection.describe.tools import NAMES, call_of, tool_input, tool_name
 from acp_proxy.inspection.describe.values import (
@@ -90,39 +89,19 @@ class AskedRequest:
             return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":
             error = self.reply.get("error")
-            code = error.get("code") if isinstance(error, dict) else None
-            name = code_name(code, self.dialect) if self.dialect else ""
-            return plain(describe_error(error, name))[:_LONGEST] or "error", True
+            return plain(describe_error(error, self.dialect))[:_LONGEST] or "error", True
         if self.method == MCP_MESSAGE and (error := mcp_error(self.result)):
             return plain(f"{MCP_ERROR} {describe_error(error)}")[:_LONGEST], True
         return "", False
 
-    def entry(
-        self,
-        kind: EntryKind,
-        title: str,
-        state: str = "",
-        *,
-        is_failed: bool = False,
-        detail: str = "",
-        call: str = "",
-        remarks: Iterable[str] = (),
-        choices: Iterable[EntryChoice] = (),
-        blocks: Iterable[TextBlock] = (),
-    ) -> TranscriptEntry:
-        """Returns a transcript entry with the frames, times and sender of this request.
+    def entry(self, kind: EntryKind, title: str) -> TranscriptEntry:
+        """Returns a transcript entry with the frames, times, sender and outcome of this request.
 
         Args:
             kind: the kind of the entry.
             title: a line that describes the request.
-            state: the outcome of the request, in a few words.
-            is_failed: whether this outcome is a failure.
-            detail: see `TranscriptEntry`.
-            call: the id of the tool call that the request is about; empty if there is none.
-            remarks: see `TranscriptEntry`.
-            choices: see `TranscriptEntry`.
-            blocks: see `TranscriptEntry`.
         """
+        state, is_failed = self.outcome
         return TranscriptEntry(
             kind,
             self.row["seq"],
@@ -133,11 +112,6 @@ class AskedRequest:
             is_failed=is_failed,
             took_ns=self.row["latency_ns"],
             by=SENDERS.get(self.row["stream"], ""),
-            detail=detail,
-            id=call,
-            remarks=[*remarks],
-            choices=[*choices],
-            blocks=[*blocks],
         )
 
 
@@ -170,7 +144,8 @@ def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     shown = [*blocks_of(call.get("content"), limits.output)]
     if not shown and (given := tool_input(call)):
         shown = [text_block(given, limits.output, "input")]
-    state, is_failed = asked.outcome
+    entry = asked.entry(EntryKind.PERMISSION, title or tool_name(call))
+    state = entry.state
     options = options_of(asked.message)[:_MOST_OPTIONS]
     outcome = part(result, "outcome") or result
     chosen = chosen_option(outcome, params)
@@ -179,12 +154,10 @@ def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
         name = word(chosen, "name", "optionId")
         scope = word(result, "scope") or ("remembered" if result.get("remember") is True else "")
         state = joined(answer.decision, f"({name})" if name else "", scope)
-    return asked.entry(
-        EntryKind.PERMISSION,
-        title or tool_name(call),
-        state,
-        is_failed=is_failed,
-        call=word(call, "toolCallId", "id") or word(params, "toolCallId"),
+    return evolve(
+        entry,
+        state=state,
+        id=word(call, "toolCallId", "id") or word(params, "toolCallId"),
         remarks=[reason for reason in reasons if reason and reason != title],
         choices=[_choice(option, chosen) for option in options],
         blocks=shown,
@@ -205,9 +178,6 @@ def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
         limits: how much of each text is kept.
     """
     about = preview(asked.row["raw"], "request", asked.method)
-    state, is_failed = asked.outcome
-    if asked.answer is not None and asked.is_answered:
-        state = preview(asked.answer.raw, "response", asked.method)[:_LONGEST]
     blocks: list[TextBlock] = []
     if asked.method == "fs/read_text_file":
         about = word(asked.params, "path") + _lines(asked.params)
@@ -215,14 +185,10 @@ def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     elif asked.method == "fs/write_text_file":
         about = word(asked.params, "path")
         blocks = _file(asked.params, about, limits)
-    return asked.entry(
-        EntryKind.REQUEST,
-        about,
-        state,
-        is_failed=is_failed,
-        detail=asked.method,
-        blocks=blocks,
-    )
+    entry = evolve(asked.entry(EntryKind.REQUEST, about), detail=asked.method, blocks=blocks)
+    if asked.answer is None or not asked.is_answered:
+        return entry
+    return evolve(entry, state=preview(asked.answer.raw, "response", asked.method)[:_LONGEST])
 
 
 def _lines(params: Value) -> str:
