@@ -122,11 +122,6 @@ def exit_result(result: Value) -> str:
     return exit_state(part(result, "exitStatus") or result) or "ended"
 
 
-def mcp_server(params: Value) -> str:
-    """Describes an MCP server, or a connection to one."""
-    return word(params, "serverId", "acpId", "connectionId")
-
-
 def mcp_message(params: Value) -> str:
     """Describes an MCP message: its connection, its method, its params."""
     via = word(params, "connectionId", "serverName")

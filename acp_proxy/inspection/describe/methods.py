@@ -26,6 +26,10 @@ def _constant(text: str) -> Describe:
     return lambda _: text
 
 
+def _named(*names: str) -> Describe:
+    return lambda params: word(params, *names)
+
+
 class Method(NamedTuple):
     """What describes the params and the result of a method; an empty result is ``ok``."""
 
@@ -154,13 +158,15 @@ def _wrapped(params: Value) -> str:
 
 
 _OPEN = Method(sessions.opened, sessions.open_result)
-_WHICH = Method(sessions.which)
+_WHICH = Method(_named("sessionId"))
 _LOGIN = Method(peers.login, peers.login_result)
 _LOGOUT = Method(_constant("log out"))
 _PEER = Method(peers.peer, peers.peer)
 _TERMINAL = Method(client.terminal, client.done)
 _WRAPPED = Method(_wrapped)
 _MCP = Method(client.mcp_message, client.mcp_result)
+_MCP_SERVER = _named("serverId", "acpId", "connectionId")
+_MODE = _named("modeId", "mode", "modelId")
 
 METHODS: dict[str, Method] = {
     "initialize": _PEER,
@@ -182,13 +188,13 @@ METHODS: dict[str, Method] = {
     "session/close": _WHICH,
     "session/prompt": Method(sessions.prompt, sessions.prompt_result),
     "session/cancel": Method(sessions.cancel),
-    "session/set_mode": Method(sessions.set_mode, sessions.set_mode_result),
-    "session/set_model": Method(sessions.set_mode),
+    "session/set_mode": Method(_MODE, sessions.set_mode_result),
+    "session/set_model": Method(_MODE),
     "session/set_config_option": Method(sessions.set_option, sessions.set_option_result),
     "session/update": Method(session_update),
     "session/request_permission": Method(questions.permission, questions.permission_result),
     "elicitation/create": Method(questions.elicitation, questions.elicitation_result),
-    "elicitation/complete": Method(questions.elicitation_complete),
+    "elicitation/complete": Method(_named("elicitationId")),
     "fs/read_text_file": Method(client.read_params, client.read_result),
     "fs/write_text_file": Method(client.write_params, client.write_result),
     "terminal/create": Method(client.command, client.created),
@@ -206,8 +212,8 @@ METHODS: dict[str, Method] = {
     "document/didClose": Method(_document),
     "document/didSave": Method(_document),
     "document/didFocus": Method(_document),
-    "mcp/connect": Method(client.mcp_server, client.mcp_server),
-    "mcp/disconnect": Method(client.mcp_server),
+    "mcp/connect": Method(_MCP_SERVER, _MCP_SERVER),
+    "mcp/disconnect": Method(_MCP_SERVER),
     "mcp/message": _MCP,
     "_mcp/request": _MCP,
     "_proxy/successor": _WRAPPED,

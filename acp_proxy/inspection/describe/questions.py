@@ -81,11 +81,6 @@ def elicitation_result(result: Value) -> str:
     )
 
 
-def elicitation_complete(params: Value) -> str:
-    """Names the form that was completed."""
-    return word(params, "elicitationId")
-
-
 def _draft_permission(params: Value) -> str:
     """Describes an operation on a resource; the 1.0 draft offers no options."""
     call, title = word(params, "toolCallId"), word(part(params, "toolCall"), "title")

@@ -91,11 +91,6 @@ def cancel(params: Value) -> str:
     return joined(word(params, "sessionId"), f"({reason})" if reason else "")
 
 
-def which(params: Value) -> str:
-    """Names the session of a request."""
-    return word(params, "sessionId")
-
-
 def list_params(params: Value) -> str:
     """Describes which sessions are asked for."""
     folder, cursor = word(params, "cwd"), word(params, "cursor")
@@ -112,11 +107,6 @@ def list_result(result: Value) -> str:
     names = listed((word(s, "title", "sessionId") for s in sessions), most=4)
     more = "there are more" if word(result, "nextCursor") else ""
     return joined(joined(counted(len(sessions), "session"), names, by=": "), more, by="; ")
-
-
-def set_mode(params: Value) -> str:
-    """Names the mode or the model to change to."""
-    return word(params, "modeId", "mode", "modelId")
 
 
 def set_mode_result(result: Value) -> str:
