@@ -4,8 +4,6 @@ One pass reads all frames; the outcome of each action is decided after it.
 """
 
 from collections import Counter
-from collections.abc import Collection
-from functools import partial
 
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.audit.actions import ActionLog, Moment
@@ -33,7 +31,7 @@ from acp_proxy.protocol.effects import ClientEffect, effect_of
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.permissions import DENIED
 from acp_proxy.protocol.updates import FAILED, UPDATE, kind_and_update
-from acp_proxy.recording import FrameRun, Recording, read_time
+from acp_proxy.recording import FrameRun, read_time
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import events as read_events
 
@@ -136,36 +134,25 @@ _HARMLESS = (ClientEffect.ASKS, ClientEffect.INFORMS)
 
 
 class AuditPass:
-    """Reads a recording and collects its sessions and its actions.
+    """Collects the sessions and the actions of a recording; a `Listener` of a pass.
 
     Args:
         reader: the recording.
-        made_up: the numbers of frames that a fault added.
+        messages: the pass.
 
     Attributes:
-        sessions: the sessions; complete after `read`.
-        log: the actions; complete after `read`.
+        sessions: the sessions; complete after the pass.
+        log: the actions; complete after the pass.
     """
 
-    def __init__(self, reader: RecordingReader, made_up: Collection[int] = ()) -> None:
+    def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
         self._reader = reader
-        self._made_up = made_up
-        self._messages = MessagePass(reader)
+        self._made_up = FaultEffects(reader, [*read_events(reader)]).injected
+        self._messages = messages
         self._connection = self._messages.connection
         self.sessions = SessionLog()
         started_at = read_time(reader.recording.started_at)
         self.log = ActionLog(self._connection, self.sessions, started_at)
-
-    def read(self, watch: Watch = iter) -> None:
-        """Reads all frames.
-
-        Args:
-            watch: yields the runs of frames that it is given, and may show the progress.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
-        self._messages.play_to([self], PAUSE_NS, watch)
 
     def take(self, run: FrameRun, message: Message, done: Transition) -> None:
         """Takes a frame, or a run of pieces.
@@ -222,13 +209,13 @@ class AuditPass:
         method = message.method or ""
         if method in _ABOUT_TERMINALS:
             return
-        params = part(self._value(run, message), "params")
+        params, moment = part(self._value(run, message), "params"), _moment(run, done)
         action = None
         if method == PERMISSION:
             begins = done.begins_call
-            action = self.log.take_permission(_moment(run, done), exchange, params, begins=begins)
+            action = self.log.take_permission(moment, exchange, params, begins=begins)
         elif effect_of(method, self._connection.dialect) not in _HARMLESS:
-            action = self.log.take_request(_moment(run, done), exchange, params)
+            action = self.log.take_request(moment, exchange, params)
         if action is not None and run.seq in self._made_up:
             action.not_from_agent = True
 
@@ -255,11 +242,15 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    made_up = FaultEffects(reader, [*read_events(reader)]).injected
-    reading = AuditPass(reader, made_up)
-    reading.read(watch)
+    messages = MessagePass(reader)
+    reading = AuditPass(reader, messages)
+    messages.play_to([reading], PAUSE_NS, watch)
     recording = reader.recording
-    actions = [*map(partial(_known, recording), finish(reading.log))]
+    actions = finish(reading.log)
+    for action in actions:
+        forget_unknown(recording, action)
+        for one in action.permissions:
+            forget_unknown(recording, one)
     if chosen is not EVERYTHING:
         actions = _matching(reader, actions, chosen)
     counts: dict[str, Counter[str]] = {}
@@ -282,14 +273,6 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         findings=found,
         left_out=reading.log.left_out,
     )
-
-
-def _known(recording: Recording, action: Action) -> Action:
-    """Removes the times that the source of an imported recording does not know."""
-    forget_unknown(recording, action)
-    for one in action.permissions:
-        forget_unknown(recording, one)
-    return action
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
