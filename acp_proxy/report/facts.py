@@ -24,8 +24,7 @@ from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.origins import origin_rows, why_no_times
 from acp_proxy.protocol.updates import FAILED
-from acp_proxy.recording import Recording
-from acp_proxy.report.model import ReportData
+from acp_proxy.report.model import ReportData, with_clock
 
 
 @frozen
@@ -211,7 +210,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     total = {part: sum(turn.part_ns(part) for turn in times) for part in Part}
     return HeadFacts(
         contents=contents,
-        summary=evolve(summary, recording=_with_clock(recording)),
+        summary=evolve(summary, recording=with_clock(recording)),
         statistics=statistics,
         verdict=find_verdict(summary),
         faults=data.faults,
@@ -258,13 +257,6 @@ def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
             at_ns += ns
             segments.append(Segment(part.value, x, max(1, at_ns * BAR // longest_ns - x), ns))
     return segments
-
-
-def _with_clock(recording: Recording) -> Recording:
-    """The recording with the time of its log, if that has no zone."""
-    if recording.has_zone:
-        return recording
-    return evolve(recording, started_at=recording.clock().isoformat())
 
 
 def _group(findings: list[Finding], summary: Summary) -> FindingGroup:

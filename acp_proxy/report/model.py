@@ -20,7 +20,7 @@ from acp_proxy.inspection.measures.statistics import (
 from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.message_pass import MessagePass
-from acp_proxy.recording import Recording, clock
+from acp_proxy.recording import Recording
 from acp_proxy.store.exchange_queries import last_turn, turns
 from acp_proxy.store.fired_faults import count_undated_frames, touched_frames
 from acp_proxy.store.reader import RecordingReader
@@ -146,11 +146,11 @@ def parties(methods: Iterable[str]) -> dict[str, str]:
     return {method: waiting_part(method).value for method in sorted(methods)}
 
 
-def _beginning(recording: Recording) -> str:
-    """When a recording began; without a zone if that is not known."""
+def with_clock(recording: Recording) -> Recording:
+    """Returns the recording with the time of its log, if that has no zone."""
     if recording.has_zone:
-        return recording.started_at
-    return clock(recording.started_at, has_zone=False).isoformat()
+        return recording
+    return evolve(recording, started_at=recording.clock().isoformat())
 
 
 def described(data: ReportData) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def described(data: ReportData) -> dict[str, Any]:
         "rows_in_recording": data.rows_in_recording,
         "masked": data.is_masked,
         "unredacted": data.is_unredacted,
-        "started_at": _beginning(recording) if has_clock else None,
+        "started_at": with_clock(recording).started_at if has_clock else None,
         "summary": data.summary,
         "stats": data.statistics,
         "waterfalls": data.waterfalls,
