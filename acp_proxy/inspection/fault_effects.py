@@ -17,9 +17,9 @@ from acp_proxy.wording import counted
 
 _LONGEST = 200
 _LONGEST_NAME = 80
-_ENDING = ("exit", "close", "kill", "terminate", "limit-data")
+ENDING = ("exit", "close", "kill", "terminate", "limit-data")
 """Kinds of faults after which an agent is gone."""
-_HOLDING = ("stall", "pause", *_ENDING)
+HOLDING = ("stall", "pause", *ENDING)
 """Kinds of faults after which no answer comes any more."""
 _MOST = 100
 _MOST_EFFECTS = 5
@@ -173,15 +173,13 @@ class FaultEffects:
         found = fired_faults.lost_answers(self.reader, _MOST)
         return [lost._replace(rule=plain(lost.rule)[:_LONGEST_NAME]) for lost in found]
 
-    def that_ended(self, before: int) -> str | None:
-        """Returns the rule that ended the agent, or a direction, before a number; or None."""
-        return self._acting(_ENDING, before)
+    def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
+        """Returns the rule that was the first to do one of some actions before a number, or None.
 
-    def that_held(self, before: int | None) -> str | None:
-        """Returns the rule because of which no answer came before a number; or None."""
-        return self._acting(_HOLDING, before)
-
-    def _acting(self, actions: tuple[str, ...], before: int | None) -> str | None:
+        Args:
+            actions: `ENDING` or `HOLDING`.
+            before: the number; None for all of the recording.
+        """
         for event in self.events:
             is_before = before is None or event.seq < before
             if event.kind == "fault" and is_before and event.data.get("action") in actions:

@@ -5,6 +5,7 @@ from signal import SIGTERM
 
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls, quoted_prompt
 from acp_proxy.inspection.diagnosis.environment import stderr_line, why_it_never_ran
+from acp_proxy.inspection.fault_effects import ENDING
 from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
@@ -35,7 +36,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     text, is_expected = _exit_text(exit_, signal)
     seqs = tuple(context.cut)
     amid = _amid(context)
-    if (rule := context.faults.that_ended(exit_.seq)) is not None:
+    if (rule := context.faults.first_rule(ENDING, exit_.seq)) is not None:
         text = f"fault {rule} ended the agent{amid.lstrip(',')} (#{exit_.seq})"
         yield Finding("fault.effect", Severity.WARNING, FAULT, exit_.seq, text, seqs)
         return

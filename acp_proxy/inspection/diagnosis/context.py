@@ -19,7 +19,7 @@ from acp_proxy.inspection.diagnosis.values import (
     InvalidLines,
     OpenRequest,
 )
-from acp_proxy.inspection.fault_effects import FaultEffects
+from acp_proxy.inspection.fault_effects import HOLDING, FaultEffects
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import RecordedEvent, Recording, StoredFrame
@@ -39,6 +39,8 @@ MOST = 100
 """How many findings of a kind, requests and questions are listed one by one."""
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
 """The reader of each stream, by the name of the stream."""
+RECEIVERS = {"to-agent": "agent", "to-client": "client"}
+"""The peer that has to answer what is sent in each direction."""
 _END = 1 << 62
 _MOST_FRAMES, _SOON = 1_000, 5 * 10**9
 
@@ -127,7 +129,8 @@ class DiagnosisContext:
     @property
     def holding_fault(self) -> str | None:
         """The fault rule that prevented all answers from some time until the first peer left."""
-        return self.faults.that_held(None if self.first_end is None else self.first_end.seq)
+        end = self.first_end
+        return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
     @cached_property
     def is_cut(self) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.diagnosis.context import READERS, DiagnosisContext
+from acp_proxy.inspection.diagnosis.context import READERS, RECEIVERS, DiagnosisContext
 from acp_proxy.inspection.diagnosis.messages import request_text, requests_by_number
-from acp_proxy.inspection.fault_effects import read_rules
+from acp_proxy.inspection.fault_effects import ENDING, read_rules
 from acp_proxy.inspection.findings import FAULT, Finding, Severity
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
@@ -17,7 +17,6 @@ _LARGEST_CHUNK = 65536
 """Bytes that a recorder reads at once, so that a chunk has no more frames."""
 _MOST = 100
 _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
-_RECEIVERS = {"to-agent": "agent", "to-client": "client"}
 
 
 def stalls(context: DiagnosisContext) -> Iterator[Finding]:
@@ -43,7 +42,7 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
             end = "" if resumed is None else "; it read again"
         at = _said(context, "at", begun)
         text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
-        seq, by = note.seq if frame is None else frame, _RECEIVERS.get(stream)
+        seq, by = note.seq if frame is None else frame, RECEIVERS.get(stream)
         whose = None if by is not None else "nobody reads the agent's stderr"
         yield Finding("pipe.not-reading", Severity.ERROR, by, seq, text, unblamed=whose)
 
@@ -95,7 +94,7 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
     """The rules that are told with a request, an error or the end that they caused."""
     exit_ = next(iter(context.of_kind("exit")), None)
-    ended = None if exit_ is None else context.faults.that_ended(exit_.seq)
+    ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
     withheld = context.faults.withheld(one.seq for one in context.unanswered)
     return {ended, context.holding_fault, *errors, *withheld.values()}

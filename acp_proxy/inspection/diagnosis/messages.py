@@ -118,16 +118,13 @@ class BatchMessages:
         """
         return [one for one in self._by_call.get(key, ()) if span[0] <= one.seq <= span[1]]
 
-    def of_exchange(self, key: tuple[int, int]) -> StoredMessage | None:
-        """Returns the request or the answer with a number and an exchange."""
-        return self._by_exchange.get(key)
-
     @cached_property
     def _messages(self) -> list[StoredMessage]:
         return list(read_messages(self._reader, self.seqs))
 
     @cached_property
-    def _by_exchange(self) -> dict[tuple[int, int], StoredMessage]:
+    def by_exchange(self) -> dict[tuple[int, int], StoredMessage]:
+        """The requests and answers by the number of their frame and that of their exchange."""
         every = self._messages
         return {(one.seq, one.exchange): one for one in every if one.exchange is not None}
 

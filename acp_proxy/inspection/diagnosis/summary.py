@@ -36,20 +36,6 @@ _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 _MOST_EVENTS = 1000
 
 
-def read_context(
-    reader: RecordingReader, now_ns: int | None = None, watch: Watch = iter
-) -> DiagnosisContext:
-    """Reads what checks of the conversation need: one pass over its frames.
-
-    Args:
-        reader: the recording.
-        now_ns: the monotonic clock now, in nanoseconds. A running recording is looked at until
-            then, or else until the last thing that happened. An ended one does not depend on it.
-        watch: receives all frames and yields them again.
-    """
-    return counted(reader, list(read_events(reader)), now_ns, watch)
-
-
 def summarize(
     reader: RecordingReader,
     now_ns: int | None = None,
@@ -60,11 +46,11 @@ def summarize(
 
     Args:
         reader: the recording.
-        now_ns: as for `read_context`.
-        watch: as for `read_context`.
-        context: what `read_context` has read, if it is read already.
+        now_ns: as for `counted`.
+        watch: as for `counted`.
+        context: what `counted` has read, if it is read already.
     """
-    context = context or read_context(reader, now_ns, watch)
+    context = context or counted(reader, list(read_events(reader)), now_ns, watch)
     recording, events, counts = reader.recording, context.events, context.counts
     assert counts is not None
     findings = run_checks(context)
@@ -136,10 +122,9 @@ def with_rules(
     every = Counter(one.rule for one in findings)
     counts = summary.finding_counts
     unlisted = {rule: n - mine[rule] for rule, n in counts.items() if n > mine[rule]}
-    ordered = in_order(findings)
     return evolve(
         summary,
-        findings=_first_of_each_rule(ordered, most),
+        findings=_first_of_each_rule(in_order(findings), most),
         finding_counts=dict(every + Counter(unlisted)),
         severities=counts_of(findings),
         checked=extent,
@@ -182,8 +167,9 @@ def counted(
     Args:
         reader: the recording.
         events: all its events.
-        now_ns: as for `read_context`.
-        watch: as for `read_context`.
+        now_ns: the monotonic clock now, in nanoseconds. A running recording is looked at until
+            then, or else until the last thing that happened. An ended one does not depend on it.
+        watch: receives all frames and yields them again.
         messages: the pass, if others listen to it.
         others: who also listens.
         single_upto: the number up to which they are to take each frame by itself.
@@ -213,7 +199,7 @@ def finished(
         reader: the recording.
         events: all its events.
         counts: the results of the pass.
-        now_ns: as for `read_context`.
+        now_ns: as for `counted`.
     """
     end_ns = _end_ns(counts, events, now_ns if reader.live else None)
     open_ = counts.waits.open(end_ns)

@@ -4,7 +4,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from attrs import frozen
 
-from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, named_calls
+from acp_proxy.inspection.diagnosis.context import (
+    MOST,
+    RECEIVERS,
+    DiagnosisContext,
+    named_calls,
+)
 from acp_proxy.inspection.diagnosis.environment import LOGIN_OR_NETWORK, launcher, stderr_line
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, request_text, requests_by_number
 from acp_proxy.inspection.diagnosis.values import CurrentWait, OpenRequest
@@ -217,10 +222,6 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
     )
 
 
-def _answerer(direction: str) -> str:
-    return "client" if direction == "to-client" else "agent"
-
-
 def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
     """Returns the line that is so long that the client may have left for it; None if none is.
 
@@ -273,8 +274,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
     for seq, wait in hangs.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
         text = f"{_who_waits(wait.request)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
-        by = _answerer(wait.request.direction)
-        yield Finding(UNANSWERED, Severity.ERROR, by, seq, text)
+        yield Finding(UNANSWERED, Severity.ERROR, RECEIVERS[wait.request.direction], seq, text)
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:

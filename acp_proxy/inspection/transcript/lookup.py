@@ -347,13 +347,11 @@ class MessageLookup:
 
     def asked(self, row: Row) -> AskedRequest:
         """Returns a request with its answer."""
-        answer = None
-        if row["response_seq"] is not None:
-            key = (row["response_seq"], row["exchange"])
-            if row["response_seq"] in self._batches.seqs:
-                answer = self._batches.of_exchange(key)
-            else:
-                answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
+        key = (row["response_seq"], row["exchange"])
+        if row["response_seq"] in self._batches.seqs:
+            answer = self._batches.by_exchange.get(key)
+        else:
+            answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
         return AskedRequest(
             row,
             answer,
