@@ -136,15 +136,8 @@ NONE = Hints()
 
 
 @define
-class HintReader:
+class HintReader(CallSpans):
     """Looks up hints in a recording, by its indexes and once for each tool call."""
-
-    reader: RecordingReader
-    spans: CallSpans = field(init=False)
-    """Of the tool calls of the recording."""
-
-    def __attrs_post_init__(self) -> None:
-        self.spans = CallSpans(self.reader)
 
     def of(self, frame: Row) -> Hints:
         """Returns hints for a row of `frames`, or for a message of a batch."""
@@ -154,7 +147,7 @@ class HintReader:
             asked = self._asked(frame["request_seq"])
         title = ""
         if frame["tool_call"] is not None and method in (UPDATE, PERMISSION):
-            title = self.spans.title(frame["session"], frame["tool_call"], frame["seq"])
+            title = self.title(frame["session"], frame["tool_call"], frame["seq"])
         return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
 
     def _asked(self, seq: int) -> dict[str, Any] | None:

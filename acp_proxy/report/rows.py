@@ -204,7 +204,7 @@ class RowReader:
         if call is None:
             return None
         key = (row["session"], call)
-        start, _ = self._hints.spans.span(*key, seq)
+        start, _ = self._hints.span(*key, seq)
         known = self._calls.get(key)
         if known is None or known[0] != start:  # an agent may use an id again
             known = self._calls[key] = start, seq

@@ -12,6 +12,7 @@ from acp_proxy.inspection.describe.values import (
     part,
     parts,
     payload,
+    phrase,
     quantity,
     word,
 )
@@ -39,10 +40,9 @@ def read_result(result: Value) -> str:
     text = result.get("content")
     if not isinstance(text, str):
         return ""
-    total = word(result, "totalLines")
     return joined(
         quantity(text) if text else "an empty file",
-        f"{total} lines in all" if total else "",
+        phrase("{} lines in all", word(result, "totalLines")),
         "truncated" if result.get("truncated") is True else "",
         by=", ",
     )
@@ -70,26 +70,23 @@ def command(params: Value) -> str:
     """Describes a command line, with its arguments quoted for the shell."""
     arguments = params.get("args")
     words = map(_quoted, arguments) if isinstance(arguments, list) else ()
-    folder = word(params, "cwd")
-    return joined(word(params, "command"), *words, f"(in {folder})" if folder else "")
+    return joined(word(params, "command"), *words, phrase("(in {})", word(params, "cwd")))
 
 
 def created(result: Value) -> str:
     """Describes a new terminal."""
-    pid = word(result, "pid")
-    return joined(word(result, "terminalId"), f"(pid {pid})" if pid else "")
+    return joined(word(result, "terminalId"), phrase("(pid {})", word(result, "pid")))
 
 
 def terminal(params: Value) -> str:
     """Describes a terminal, and a signal for it or a time to wait."""
-    timeout = word(params, "timeout")
     how = joined(
         word(params, "signal"),
         "by force" if params.get("force") is True else "",
-        f"timeout {timeout}" if timeout else "",
+        phrase("timeout {}", word(params, "timeout")),
         by=", ",
     )
-    return joined(word(params, "terminalId"), f"({how})" if how else "")
+    return joined(word(params, "terminalId"), phrase("({})", how))
 
 
 def done(result: Value) -> str:

@@ -70,8 +70,7 @@ def _message(message: str) -> str:
 
 def _explained(data: object, message: str) -> str:
     if isinstance(data, dict):
-        methods = peers.auth_methods(data)
-        if methods:
+        if methods := peers.auth_methods(data):
             return f"auth {methods}"
         only = list(data.values())
         data = only[0] if len(only) == 1 else data

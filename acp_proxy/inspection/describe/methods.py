@@ -14,6 +14,7 @@ from acp_proxy.inspection.describe.values import (
     part,
     parts,
     payload,
+    phrase,
     quantity,
     word,
 )
@@ -74,15 +75,11 @@ def describe_batch(messages: list[object]) -> str:
 
 def _document(params: Value) -> str:
     """Describes a document that was opened, changed, saved, closed or focused."""
-    text, version, changes = (
-        params.get("text"),
-        word(params, "version"),
-        params.get("contentChanges"),
-    )
+    text, changes = params.get("text"), params.get("contentChanges")
     return joined(
         _place(params, part(params, "position")),
         word(params, "languageId"),
-        f"version {version}" if version else "",
+        phrase("version {}", word(params, "version")),
         quantity(text) if isinstance(text, str) else "",
         counted(len(changes), "change") if isinstance(changes, list) else "",
         by=", ",
@@ -102,8 +99,7 @@ def _suggesting(params: Value) -> str:
 
 def _suggest(params: Value) -> str:
     """Describes a request for suggestions: where, and why."""
-    given = listed(part(params, "context"))
-    context = f"with {given}" if given else ""
+    context = phrase("with {}", listed(part(params, "context")))
     return joined(_document(params), word(params, "triggerKind"), context, by=", ")
 
 
@@ -117,8 +113,7 @@ def _suggestions(result: Value) -> str:
 
 def _decided(params: Value) -> str:
     """Describes a suggestion that was accepted or rejected."""
-    reason = word(params, "reason")
-    return joined(word(params, "id", "suggestionId"), f"({reason})" if reason else "")
+    return joined(word(params, "id", "suggestionId"), phrase("({})", word(params, "reason")))
 
 
 def _suggestion(value: Value) -> str:

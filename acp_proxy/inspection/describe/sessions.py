@@ -10,6 +10,7 @@ from acp_proxy.inspection.describe.values import (
     listed,
     part,
     parts,
+    phrase,
     quantity,
     word,
 )
@@ -27,10 +28,10 @@ def opened(params: Value) -> str:
         f"and {listed(map(compact, folders))}" if isinstance(folders, list) and folders else "",
         bracketed(
             _servers(parts(params, "mcpServers")),
-            _labelled("mode", word(params, "initialMode")),
-            _labelled("config", compact(options)) if options else "",
-            _labelled("system prompt", quantity(prompt)) if prompt else "",
-            _labelled("replay from", word(replay, "type")),
+            phrase("mode {}", word(params, "initialMode")),
+            phrase("config {}", compact(options) if options else ""),
+            phrase("system prompt {}", quantity(prompt) if prompt else ""),
+            phrase("replay from {}", word(replay, "type")),
         ),
     )
 
@@ -44,11 +45,11 @@ def open_result(result: Value) -> str:
         word(result, "sessionId"),
         word(result, "workingDirectory"),
         bracketed(
-            _labelled("mode", joined(mode, others, by=" of ")),
-            _labelled("model", word(models, "currentModelId")),
+            phrase("mode {}", joined(mode, others, by=" of ")),
+            phrase("model {}", word(models, "currentModelId")),
             config_options(result),
-            _labelled("created", word(result, "createdAt")),
-            _labelled("messages", word(result, "messageCount")),
+            phrase("created {}", word(result, "createdAt")),
+            phrase("messages {}", word(result, "messageCount")),
         ),
     )
 
@@ -82,23 +83,18 @@ def used_tokens(usage: Value) -> str:
     into, out, total = (word(usage, f"{kind}Tokens") for kind in ("input", "output", "total"))
     if into or out:
         return f"{into or '?'} tokens in, {out or '?'} out"
-    return f"{total} tokens" if total else ""
+    return phrase("{} tokens", total)
 
 
 def cancel(params: Value) -> str:
     """Describes the cancellation of a turn."""
-    reason = word(params, "reason")
-    return joined(word(params, "sessionId"), f"({reason})" if reason else "")
+    return joined(word(params, "sessionId"), phrase("({})", word(params, "reason")))
 
 
 def list_params(params: Value) -> str:
     """Describes which sessions are asked for."""
-    folder, cursor = word(params, "cwd"), word(params, "cursor")
-    return joined(
-        f"in {folder}" if folder else "all sessions",
-        f"after {cursor[:40]}" if cursor else "",
-        by=", ",
-    )
+    where = phrase("in {}", word(params, "cwd")) or "all sessions"
+    return joined(where, phrase("after {}", word(params, "cursor")[:40]), by=", ")
 
 
 def list_result(result: Value) -> str:
@@ -140,14 +136,10 @@ def config_options(value: Value) -> str:
 
 
 def _servers(servers: list[Value]) -> str:
-    return _labelled("mcp", listed(map(_server, servers))) if servers else ""
+    return phrase("mcp {}", listed(map(_server, servers)))
 
 
 def _server(server: Value) -> str:
     """Describes an MCP server by name and transport; without a type it is a command (v1)."""
     kind = word(part(server, "transport"), "type") or word(server, "type") or "stdio"
     return f"{word(server, 'name') or '?'} ({kind})"
-
-
-def _labelled(label: str, text: str) -> str:
-    return f"{label} {text}" if text else ""

@@ -9,6 +9,7 @@ from acp_proxy.inspection.describe.sessions import config_options, turn_error, u
 from acp_proxy.inspection.describe.tools import tool_call
 from acp_proxy.inspection.describe.values import (
     Value,
+    bracketed,
     compact,
     decoded_size,
     joined,
@@ -17,6 +18,7 @@ from acp_proxy.inspection.describe.values import (
     part,
     parts,
     payload,
+    phrase,
     word,
 )
 from acp_proxy.protocol.updates import kind_and_update
@@ -62,7 +64,7 @@ def _commands(update: Value) -> str:
 def _mode(update: Value) -> str:
     mode = word(update, "currentModeId", "currentMode", "modeId")
     before, why = word(update, "previousMode"), word(update, "reason")
-    return joined(f"{before} → {mode}" if before else mode, f"({why})" if why else "")
+    return joined(f"{before} → {mode}" if before else mode, phrase("({})", why))
 
 
 def _config(update: Value) -> str:
@@ -71,15 +73,14 @@ def _config(update: Value) -> str:
     value = update.get("currentValue", update.get("value"))
     change = f"{word(update, 'key', 'configId')}={compact(value)}"
     before = compact(update["previousValue"]) if "previousValue" in update else ""
-    source = word(update, "source")
-    was = joined(f"was {before}" if before else "", f"by {source}" if source else "", by=", ")
-    return joined(change, f"({was})" if was else "")
+    was = joined(phrase("was {}", before), phrase("by {}", word(update, "source")), by=", ")
+    return joined(change, phrase("({})", was))
 
 
 def _session_info(update: Value) -> str:
-    title, at = word(update, "title"), word(update, "updatedAt")
+    title = word(update, "title")
     cleared = "title cleared" if "title" in update and not title else ""
-    shown = joined(title or cleared, f"updated {at}" if at else "", by=", ")
+    shown = joined(title or cleared, phrase("updated {}", word(update, "updatedAt")), by=", ")
     return shown or payload(update, "sessionUpdate")
 
 
@@ -106,7 +107,7 @@ def _child(update: Value) -> str:
     """Describes a child session by its id, its title and its state."""
     title = word(update, "title") or word(update, "description")
     state = word(part(update, "state"), "state")
-    return joined(word(update, "sessionId"), title, f"[{state}]" if state else "")
+    return joined(word(update, "sessionId"), title, bracketed(state))
 
 
 def _between(update: Value) -> str:
@@ -117,10 +118,10 @@ def _between(update: Value) -> str:
 
 
 def _terminal(update: Value) -> str:
-    folder, output = word(update, "cwd"), part(update, "output").get("data")
+    output = part(update, "output").get("data")
     return joined(
         joined(word(update, "terminalId"), word(update, "command"), by=": "),
-        f"in {folder}" if folder else "",
+        phrase("in {}", word(update, "cwd")),
         exit_state(part(update, "exitStatus")),
         _printed(output) if isinstance(output, str) else "",
         by=", ",
@@ -181,9 +182,8 @@ def _notice(update: Value) -> str:
 
 
 def _compaction(update: Value) -> str:
-    status = word(update, "status")
     shown = content(update.get("summary")) or word(update, "error")
-    return joined(word(update, "compactionId"), f"[{status}]" if status else "", shown)
+    return joined(word(update, "compactionId"), bracketed(word(update, "status")), shown)
 
 
 UPDATES: dict[str, Callable[[Value], str]] = {

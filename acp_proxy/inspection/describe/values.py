@@ -180,6 +180,16 @@ def bracketed(*pieces: str) -> str:
     return f"[{inner}]" if inner else ""
 
 
+def phrase(form: str, text: str) -> str:
+    """Returns a phrase with a text in it; empty without a text.
+
+    Args:
+        form: the phrase, with ``{}`` for the text.
+        text: the text.
+    """
+    return form.format(text) if text else ""
+
+
 def listed(names: Iterable[str], most: int = 6) -> str:
     """Joins the first names, with the number of the rest.
 

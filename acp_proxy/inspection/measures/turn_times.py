@@ -10,7 +10,6 @@ last, and else it is silent, as it is until its first update and after each answ
 turn, the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
 """
 
-import math
 from collections import Counter
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -175,18 +174,13 @@ class RunningTurn:
 
 
 class TurnIntervals:
-    """Takes transitions in their order, and divides the time of each turn into intervals.
+    """Takes transitions in their order, and divides the time of each turn into intervals."""
 
-    Args:
-        shortest_ns: shorter stretches are summed and not returned; None returns no stretch.
-    """
-
-    def __init__(self, shortest_ns: int | None = None) -> None:
+    def __init__(self) -> None:
         self._running: dict[int, RunningTurn] = {}
         self._waiting: dict[int, int] = {}
         """The turns that wait for requests, by exchange."""
         self._moved: set[int] = set()
-        self._shortest_ns = math.inf if shortest_ns is None else shortest_ns
         self._done: list[TurnTime] = []
         self._first_ns: int | None = None
         self._busy_since = self._busy_ns = 0
@@ -310,9 +304,9 @@ class TurnIntervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, found: list[Interval]
     ) -> None:
-        """Adds the stretch that something ended, if it is long enough."""
+        """Adds the stretch that something ended, if any time has passed."""
         part, elapsed = running.pass_time(t_ns)
         self._moved.add(running.turn.id)
-        if elapsed >= self._shortest_ns:
+        if elapsed:
             now_ns = running.now_ns
             found.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))

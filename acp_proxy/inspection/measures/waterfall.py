@@ -138,7 +138,7 @@ class Waterfalls:
         self._end_ns = end_ns
         self._finished: list[TurnWaterfall] = []
         self._chunks = ChunkReader()
-        self._intervals = TurnIntervals(1)
+        self._intervals = TurnIntervals()
         self._open: dict[int, _Waterfall] = {}
         self._ending: dict[int, list[int]] = {}
         """The open turns by the number of the frame that ends them."""

@@ -253,7 +253,7 @@ class TranscriptReader:
 
     def _call(self, row: Row) -> Iterator[TranscriptEntry]:
         session, tool_call = row["session"], row["tool_call"]
-        span = self._hints.spans.span(session, tool_call, row["seq"])
+        span = self._hints.span(session, tool_call, row["seq"])
         key = (session, tool_call, span[0])
         if key in self._calls:
             return
