@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from operator import lt
 
+Items = Sequence[Hashable]
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
 """The lengths of the runs of items that are searched for, in order."""
@@ -25,7 +26,7 @@ _EXACT = 1024
 """The most pairs of items for which all are tried."""
 
 
-def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
+def align(a: Items, b: Items) -> list[Pair]:
     """Returns the positions of the paired equal items in A and in B; both increase.
 
     Args:
@@ -45,14 +46,15 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
             found.append((a_end, b_end))
         if a_start == a_end or b_start == b_end:
             continue
-        if (a_end - a_start) * (b_end - b_start) <= _EXACT:
-            found += _exactly(a, a_start, a_end, b, b_start, b_end)
+        of_a, of_b = range(a_start, a_end), range(b_start, b_end)
+        if len(of_a) * len(of_b) <= _EXACT:
+            found += _exactly(a, of_a, b, of_b)
             continue
-        budget -= a_end - a_start + b_end - b_start
+        budget -= len(of_a) + len(of_b)
         if budget < 0:
-            found += _at_once(a, a_start, a_end, b, b_start, b_end)
+            found += _at_once(a, of_a, b, of_b)
             continue
-        anchors = _anchors(a, a_start, a_end, b, b_start, b_end)
+        anchors = _anchors(a, of_a, b, of_b)
         if not anchors:
             continue
         found += anchors
@@ -99,24 +101,21 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
     return chosen[::-1]
 
 
-def _anchors(
-    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
-) -> list[Pair]:
+def _anchors(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
     """Returns pairs that are kept: items that occur once on both sides, or else the rarest ones."""
     for length in _STRETCHES:
-        in_a = _once(a, a_start, a_end, length)
-        in_b = _once(b, b_start, b_end, length)
+        in_a, in_b = _once(a, of_a, length), _once(b, of_b, length)
         pairs = [(place, in_b[item]) for item, place in in_a.items() if item in in_b]
         if pairs:
             return longest_in_order(pairs)
-    return longest_in_order(list(_rarest(a, a_start, a_end, b, b_start, b_end)))
+    return longest_in_order(list(_rarest(a, of_a, b, of_b)))
 
 
-def _once(items: Sequence[Hashable], start: int, end: int, length: int) -> dict[Hashable, int]:
+def _once(items: Items, within: range, length: int) -> dict[Hashable, int]:
     """Returns the runs of items that occur once, and where they begin, in order."""
     places: dict[Hashable, int] = {}
     twice: set[Hashable] = set()
-    for place in range(start, end - length + 1):
+    for place in range(within.start, within.stop - length + 1):
         item = items[place] if length == 1 else tuple(items[place : place + length])
         if item in places:
             twice.add(item)
@@ -127,43 +126,38 @@ def _once(items: Sequence[Hashable], start: int, end: int, length: int) -> dict[
     return places
 
 
-def _rarest(
-    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
-) -> Iterator[Pair]:
+def _rarest(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
     """Pairs the rarest common items in order: the n-th one in A with the n-th one in B."""
-    in_a, in_b = _places(a, a_start, a_end), _places(b, b_start, b_end)
+    in_a, in_b = _places(a, of_a), _places(b, of_b)
     common = [item for item in in_a if item in in_b]
     fewest = min((max(len(in_a[item]), len(in_b[item])) for item in common), default=0)
     wanted = [item for item in common if max(len(in_a[item]), len(in_b[item])) == fewest]
     yield from sorted(pair for item in wanted for pair in zip(in_a[item], in_b[item], strict=False))
 
 
-def _at_once(
-    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
-) -> list[Pair]:
+def _at_once(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
     """Pairs the n-th item of each kind in A with the n-th one in B."""
-    in_a, in_b = _places(a, a_start, a_end), _places(b, b_start, b_end)
+    in_a, in_b = _places(a, of_a), _places(b, of_b)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))
 
 
-def _places(items: Sequence[Hashable], start: int, end: int) -> defaultdict[Hashable, list[int]]:
+def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
     places: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for place in range(start, end):
+    for place in within:
         places[items[place]].append(place)
     return places
 
 
-def _exactly(
-    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
-) -> Iterator[Pair]:
+def _exactly(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
     """The longest common subsequence, by trying all pairs.
 
     Of several that are as long it is the one between which as many others as can be stand side by
     side, so that they may have changed into each other.
     """
-    width = b_end - b_start
-    same = width + (a_end - a_start) + 1  # outweighs all others
+    width, b_start = len(of_b), of_b.start
+    a_start, a_end = of_a.start, of_a.stop
+    same = width + len(of_a) + 1  # outweighs all others
     rows = [[0] * (width + 1)]
     for i in range(a_end - 1, a_start - 1, -1):
         below, row = rows[-1], [0] * (width + 1)
