@@ -200,10 +200,7 @@ class _IndexBlocks:
             self._first_of_run = None
         if len(self._runs) == CHUNK_ROWS:
             block = self._block()
-        self._own.append(own)
-        if not self._each or shared != self._each[-1]:  # pieces of text have the same values
-            self._each.append(shared)
-        self._shared.append(len(self._each) - 1)
+        self._values.append((*own, *shared))
         self._runs.append(run)
         self.rows += 1
         return block
@@ -213,18 +210,16 @@ class _IndexBlocks:
             yield self._block()
 
     def _begin(self) -> None:
-        self._own: list[tuple[int | None, ...]] = []
-        self._each: list[tuple[Any, ...]] = []
-        self._shared: list[int] = []
-        """For each row, the place in `_each` of the values that it shares with its neighbours."""
+        self._values: list[tuple[Any, ...]] = []
         self._runs: list[int | None] = []
 
     def _block(self) -> DataBlock:
         columns: list[tuple[str, str, int]] = []
         data = []
-        for name, values, places in self._columns():
-            kind, codes = self._codes(name, values, places)
-            width, encoded = planes(codes)
+        every = [*zip(*self._values, strict=True), self._runs]
+        for name, values in zip((*OWN_COLUMNS, *SHARED_COLUMNS, "run"), every, strict=True):
+            kind, encode = self._encoders.get(name, ("number", number_codes))
+            width, encoded = planes(() if values.count(None) == len(values) else encode(values))
             columns.append((name, kind, width))
             data.append(encoded)
         header = {"rows": len(self._runs), "texts": self._texts.take_new(), "columns": columns}
@@ -232,28 +227,6 @@ class _IndexBlocks:
         number, self.blocks = self.blocks, self.blocks + 1
         start = encode_json(header)
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
-
-    def _columns(self) -> Iterator[tuple[str, Sequence[Any], Sequence[int] | None]]:
-        """Yields name and values of each column, and the value of each row if rows share some."""
-        for name, values in zip(OWN_COLUMNS, zip(*self._own, strict=True), strict=True):
-            yield name, values, None
-        for name, values in zip(SHARED_COLUMNS, zip(*self._each, strict=True), strict=True):
-            yield name, values, self._shared
-        yield "run", self._runs, None
-
-    def _codes(
-        self, name: str, values: Sequence[Any], places: Sequence[int] | None
-    ) -> tuple[str, Sequence[int]]:
-        """Returns the kind of a column, and the u of each row; none if all are null."""
-        kind, encode = self._encoders.get(name, ("number", number_codes))
-        if values.count(None) == len(values):
-            return kind, ()
-        if places is None:
-            return kind, encode(values)
-        if kind == "difference":
-            return kind, encode([values[place] for place in places])
-        codes = encode(values)
-        return kind, [codes[place] for place in places]
 
 
 class _PayloadBlocks:
