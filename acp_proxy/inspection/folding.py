@@ -29,16 +29,25 @@ class ChunkRun:
     first: Row
     """The row of the first frame."""
     update: str
-    last: int
+    last: int = 0
     """The number of the last frame."""
-    last_ns: int
-    count: int
-    size: int
+    last_ns: int = 0
+    count: int = 0
+    size: int = 0
     """Bytes of all frames together."""
-    characters: int
+    characters: int = 0
     """Of the whole text."""
-    text: str
+    text: str = ""
     """The beginning of the text: at least `KEPT` characters, or all."""
+
+    def add(self, row: Row, chunk: Chunk) -> None:
+        """Takes the next frame of the run, also the first one."""
+        self.last, self.last_ns = row["seq"], row["t_ns"]
+        self.count += 1
+        self.size += row["size"]
+        self.characters += len(chunk.text)
+        if len(self.text) < KEPT:
+            self.text += chunk.text[:KEPT]
 
 
 RunKey = tuple[object, ...]
@@ -91,12 +100,15 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
         is_same = finder.continues(run_key(row, chunk), began_ns(row), row["t_ns"])
         if run is not None:
             if is_same and chunk is not None:
-                _add(run, row, chunk)
+                run.add(row, chunk)
                 continue
             yield run if run.count > 1 else run.first
-        run = None if chunk is None else _begin(row, chunk)
+            run = None
         if chunk is None:
             yield row
+        else:
+            run = ChunkRun(row, chunk.update)
+            run.add(row, chunk)
     if run is not None:
         yield run if run.count > 1 else run.first
 
@@ -122,28 +134,6 @@ def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
         byte_size(run.size),
     )
     return TimelineLine(cells, text, first["stream"])
-
-
-def _begin(row: Row, chunk: Chunk) -> ChunkRun:
-    return ChunkRun(
-        first=row,
-        update=chunk.update,
-        last=row["seq"],
-        last_ns=row["t_ns"],
-        count=1,
-        size=row["size"],
-        characters=len(chunk.text),
-        text=chunk.text[:KEPT],
-    )
-
-
-def _add(run: ChunkRun, row: Row, chunk: Chunk) -> None:
-    run.last, run.last_ns = row["seq"], row["t_ns"]
-    run.count += 1
-    run.size += row["size"]
-    run.characters += len(chunk.text)
-    if len(run.text) < KEPT:
-        run.text += chunk.text[:KEPT]
 
 
 def chunk_in(row: Row) -> Chunk | None:

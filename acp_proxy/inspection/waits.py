@@ -282,10 +282,7 @@ class WaitTracker:
             waits.silent.clear()
 
     def _of(self, session: str | None) -> _SessionWaits:
-        known = self._sessions.get(session)
-        if known is None:
-            known = self._sessions[session] = _SessionWaits(session)
-        return known
+        return self._sessions.setdefault(session, _SessionWaits(session))
 
     def _leave(self, peer: Party, now: _Moment) -> None:
         """Notes that a peer has ended its output, and will answer nothing more."""

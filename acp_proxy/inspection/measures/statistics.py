@@ -21,7 +21,6 @@ from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, Wh
 from acp_proxy.inspection.measures.waterfall import (
     UNBROKEN_NS,
     VOICE,
-    Line,
     TurnWaterfall,
     Waterfalls,
 )
@@ -222,7 +221,7 @@ def waterfalls(
     last = max((LAST_SEQ if turn.end_seq is None else turn.end_seq for turn in prompts), default=0)
     requests = exchanges(reader, direction="to-client", span=(first, last), order="request_seq")
     outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
-    return Waterfalls(prompts, end_ns, outcomes, partial(_lines, reader), most)
+    return Waterfalls(prompts, end_ns, outcomes, reader.lines_between, most)
 
 
 def _prompt(reader: RecordingReader, seq: int) -> str:
@@ -233,10 +232,6 @@ def _prompt(reader: RecordingReader, seq: int) -> str:
 
 def _last_seq(turn: TurnTime) -> int:
     return LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
-
-
-def _lines(reader: RecordingReader, run: FrameRun) -> Iterator[Line]:
-    return reader.lines_between(run.seq, run.last_seq)
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:

@@ -224,10 +224,7 @@ class Traffic:
     def _call(
         self, key: tuple[str | None, str, int], t_ns: int, turn: int | None, size: int
     ) -> None:
-        call = self._calls.get(key)
-        if call is None:
-            self._calls[key] = [turn, 1, size, t_ns, t_ns]
-            return
+        call = self._calls.setdefault(key, [turn, 0, 0, t_ns, t_ns])
         call[1] += 1
         call[2] += size
         if turn == call[0]:  # else it is history, sent again

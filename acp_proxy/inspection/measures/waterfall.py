@@ -93,8 +93,8 @@ class _TextRun:
     seq: int
     start_ns: int
     end_ns: int
-    text: str
-    frames: int = 1
+    text: str = ""
+    frames: int = 0
 
 
 @define
@@ -118,7 +118,8 @@ class Waterfalls:
         turns: the turns, with the beginnings of their prompts.
         end_ns: when a turn ends that nothing ended.
         outcomes: how the requests of the turns ended, some of them after their turn.
-        lines: returns the lines of a run of frames; it may leave out those that are no text.
+        lines: returns the lines of the frames between two numbers; it may leave out those that
+            are no text.
         most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
     """
 
@@ -127,7 +128,7 @@ class Waterfalls:
         turns: Mapping[TurnRow, str],
         end_ns: int,
         outcomes: Outcomes,
-        lines: Callable[[FrameRun], Iterable[Line]],
+        lines: Callable[[int, int], Iterable[Line]],
         most: int | None = None,
     ) -> None:
         self._prompts = turns
@@ -201,7 +202,7 @@ class Waterfalls:
         if waterfall is None:
             return
         read, speak, now_ns = self._chunks.read, waterfall.speak, waterfall.now_ns
-        for seq, t_ns, raw in self._lines(run):
+        for seq, t_ns, raw in self._lines(run.seq, run.last_seq):
             if (chunk := read(raw)) is not None:
                 if t_ns > now_ns:
                     now_ns = t_ns
@@ -323,14 +324,13 @@ class _Waterfall:
         if (kind := VOICE.get(chunk.update)) is None:
             return
         run = self._run
-        if run is not None and run.kind == kind and now_ns - run.end_ns < PAUSE_NS:
-            run.end_ns = now_ns
-            run.frames += 1
-            if len(run.text) < _TITLE:
-                run.text += chunk.text[:_TITLE]
-            return
-        self._end_run()
-        self._run = _TextRun(kind, seq, now_ns, now_ns, chunk.text[:_TITLE])
+        if run is None or run.kind != kind or now_ns - run.end_ns >= PAUSE_NS:
+            self._end_run()
+            run = self._run = _TextRun(kind, seq, now_ns, now_ns)
+        run.end_ns = now_ns
+        run.frames += 1
+        if len(run.text) < _TITLE:
+            run.text += chunk.text[:_TITLE]
 
     def _end_run(self) -> None:
         run, self._run = self._run, None
