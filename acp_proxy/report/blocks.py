@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from acp_proxy import __version__
+from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.model import (
     ReportData,
     ReportOptions,
     described,
-    parties,
     read_report_data,
 )
 from acp_proxy.report.rows import (
@@ -157,7 +157,7 @@ class _BlockMaker:
             "index_blocks": self._columns.blocks,
             "cell_blocks": self._cell_blocks,
             "payloads": None if self._payloads is None else self._payloads.places,
-            "parties": parties(self._methods),
+            "parties": {method: waiting_part(method).value for method in sorted(self._methods)},
             "members": self._members,
         }
 

@@ -1,6 +1,6 @@
 """What a report says of a whole recording: summary, figures, turns, and what a check found."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attrs import evolve, frozen
@@ -17,7 +17,6 @@ from acp_proxy.inspection.measures.statistics import (
     waterfalls,
     with_texts,
 )
-from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.recording import Recording
@@ -111,7 +110,8 @@ def read_report_data(
     shown = [turn for turn in turns(reader) if options.turn in (None, turn.id)]
     if not reader.recording.knows("silences"):
         shown = []
-    falls = waterfalls(reader, shown, passed.end_ns, _most_steps(len(shown)))
+    most_steps = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, len(shown))))
+    falls = waterfalls(reader, shown, passed.end_ns, most_steps)
     summary = summarize_whole(
         reader, options.now_ns, watch, most=MOST_CHECKED, listed=_MOST_LISTED,
         messages=messages, others=[passed, falls],
@@ -131,19 +131,6 @@ def read_report_data(
         is_unredacted=reader.unredacted,
         last_turn=last_turn(reader),
     )
-
-
-def _most_steps(turns: int) -> int:
-    return max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, turns)))
-
-
-def parties(methods: Iterable[str]) -> dict[str, str]:
-    """Returns what a turn waits for while a request is open, by the method of the request.
-
-    Args:
-        methods: methods of requests of the agent to its client.
-    """
-    return {method: waiting_part(method).value for method in sorted(methods)}
 
 
 def with_clock(recording: Recording) -> Recording:

@@ -222,3 +222,6 @@ def test_a_filter_and_a_turn_choose_the_rows() -> None:
         assert 0 < report.meta["rows"] < report.meta["rows_in_recording"]
         assert not report.meta["known_labels_complete"]
         assert (report.meta["filter"], report.meta["turn"]) == ("kind:request", 1)
+        parties = report.meta["parties"]
+        assert parties["session/request_permission"] == "person"
+        assert parties["fs/read_text_file"] == "files"

@@ -79,12 +79,3 @@ def test_a_wrong_filter_is_an_error_at_once() -> None:
         for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
             with pytest.raises(BadFilter):
                 read_report_data(reader, options)
-
-
-def test_parties_of_requests_are_named() -> None:
-    """What a turn waits for while a request of the agent is open."""
-    assert model.parties(["fs/read_text_file", "session/request_permission", "_own"]) == {
-        "_own": "other",
-        "fs/read_text_file": "files",
-        "session/request_permission": "person",
-    }
