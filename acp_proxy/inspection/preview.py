@@ -11,8 +11,7 @@ from acp_proxy.inspection.describe.methods import (
     describe_params,
     describe_result,
 )
-from acp_proxy.inspection.describe.questions import permission_result
-from acp_proxy.inspection.describe.tools import NAMES, call_of
+from acp_proxy.inspection.describe.tools import NAMES, call_of, permission_result
 from acp_proxy.inspection.describe.values import HEAD, beginning, without_base64, word
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.protocol.json_text import parse_or_begin

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from attrs import evolve, frozen
 
-from acp_proxy.inspection.describe.client_services import MCP_ERROR
 from acp_proxy.inspection.describe.events import describe_event
+from acp_proxy.inspection.describe.methods import MCP_ERROR
 from acp_proxy.inspection.describe.tools import call_in
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints

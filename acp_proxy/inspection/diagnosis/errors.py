@@ -15,9 +15,8 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.inspection.describe.client_services import mcp_error
 from acp_proxy.inspection.describe.errors import code_name, describe_error
-from acp_proxy.inspection.describe.methods import METHODS
+from acp_proxy.inspection.describe.methods import METHODS, mcp_error
 from acp_proxy.inspection.describe.peers import auth_method_ids
 from acp_proxy.inspection.describe.values import Value, number, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges

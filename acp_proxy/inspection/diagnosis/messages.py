@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.describe.questions import chosen_option
 from acp_proxy.inspection.describe.sessions import prompt_text
-from acp_proxy.inspection.describe.tools import call_of, tool_name
+from acp_proxy.inspection.describe.tools import call_of, chosen_option, tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
 from acp_proxy.inspection.hints import CallSpans

@@ -4,10 +4,9 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.inspection.describe.client_services import MCP_ERROR, mcp_error
 from acp_proxy.inspection.describe.errors import describe_error
-from acp_proxy.inspection.describe.questions import chosen_option
-from acp_proxy.inspection.describe.tools import NAMES, call_of, tool_input, tool_name
+from acp_proxy.inspection.describe.methods import MCP_ERROR, mcp_error
+from acp_proxy.inspection.describe.tools import NAMES, call_of, chosen_option, tool_input, tool_name
 from acp_proxy.inspection.describe.values import (
     Value,
     joined,
