@@ -1,4 +1,4 @@
-"""Writes `acp_proxy/conformance/schemas/` anew, from the official schema files.
+"""Writes `acp_proxy/conformance/schemas/` anew, and what requests require, from official files.
 
 ``make schemas`` gets them with npm: the package is pinned by `tests/integration/npm`, whose lock
 has its checksum. The types of each version are derived first, into `tests/data/schemas`, then
@@ -20,7 +20,7 @@ from typing import Any
 from jsonschema_rs import Draft202012Validator
 
 from acp_proxy.conformance.schema_check import DIRECTORY
-from acp_proxy.protocol.dialects import V1, V2
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from tests import documents
 from tests.schema_derivation import derive
 from tests.schema_merging import merged
@@ -43,6 +43,11 @@ FORMER = {
     "v2-1.4.0": ("1.4.0", "schema/v2/schema.unstable.json"),
 }
 """Unstable schemas with what was dropped since, which programs of their time use."""
+REQUIRED = ROOT / "acp_proxy/inspection/diagnosis/required_params.json"
+FIRST = ("sessionId", "cwd")
+"""Params that are named first if several are missing."""
+CANCEL = "to-agent session/cancel"
+"""The notification that some clients send as a request, and are refused."""
 DIALECTS = {
     V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
     V2: ("v2", "v2-unstable", "v2-1.4.0"),
@@ -76,6 +81,7 @@ def main() -> int:
             return 1
     for dialect in DIALECTS:
         (DIRECTORY / f"{dialect}.json").write_bytes(written(of_dialect(dialect)))
+    REQUIRED.write_text(required_params())
     return 0
 
 
@@ -104,6 +110,40 @@ def of_dialect(dialect: str) -> dict[str, Any]:
     versions = [*map(of_version, DIALECTS[dialect])]
     comment = ", ".join(f"{one['source']} {one['version']}" for one in versions)
     return {"$comment": comment, **merged(versions, names_values=dialect == V2)}
+
+
+def required_params() -> str:
+    """Makes the file that has the required params of each request, by dialect and direction."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for dialect in (*DIALECTS, DRAFT):
+        schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
+        methods = found[dialect] = {}
+        for member, form in schema["properties"].items():
+            part, name = member.split(" ", 1)
+            if part == "params" and (f"result {name}" in schema["properties"] or name == CANCEL):
+                params = _required(form, schema["$defs"])
+                first = [one for one in FIRST if one in params]
+                methods[name] = {one: params[one] for one in (*first, *params)}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _required(form: dict[str, Any], types: dict[str, Any]) -> dict[str, str]:
+    """The params that a form requires, in each of its branches, with their JSON types."""
+    if "$ref" in form:
+        form = types[form["$ref"].removeprefix("#/$defs/")]
+    branches = [one["then"] for one in form.get("allOf", ())] or form.get("anyOf", ())
+    if "if" in form:
+        branches = [form["then"], form["else"]]
+    first, *others = [_required(one, types) for one in branches] or [{}]
+    found = {
+        name: kind if all(one[name] == kind for one in others) else "any"
+        for name, kind in first.items()
+        if all(name in one for one in others)
+    }
+    for name in form.get("required", ()):
+        kind = form.get("properties", {}).get(name, {}).get("type")
+        found[name] = kind if isinstance(kind, str) else "any"
+    return found
 
 
 def written(types: dict[str, Any]) -> bytes:

@@ -16,11 +16,13 @@ from tests.schemas import (
     FORMER,
     INTEGRITY,
     PACKAGE,
+    REQUIRED,
     VERSIONS,
     differences,
     of_dialect,
     of_version,
     pinned,
+    required_params,
     written,
 )
 
@@ -51,6 +53,11 @@ def test_a_file_has_no_prose(name: str) -> None:
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
     assert b'"x-side"' not in data
+
+
+def test_what_requests_require_is_what_the_types_say() -> None:
+    """The small file by which a refusal is blamed is made of the types of the dialects."""
+    assert REQUIRED.read_text() == required_params()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -5,12 +5,16 @@ An internal error (-32603) is the answerer's, as is the refusal of a login that 
 a fault has answered is the fault's. Any other error is listed without blame: a missing login or a
 missing file is a mistake of neither peer.
 
-The table of rules has, for each dialect, the methods that each peer may call with the params that
-they require. It decides only what a request lacks, if it lacks anything. What no specification
-requires is not reported, nor is a method whose name begins with ``_``.
+`required_params.json`, which ``make schemas`` writes, has for each dialect the methods that each
+peer may call with the params that they require. It decides only what a request lacks, if it lacks
+anything. What no specification requires is not reported, nor is a method whose name begins with
+``_``.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -22,7 +26,7 @@ from acp_proxy.inspection.describe.values import Value, number, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
-from acp_proxy.protocol.dialects import DRAFT, LOGIN, PERMISSION, V1, V2
+from acp_proxy.protocol.dialects import LOGIN, PERMISSION, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import SENDERS, Direction
 from acp_proxy.safe_text import plain
@@ -31,80 +35,24 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import without_middle
 
 Params = dict[str, str]
-"""The required params of a method, each with its type."""
+"""The required params of a method, each with its JSON type; ``any`` if it may have several."""
+_FILE = Path(__file__).with_name("required_params.json")
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "integer": ("number", (int, float, str)),  # peers that write "1" are understood
+    "array": ("list", (list,)),
+    "string": ("string", (str,)),
+    "object": ("object", (dict,)),
+    "any": ("value", (object,)),
+}
+"""What a JSON type is called, and the types that are accepted."""
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,), "number": (int, float, str), "list": (list,), "object": (dict,),
-    "value": (object,),
-}  # fmt: skip
 
-
-def _table(text: str) -> dict[tuple[str, str], Params]:
-    """Reads a table: a line for each method, ``>`` to the agent or ``<`` to the client."""
-    found = {}
-    for line in filter(None, text.splitlines()):
-        arrow, method, *params = line.split()
-        direction = "to-agent" if arrow == ">" else "to-client"
-        found[direction, method] = dict(param.split(":") for param in params)
+@cache
+def _required() -> dict[str, dict[str, Params]]:
+    """The params that requests require, by dialect, and then by direction and method."""
+    found: dict[str, dict[str, Params]] = json.loads(_FILE.read_bytes())
     return found
 
-
-_SHARED = """
-> logout
-> session/list
-> session/resume sessionId:string cwd:string
-> session/delete sessionId:string
-> session/close sessionId:string
-> session/fork sessionId:string cwd:string
-> session/prompt sessionId:string prompt:list
-> session/set_config_option sessionId:string configId:string value:value
-> session/cancel sessionId:string
-< elicitation/create message:string mode:string
-"""
-_REQUIRED = {
-    V1: _table(f"""{_SHARED}
-> initialize protocolVersion:number
-> authenticate methodId:string
-> session/new cwd:string mcpServers:list
-> session/load sessionId:string cwd:string mcpServers:list
-> session/set_mode sessionId:string modeId:string
-> session/set_model sessionId:string modelId:string
-< session/request_permission sessionId:string toolCall:object options:list
-< fs/read_text_file sessionId:string path:string
-< fs/write_text_file sessionId:string path:string content:string
-< terminal/create sessionId:string command:string
-< terminal/output sessionId:string terminalId:string
-< terminal/wait_for_exit sessionId:string terminalId:string
-< terminal/kill sessionId:string terminalId:string
-< terminal/release sessionId:string terminalId:string
-"""),
-    V2: _table(f"""{_SHARED}
-> initialize protocolVersion:number info:object
-> auth/login methodId:string
-> auth/logout
-> session/new cwd:string
-< session/request_permission sessionId:string title:string options:list
-"""),
-    DRAFT: _table("""
-> initialize protocolVersion:number clientInfo:object capabilities:object
-> authenticate method:string credentials:object
-> session/new workingDirectory:string
-> session/load sessionId:string
-> session/prompt sessionId:string content:list
-> session/set_mode sessionId:string mode:string
-> session/set_config_option sessionId:string key:string value:value
-> session/cancel sessionId:string
-> terminal/output terminalId:string data:string
-< session/request_permission sessionId:string operation:string resource:string
-< fs/read_text_file path:string
-< fs/write_text_file path:string content:string
-< terminal/create command:string
-< terminal/wait_for_exit terminalId:string
-< terminal/kill terminalId:string
-< terminal/release terminalId:string
-"""),
-}
-"""The methods of each dialect by direction, with the params that they require."""
 
 _NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
 """The capability without which a peer may not call a method, whatever its params."""
@@ -127,15 +75,15 @@ class Rules:
             method: its method.
             message: the request.
         """
-        known = _REQUIRED.get(self.dialect or "")
+        known = _required().get(self.dialect or "")
         if known is None or method is None or method.startswith("_"):
             return ""
-        required = known.get((direction, method))
+        required = known.get(f"{direction} {method}")
         if required is not None:
             return self._lacking(required, message) or self._unoffered(direction, method)
-        if (other := Direction(direction).other, method) in known:
+        if f"{(other := Direction(direction).other)} {method}" in known:
             return f"which only the {SENDERS[other]} may send in {self.dialect}"
-        if any(method in {name for _, name in table} for table in _REQUIRED.values()):
+        if any(f"{way} {method}" in every for every in _required().values() for way in SENDERS):
             return f"which {self.dialect} does not have"
         return "" if method in METHODS else "which nobody knows"
 
@@ -157,10 +105,11 @@ class Rules:
         params = message.get("params")
         if not isinstance(params, dict):
             return "without params" if required else ""
-        for name, kind in required.items():
+        for name, of in required.items():
+            kind, types = _TYPES[of]
             if name not in params:
                 return f'without "{name}", which {self.dialect} requires'
-            if not isinstance(params[name], _TYPES[kind]):
+            if not isinstance(params[name], types):
                 return f'with a "{name}" that is no {kind}'
         return ""
 
