@@ -1,5 +1,6 @@
 """The values of a recording: the recording itself, its frames and its events."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, TypeGuard, get_args
@@ -224,6 +225,15 @@ class Recording:
         if origin.inferred_times and not {"durations", "silences"}.isdisjoint(claims):
             return False
         return not any(word in origin.lost for claim in claims for word in CLAIMS[claim])
+
+    @property
+    def words(self) -> list[str]:
+        """The agent's command as words; none if the column is damaged."""
+        try:
+            found = json.loads(self.command)
+        except (ValueError, RecursionError):
+            return []
+        return [str(one) for one in found] if isinstance(found, list) else []
 
     @property
     def has_zone(self) -> bool:

@@ -12,7 +12,6 @@ text as HTML. So even a mistake in the page gives recorded text no power.
 import base64
 import functools
 import hashlib
-import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -227,7 +226,6 @@ def _environment() -> "Environment":
         "as_number": lambda count: f"{count:,}",
         "as_count": counted,
         "as_share": _share,
-        "as_command": _command,
         "as_time": _time,
         "with_links": _pieces,
     }
@@ -256,10 +254,6 @@ def _duration(context: Mapping[str, Any], ns: int | None) -> str:
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
-
-
-def _command(command: str) -> str:
-    return " ".join(json.loads(command))
 
 
 def _time(text: str | None) -> str:

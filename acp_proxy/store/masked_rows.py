@@ -100,11 +100,9 @@ def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
         recording: the row.
         redactor: the redactor of the same recording.
     """
-    words = json.loads(recording.command)
-    masked = redactor.command(words)
-    changes: dict[str, Any] = (
-        {} if masked == words else {"command": json.dumps(masked, ensure_ascii=False)}
-    )
+    masked = redactor.command(recording.words)
+    is_same = masked == recording.words
+    changes: dict[str, Any] = {} if is_same else {"command": json.dumps(masked, ensure_ascii=False)}
     for name in _TEXTS:
         value = getattr(recording, name)
         if isinstance(value, str):

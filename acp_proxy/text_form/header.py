@@ -44,7 +44,7 @@ _decode_header = msgspec.json.Decoder(_Header).decode
 def write_header(recording: Recording) -> bytes:
     """Writes the header, its newline included."""
     row = {name: value for name, value in asdict(recording).items() if value is not None}
-    row["command"] = _argv(recording.command)
+    row["command"] = _argv(recording)
     if recording.seed is not None and abs(recording.seed) >= SAFE:
         row["seed"] = str(recording.seed)
     if recording.origin is not None:
@@ -66,15 +66,15 @@ def read_header(line: bytes) -> Recording:
     return _recording(header.recording)
 
 
-def _argv(command: str) -> str | list[str]:
+def _argv(recording: Recording) -> str | list[str]:
     """The agent's command as a list, if that gives the very text again."""
+    argv = recording.words
     try:
-        argv = json.loads(command)
         _encode(argv)
-    except (ValueError, RecursionError):
-        return command
-    words = isinstance(argv, list) and all(isinstance(word, str) for word in argv)
-    return argv if words and json.dumps(argv, ensure_ascii=False) == command else command
+    except ValueError:  # half of a surrogate pair
+        return recording.command
+    is_same = json.dumps(argv, ensure_ascii=False) == recording.command
+    return argv if is_same else recording.command
 
 
 def _recording(row: dict[str, Any]) -> Recording:

@@ -10,7 +10,7 @@ from acp_proxy.inspection.audit.actions import ActionLog, Moment
 from acp_proxy.inspection.audit.findings import OF_MISSING_LINES, find
 from acp_proxy.inspection.audit.paths import mentions
 from acp_proxy.inspection.audit.permission_log import CANCELLED, UNANSWERED, is_refused
-from acp_proxy.inspection.audit.sessions import SessionLog, command_line
+from acp_proxy.inspection.audit.sessions import SessionLog
 from acp_proxy.inspection.audit.statements import normal_command
 from acp_proxy.inspection.audit.values import (
     ASKED_FOR,
@@ -264,7 +264,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         recording=recording,
         path=str(reader.path),
         live=reader.live,
-        agent_command=command_line(recording.command),
+        agent_command=recording.words,
         sessions=[*reading.sessions.sessions.values()],
         actions=actions,
         counts={kind: dict(statuses) for kind, statuses in counts.items()},

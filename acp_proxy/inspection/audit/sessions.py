@@ -1,6 +1,5 @@
 """Reads the directories in which each session may work, and its MCP servers."""
 
-import json
 import shlex
 from typing import Any
 from urllib.parse import urlsplit
@@ -84,19 +83,6 @@ class SessionLog:
             known.cwd = opening.cwd or known.cwd
             known.directories = opening.directories or known.directories
             known.mcp_servers = opening.mcp_servers or known.mcp_servers
-
-
-def command_line(command: str) -> list[str]:
-    """Returns the agent's command as words; none if the column is damaged.
-
-    Args:
-        command: the JSON in the column ``command``.
-    """
-    try:
-        found = json.loads(command)
-    except (ValueError, RecursionError):
-        return []
-    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def _directory(value: Value) -> str | None:

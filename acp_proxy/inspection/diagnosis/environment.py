@@ -4,7 +4,6 @@ Neither peer breaks a rule then, and the conversation alone shows an agent that 
 tells is the exit code, a first message that never came, and words on stderr or in an error.
 """
 
-import json
 import re
 from pathlib import PurePath
 
@@ -116,9 +115,5 @@ def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | N
 
 def launcher(context: DiagnosisContext) -> str | None:
     """Returns the program that fetches the agent before it starts it; None if there is none."""
-    try:
-        words = json.loads(context.recording.command)
-    except ValueError:
-        return None
-    names = [PurePath(word).name for word in words[:1] if isinstance(word, str)]
+    names = [PurePath(word).name for word in context.recording.words[:1]]
     return next((name for name in names if name in LAUNCHERS), None)
