@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.judgement import check_whole, merged
 from acp_proxy.store.reader import RecordingReader
 from tests.transcripts import frame
@@ -144,7 +144,7 @@ def judge(
 
 def check_lines(lines: list[str], gap_ms: float = 1000) -> ConformanceResult:
     """Checks a conversation that is written as an example is; its first line is frame 1."""
-    return check(reader_of(lines, gap_ms))
+    return Checker(reader_of(lines, gap_ms)).read()
 
 
 def judge_lines(lines: list[str], gap_ms: float = 1000) -> list[Finding]:

@@ -329,23 +329,3 @@ def _unchecked_note(
     reasons = ", ".join(one.reason for one in unchecked)
     what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
     return [f"imported from {recording.origin.title}: {what}"]
-
-
-def check(
-    reader: RecordingReader,
-    dialect: str | None = None,
-    chosen: Collection[str] | None = None,
-    watch: Watch = iter,
-) -> ConformanceResult:
-    """Checks a recording against the rules of its dialect.
-
-    Args:
-        reader: the recording.
-        dialect: the dialect whose rules hold; None for that of the recording.
-        chosen: the rules to check; None for all.
-        watch: receives all frames and passes them on.
-
-    Raises:
-        UnreadableRecording: the file is damaged, or locked.
-    """
-    return Checker(reader, dialect, chosen).read(watch)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.examples import examples
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.values import SEVERITIES
@@ -145,8 +145,8 @@ def test_any_conversation_can_be_checked(
 ) -> None:
     """Findings name existing frames, are at most as severe as their rule, and are repeatable."""
     lines = lines_of(handshake, steps, end)
-    found = check(reader_of(lines), dialect)
-    assert found == check(reader_of(lines), dialect)
+    found = Checker(reader_of(lines), dialect).read()
+    assert found == Checker(reader_of(lines), dialect).read()
     seqs = range(1, len(lines) + 2)  # an end is two events
     for one in found.findings:
         rule = rules()[one.rule]

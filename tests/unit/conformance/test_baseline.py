@@ -18,7 +18,7 @@ from acp_proxy.conformance.baseline import (
     read_baseline,
 )
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.errors import BadBaseline
 from acp_proxy.inspection.findings import Finding, Severity
 from acp_proxy.store.reader import RecordingReader
@@ -89,7 +89,7 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
-            found = check(reader).findings
+            found = Checker(reader).read().findings
         if name == path:
             for one in found:
                 writer.add(one)

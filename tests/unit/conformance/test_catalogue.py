@@ -17,7 +17,7 @@ from acp_proxy.conformance.catalogue import (
     rules,
     unchecked_rules,
 )
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.examples import examples
 from acp_proxy.conformance.report import reported
 from acp_proxy.errors import NoSuchRule
@@ -164,7 +164,7 @@ def test_inferred_directions_break_no_rule() -> None:
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
     """Messages with dots for what a person had left out, and Lisp, in which null is false."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
-        result = check(reader)
+        result = Checker(reader).read()
     assert result.findings == []
     assert reason in [one.reason for one in result.unchecked]
 
@@ -211,7 +211,7 @@ def test_a_report_counts_and_lists_what_was_not_checked() -> None:
     """The number of rules is that of those that were looked at."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
-        one = reported(reader, check(reader), rules())
+        one = reported(reader, Checker(reader).read(), rules())
     assert one.findings == []
     assert [each.reason for each in one.unchecked] == ["its beginning may be missing"]
     assert one.rules == len(looked_at(rules(), None)) - len(one.unchecked[0].rules)
@@ -243,7 +243,7 @@ def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
 def _result(rows: list[bytes], lost: tuple[str, ...], kept: list[int]) -> ConformanceResult:
     lines = [_head(rows, lost) if lost else rows[0], *(rows[row] for row in kept)]
     with RecordingReader(Path("cut.jsonl"), iter(lines)) as reader:
-        return check(reader)
+        return Checker(reader).read()
 
 
 def _check(lines: list[str], lost: tuple[str, ...]) -> ConformanceResult:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.values import Severity
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
@@ -129,7 +129,7 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
     """Exactly what can be defended is found, and nobody else is charged with an error."""
     with _opened(path, tmp_path) as reader:
-        found, summary = check(reader).findings, summarize(reader)
+        found, summary = Checker(reader).read().findings, summarize(reader)
     _agree(found, summary.error_codes)
     went_wrong = [(one.rule, one.by) for one in summary.findings]
     assert went_wrong == WENT_WRONG.get(_name(path), [])
@@ -141,7 +141,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
     """By the rules, at the frame of the report, and by the errors of `show`; else nobody is."""
     with RecordingReader(path) as reader:
-        found, errors = check(reader).findings, summarize(reader).error_codes
+        found, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(found, errors)
     for entry in (one for one in ENTRIES if one["file"] == path.name):
         serious = [one for one in found if one.severity is not Severity.INFO]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.values import Severity
 from acp_proxy.store.reader import RecordingReader
 from tests.judged import before, check_lines, judge
@@ -47,5 +47,5 @@ def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str])
 def test_healthy_conversations_accuse_nobody(path: Path) -> None:
     """Suggested edits, a proxy in a chain, child sessions and MCP over ACP break no rule."""
     with path.open("rb") as file, RecordingReader(path, iter(file.readlines())) as reader:
-        found = check(reader).findings
+        found = Checker(reader).read().findings
     assert [one for one in found if one.severity is not Severity.INFO] == []

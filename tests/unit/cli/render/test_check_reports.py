@@ -12,7 +12,7 @@ from acp_proxy.cli.render import check_reports
 from acp_proxy.cli.render.check_reports import junit, place_of
 from acp_proxy.conformance.baseline import BaselineWriter
 from acp_proxy.conformance.catalogue import chosen_rules
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
 from tests.judged import reader_of
 
@@ -32,7 +32,7 @@ def checked(fail_on: str = "error", written: BaselineWriter | None = None) -> Ch
     """Returns the report of a conversation that reuses an id."""
     with reader_of(LINES) as reader:
         report = CheckReport(fail_on)
-        report.add(reported(reader, check(reader), RPC, written=written))
+        report.add(reported(reader, Checker(reader).read(), RPC, written=written))
         return report
 
 
