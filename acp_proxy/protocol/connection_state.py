@@ -10,6 +10,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.protocol.dialects import Evidence
+from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase, Violation
@@ -141,7 +142,7 @@ class SessionDirectories:
     def _owners(self, path: str) -> list[str]:
         innermost, owners = 0, list[str]()
         for session, every in self.directories.items():
-            depth = max((len(one) for one in every if _is_within(path, one)), default=0)
+            depth = max((len(one) for one in every if is_within(path, [one])), default=0)
             if depth > innermost:
                 innermost, owners = depth, [session]
             elif depth and depth == innermost:
@@ -312,9 +313,3 @@ def shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
         elif not isinstance(inner, list):
             kept[name] = inner
     return kept
-
-
-def _is_within(path: str, directory: str) -> bool:
-    inner = path.removeprefix(directory)
-    is_whole = not inner or inner[0] in "/\\" or directory[-1] in "/\\"
-    return path.startswith(directory) and is_whole
