@@ -5,13 +5,13 @@ files and commands by name, stop reasons, permissions. `Expect.OUTCOME` keeps wh
 the agent can do, why turns ended, whether it answered or refused, and what it was permitted.
 """
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from acp_proxy.difference.result import Expect
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.json_text import picked
 from acp_proxy.recording import StoredFrame
 
 NOTHING = object()
@@ -66,11 +66,11 @@ def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | No
         return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else NOTHING
     if expect is Expect.OUTCOME:
         return _outcome(message, frame) if decision is None else {"result": {"decision": decision}}
-    which = _picked(message, ("id",))
+    which = picked(message, ("id",))
     if frame.kind == "error":
-        return {**which, "error": _picked(message.get("error"), ("code",))}
+        return {**which, "error": picked(message.get("error"), ("code",))}
     if frame.kind == "response":
-        return {**which, "result": _picked(message.get("result"), _KEPT["result"])}
+        return {**which, "result": picked(message.get("result"), _KEPT["result"])}
     return {**which, "method": message.get("method"), "params": _params(message.get("params"))}
 
 
@@ -85,23 +85,23 @@ def handshake(message: Any) -> Any:
 
 
 def _params(params: Any) -> Any:
-    kept = _picked(params, _DONE)
+    kept = picked(params, _DONE)
     if not isinstance(kept, dict):
         return kept
     for name in ("update", "data"):
         if name in params:
-            kept[name] = _picked(params[name], (*_KEPT["update"], *_of_call(params, name)))
+            kept[name] = picked(params[name], (*_KEPT["update"], *_of_call(params, name)))
     if isinstance(params.get("type"), str):
         kept["type"] = params["type"]
     if "toolCall" in params:
-        kept["toolCall"] = _picked(params["toolCall"], _CALL)
+        kept["toolCall"] = picked(params["toolCall"], _CALL)
     if isinstance(subject := params.get("subject"), dict):
-        kept["subject"] = _picked(subject, ("type", "toolCallId", "command"))
+        kept["subject"] = picked(subject, ("type", "toolCallId", "command"))
         if "toolCall" in subject:
-            kept["subject"]["toolCall"] = _picked(subject["toolCall"], _CALL)
+            kept["subject"]["toolCall"] = picked(subject["toolCall"], _CALL)
     options = params.get("options")
     if isinstance(options, list):
-        kept["options"] = [_picked(option, ("kind",)) for option in options]
+        kept["options"] = [picked(option, ("kind",)) for option in options]
     return kept
 
 
@@ -118,17 +118,11 @@ def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
     if frame.stream != "to-client":
         return NOTHING
     if frame.kind == "error":
-        return {"error": _picked(message.get("error"), ("code",))}
+        return {"error": picked(message.get("error"), ("code",))}
     if frame.kind == "response":
-        return {"result": _picked(message.get("result"), ("sessionId", "stopReason", "success"))}
+        return {"result": picked(message.get("result"), ("sessionId", "stopReason", "success"))}
     params = message.get("params")
     update = params.get("update") if isinstance(params, dict) else None
     if isinstance(update, dict) and update.get("stopReason") is not None:
-        return {"params": {"update": _picked(update, ("sessionUpdate", "stopReason"))}}
+        return {"params": {"update": picked(update, ("sessionUpdate", "stopReason"))}}
     return NOTHING
-
-
-def _picked(value: Any, names: Iterable[str]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {name: value[name] for name in names if name in value}

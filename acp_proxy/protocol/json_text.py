@@ -93,6 +93,18 @@ def parts_of(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
+def picked(value: Any, names: Iterable[str]) -> Any:
+    """Returns an object with only some of its members; anything else as it is.
+
+    Args:
+        value: a decoded value.
+        names: of the members that are kept.
+    """
+    if not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in names if name in value}
+
+
 def member(value: Any, *names: str) -> Any:
     """Returns a member of nested objects; None if a name leads to nothing.
 

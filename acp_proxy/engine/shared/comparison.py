@@ -21,7 +21,7 @@ from acp_proxy.engine.shared.secret_pairs import (
 )
 from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.json_text import parts_of, pointer
+from acp_proxy.protocol.json_text import parts_of, picked, pointer
 from acp_proxy.protocol.typed_places import Place, Places
 from acp_proxy.redaction.markers import HIDDEN
 
@@ -160,7 +160,7 @@ class Comparer:
     def _handshakes(self, old: Any, new: Any) -> Comparison:
         """Compares the params of initialize in a form that all dialects share."""
         try:
-            was, now = (_picked(normalized(params), _HANDSHAKE) for params in (old, new))
+            was, now = (picked(normalized(params), _HANDSHAKE) for params in (old, new))
         except RecursionError:
             was, now = old, new
         if isinstance(was, dict) and isinstance(now, dict):
@@ -339,12 +339,6 @@ def _at(params: Any, pointer: str) -> Any:
 def _meant(uri: str) -> bytes:
     """A URI without escapes; those of bytes that are no UTF-8 differ, too."""
     return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
-
-
-def _picked(value: Any, names: Iterable[str]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {name: value[name] for name in names if name in value}
 
 
 def _inner(places: Any, key: str) -> Any:
