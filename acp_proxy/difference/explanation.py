@@ -41,7 +41,7 @@ from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_text, pointer
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import StoredFrame
-from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
+from acp_proxy.redaction.markers import HIDDEN, MARKER, beside_markers, strings
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
@@ -61,12 +61,7 @@ def hide_secrets(one: Field) -> Field:
         return one
     if isinstance(one.a, str) and isinstance(one.b, str):
         return Field(one.pointer, *_texts(one.a, one.b))
-    has_a, has_b = _has_secret(one.a), _has_secret(one.b)
-    return Field(
-        one.pointer,
-        hidden(one.a) if has_b and not has_a else one.a,
-        hidden(one.b) if has_a and not has_b else one.b,
-    )
+    return Field(one.pointer, *beside_markers(one.a, one.b, kinds=_any_secret))
 
 
 def is_hidden(value: Any) -> bool:
@@ -111,8 +106,9 @@ def _with_names(text: str, names: list[str]) -> str:
     return re.sub(_SPOT, lambda _: next(found, _SPOT), text)
 
 
-def _has_secret(value: Any) -> bool:
-    return any(_SECRET.search(text) for text in strings(value))
+def _any_secret(value: Any) -> set[str]:
+    """One kind for all markers in a value, however many there are."""
+    return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
 TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")

@@ -6,7 +6,8 @@ key is random and is deleted with the recording's log, so nobody can try values 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 HASH_SIZE = 4
@@ -98,3 +99,29 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from strings(inner)
+
+
+def kinds_of_markers(value: Any) -> Iterator[str]:
+    """Yields the kinds of the markers in a decoded value."""
+    for text in strings(value):
+        yield from (marker[1] for marker in MARKER.finditer(text))
+
+
+def beside_markers(
+    one: Any, other: Any, *, kinds: Callable[[Any], Iterable[str]] = kinds_of_markers
+) -> tuple[Any, Any]:
+    """Returns two decoded values of one place as reports show them.
+
+    A secret that no rule knows may stand where the other side has a marker. So a value with fewer
+    markers of some kind than the other one is hidden.
+
+    Args:
+        one: the first value, masked.
+        other: the second one.
+        kinds: yields the kinds of the markers in a value.
+    """
+    of_one, of_other = Counter(kinds(one)), Counter(kinds(other))
+    return (
+        hidden(one) if of_other - of_one else one,
+        hidden(other) if of_one - of_other else other,
+    )

@@ -28,10 +28,10 @@ from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference, shown
 from acp_proxy.engine.shared.masking import MessageMask
-from acp_proxy.engine.shared.secret_pairs import beside_markers
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.updates import FINAL, UPDATE
+from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
 """What a recorded frame is for a permission request; within one frame in this order."""

@@ -15,7 +15,6 @@ from attrs import define, evolve, field, frozen
 from acp_proxy.engine.shared.bindings import Bindings, path_in
 from acp_proxy.engine.shared.secret_pairs import (
     SecretPair,
-    beside_markers,
     has_secret,
     pairs_in,
 )
@@ -23,7 +22,7 @@ from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import parts_of, picked, pointer
 from acp_proxy.protocol.typed_places import Place, Places
-from acp_proxy.redaction.markers import HIDDEN
+from acp_proxy.redaction.markers import HIDDEN, beside_markers
 
 Mask = Callable[[tuple[str, ...], Any], Any]
 """Returns a part of a message without its secrets, by its path."""

@@ -5,13 +5,12 @@ masked before messages are compared. So only the text around the two is compared
 not be equal, but in the whole run each recorded one corresponds to the same live one.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.redaction.markers import MARKER, hidden, strings
+from acp_proxy.redaction.markers import MARKER, hidden
 
 _SIGN = "[redacted:"
 
@@ -92,23 +91,6 @@ def has_secret(text: object) -> bool:
     return isinstance(text, str) and _SIGN in text and MARKER.search(text) is not None
 
 
-def beside_markers(recorded: Any, live: Any) -> tuple[Any, Any]:
-    """Returns two values of one place as reports show them.
-
-    A secret that no rule knows may stand where the other side has a marker. So a value with fewer
-    markers of some kind than the other one is hidden.
-
-    Args:
-        recorded: the recorded one, decoded and masked.
-        live: the live one.
-    """
-    markers = [Counter(_kinds(value)) for value in (recorded, live)]
-    return (
-        hidden(recorded) if markers[1] - markers[0] else recorded,
-        hidden(live) if markers[0] - markers[1] else live,
-    )
-
-
 def with_hidden(value: Any, places: Iterable[tuple[str, ...]]) -> Any:
     """Returns a decoded value in which the texts at some places are hidden.
 
@@ -131,12 +113,6 @@ def _with_hidden(value: Any, place: tuple[str, ...]) -> Any:
         inner = _with_hidden(value[number], place[1:])
         return [*value[:number], inner, *value[number + 1 :]]
     return value
-
-
-def _kinds(value: Any) -> Iterator[str]:
-    """Yields the kinds of the markers in a decoded value."""
-    for text in strings(value):
-        yield from (marker[1] for marker in MARKER.finditer(text))
 
 
 def without_hash(text: str) -> str:
