@@ -13,8 +13,6 @@ from fnmatch import fnmatchcase
 from types import NoneType
 from typing import Any
 
-from attrs import frozen
-
 Row = dict[str, Any]
 """A row by the names of its columns."""
 
@@ -27,39 +25,9 @@ LONGEST_TEXT = 4 << 20
 line as JSON, so none that it writes is longer."""
 _UNLIMITED = 2_000_000_000
 
-LINE_START = "line_start(f.seq)"
-"""The excerpt of the line of a row ``f``; needs `limit`."""
 FITS = "fits_pattern"
 """The function of a text and a pattern with ``*`` and ``?``; needs `limit`."""
 
-
-@frozen
-class LineColumns:
-    """SQL for the line of a row ``f``, and for what belongs to it."""
-
-    line: str = "f.raw"
-    """The line, whatever its size."""
-    size: str = "length(f.raw)"
-    masked: str = "(f.flags >> 6) & 1"
-    """Whether something in it is masked."""
-
-    @property
-    def raw(self) -> str:
-        """The line, or an excerpt of it; needs `limit`."""
-        return f"CASE WHEN {self._is_held} THEN {self.line} ELSE {LINE_START} END"
-
-    @property
-    def raw_or_null(self) -> str:
-        """The line; NULL if it is too large."""
-        return f"CASE WHEN {self._is_held} THEN {self.line} END"
-
-    @property
-    def _is_held(self) -> str:
-        return f"{self.size} <= {HELD} OR typeof(f.raw) != 'blob'"
-
-
-AS_STORED = LineColumns()
-"""Lines as the file has them."""
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
 _TYPES: dict[str, tuple[type, ...]] = {

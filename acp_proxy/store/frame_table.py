@@ -22,8 +22,6 @@ from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.checked_values import (
-    AS_STORED,
-    LineColumns,
     LineTooLarge,
     Mistyped,
     Row,
@@ -31,11 +29,13 @@ from acp_proxy.store.checked_values import (
     select,
 )
 from acp_proxy.store.schema import (
+    AS_STORED,
     EVERY_ROW,
     KIND_CODES,
     KIND_NAMES,
     STREAM_CODES,
     STREAM_NAMES,
+    LineColumns,
     Where,
     frame_columns,
     frames_from,
@@ -203,7 +203,7 @@ class FrameTable:
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
         schema, _, table = self.rows.partition(".")
-        if self.masked is not None and self._is_masked(seq):
+        if self.masked is not None and self._has(f"{self.masked}.frame_rows", seq):
             schema = self.masked
         with self.connection.blobopen(table, "raw", seq, readonly=True, name=schema) as blob:
             while piece := blob.read(_PIECE):
@@ -211,11 +211,10 @@ class FrameTable:
 
     def has(self, seq: int) -> bool:
         """Whether a frame is in this table."""
-        sql = f"SELECT 1 FROM {self.rows} WHERE seq = ?"
-        return self.connection.execute(sql, (seq,)).fetchone() is not None
+        return self._has(self.rows, seq)
 
-    def _is_masked(self, seq: int) -> bool:
-        sql = f"SELECT 1 FROM {self.masked}.frame_rows WHERE seq = ?"
+    def _has(self, rows: str, seq: int) -> bool:
+        sql = f"SELECT 1 FROM {rows} WHERE seq = ?"
         return self.connection.execute(sql, (seq,)).fetchone() is not None
 
     def count(self) -> int:
@@ -260,7 +259,7 @@ class FrameTable:
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
         """Streams at least the frames beyond a number for which a condition holds."""
         lines = self.lines
-        line = frame_columns(lines.raw, lines.size, lines.masked, with_json=False)
+        line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"
         select_from = f"SELECT {columns} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
         if where.is_open:

@@ -77,7 +77,7 @@ class RecordedSteps:
         self._reader = reader
         self._connection = reader.connection
         self._path = reader.path
-        self._wire = _WIRE.format(reader.tables[0].lines.raw_or_null)
+        self._wire = _WIRE.format(reader.tables[0].lines.held)
         self._after = 0
         self._wires: dict[int, Wire] = {}
         self._held = 0

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.store.checked_values import HELD
 
 APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
 VERSION = 4
@@ -36,6 +37,8 @@ NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
 LARGE = 2 << 20
 """Bytes of a line, newline included, from which on only its edges are read as JSON."""
+LINE_START = "line_start(f.seq)"
+"""The excerpt of the line of a row ``f``; needs `checked_values.limit`."""
 MASKED = 1 << 6
 # Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
 
@@ -78,42 +81,63 @@ def _case(column: str, codes: dict[str, int]) -> str:
 _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
 
 
-def json_of(row: str, raw: str | None = None) -> str:
-    """Returns SQL for the line of a coded row as JSON; NULL where it is none, or stderr.
+@frozen
+class LineColumns:
+    """SQL for the line of a row ``f``, and for what belongs to it."""
 
-    SQLite reads JSON of any encoding, and Python no text that is not UTF-8. Of a large line nobody
-    has read more than the edges, so it counts only if it is ASCII.
+    line: str = "f.raw"
+    """The line, whatever its size."""
+    size: str = "length(f.raw)"
+    masked: str = "(f.flags >> 6) & 1"
+    """Whether something in it is masked."""
 
-    Args:
-        row: the name of the row.
-        raw: SQL for the line, if it is not that of the row.
+    @property
+    def held(self) -> str:
+        """The line; NULL if it is too large."""
+        return f"CASE WHEN {self.size} <= {HELD} OR typeof(f.raw) != 'blob' THEN {self.line} END"
+
+    @property
+    def raw(self) -> str:
+        """The line, or an excerpt of it; needs `checked_values.limit`."""
+        return f"{self.held.removesuffix(' END')} ELSE {LINE_START} END"
+
+
+AS_STORED = LineColumns()
+"""Lines as the file has them."""
+
+
+def valid_json(raw: str) -> str:
+    """Returns the condition that a line is JSON, and SQL for it as text.
+
+    Of a large line nobody has read more than the edges, so it counts only if it is ASCII.
     """
-    line = raw or f"{row}.raw"
-    text = f"CAST({line} AS TEXT)"
+    text = f"CAST({raw} AS TEXT)"
     return (
-        f"CASE WHEN {row}.kind != {KIND_CODES[Kind.STDERR]}"
-        f" AND coalesce({row}.parse_error, '') NOT LIKE 'not UTF-8%'"
-        f" AND (length({line}) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
-        f" AND json_valid({text}) THEN {text} END"
+        f"(length({raw}) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
+        f" AND json_valid({text}) THEN {text}"
     )
 
 
-def frame_columns(
-    raw: str = "f.raw",
-    size: str = "length(f.raw)",
-    masked: str = "(f.flags >> 6) & 1",
-    *,
-    with_json: bool = True,
-) -> str:
+def json_of(raw: str) -> str:
+    """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL where it is none, or stderr.
+
+    SQLite reads JSON of any encoding, and Python no text that is not UTF-8.
+    """
+    return (
+        f"CASE WHEN f.kind != {KIND_CODES[Kind.STDERR]}"
+        f" AND coalesce(f.parse_error, '') NOT LIKE 'not UTF-8%' AND {valid_json(raw)} END"
+    )
+
+
+def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
     """Returns the columns of the view ``frames``, from the names of `frames_from`.
 
     Args:
         raw: SQL for the line.
         size: SQL for its size.
         masked: SQL for whether something in it is masked.
-        with_json: whether ``json`` is among them, for which SQLite parses each line.
+        json: the column ``json`` with a comma, for which SQLite parses each line.
     """
-    json = f" {json_of('f', raw)} AS json," if with_json else ""
     return f"""
   f.seq, 'acp' AS channel,
   {_case("f.flags & 3", {s.value: c for s, c in STREAM_CODES.items()})} AS stream,
@@ -126,7 +150,7 @@ def frame_columns(
 """.strip()
 
 
-def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
+def frames_from(rows: str, labels: str) -> str:
     """Returns a FROM of coded rows, joined with their texts.
 
     Args:
@@ -142,13 +166,7 @@ def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
 """.strip()
 
 
-def frames_select(
-    rows: str = "frame_rows",
-    labels: str = "labels",
-    raw: str = "f.raw",
-    size: str = "length(f.raw)",
-    masked: str = "(f.flags >> 6) & 1",
-) -> str:
+def frames_select(rows: str, labels: str, raw: str, size: str, masked: str) -> str:
     """Returns the SELECT of the view ``frames``.
 
     Args:
@@ -158,7 +176,8 @@ def frames_select(
         size: see `frame_columns`.
         masked: see `frame_columns`.
     """
-    return f"SELECT {frame_columns(raw, size, masked)}\nFROM {frames_from(rows, labels)}"
+    columns = frame_columns(raw, size, masked, f" {json_of(raw)} AS json,")
+    return f"SELECT {columns}\nFROM {frames_from(rows, labels)}"
 
 
 # 200 characters take 800 bytes at the most. What may not be UTF-8 is joined from code points, since
@@ -173,7 +192,9 @@ CASE WHEN kind IN ('stderr', 'invalid') AND {_START} GLOB '*[^ -~]*' THEN (
 """.strip()
 
 VIEWS = {
-    "frames": frames_select(),
+    "frames": frames_select(
+        "frame_rows", "labels", AS_STORED.line, AS_STORED.size, AS_STORED.masked
+    ),
     "timeline": f"""
 SELECT seq, round(t_ns / 1e9, 6) AS seconds, stream, kind, method, rpc_id, session, turn, size,
   {_PREVIEW} AS preview FROM frames

@@ -7,6 +7,7 @@ before their escapes are decoded, since some agents cut between the two halves o
 """
 
 import re
+from collections.abc import Iterable
 
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import Kind
@@ -22,7 +23,7 @@ from acp_proxy.protocol.updates import (
     WHOLE_MESSAGES,
     WHOLE_THOUGHT,
 )
-from acp_proxy.store.schema import KIND_CODES, LARGE, VIEWS
+from acp_proxy.store.schema import KIND_CODES, VIEWS, valid_json
 
 _UPDATED = TOOL_CALLS[1]
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
@@ -50,8 +51,7 @@ _WHOLE = _listed(WHOLE_MESSAGES)
 
 def _first(*paths: str, json: str = "json") -> str:
     """Returns SQL for the first of these members that exists; NULL if it is empty."""
-    found = ", ".join(f"json_extract({json}, '$.{path}')" for path in paths)
-    return f"nullif({found if len(paths) == 1 else f'coalesce({found})'}, '')"
+    return _found(f"json_extract({json}, '$.{path}')" for path in paths)
 
 
 def _object(*paths: str) -> str:
@@ -62,17 +62,18 @@ def _object(*paths: str) -> str:
 
 def _within(*names: str) -> str:
     """Returns SQL for the first of these members, below the path ``place``, that exists."""
-    found = ", ".join(f"json_extract(json, place || '.{name}')" for name in names)
-    return f"nullif({found if len(names) == 1 else f'coalesce({found})'}, '')"
+    return _found(f"json_extract(json, place || '.{name}')" for name in names)
+
+
+def _found(members: Iterable[str]) -> str:
+    every = [*members]
+    found = ", ".join(every)
+    return f"nullif({found if len(every) == 1 else f'coalesce({found})'}, '')"
 
 
 def _json(row: str) -> str:
     """Returns SQL for a message as JSON, as in ``frames``; NULL if it is not valid or too deep."""
-    text = f"CAST({row}.raw AS TEXT)"
-    return (
-        f"CASE WHEN (length({row}.raw) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
-        f" AND json_valid({text}) THEN {text} END"
-    )
+    return f"CASE WHEN {valid_json(f'{row}.raw')} END"
 
 
 def _spelled(path: str, json: str = "json") -> str:

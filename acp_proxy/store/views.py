@@ -8,15 +8,9 @@ another attached database, ``masked``, and replace those of the file (`masked_ro
 
 import sqlite3
 
-from acp_proxy.store.checked_values import (
-    AS_STORED,
-    LINE_START,
-    LineColumns,
-    check_labels,
-    limit,
-)
+from acp_proxy.store.checked_values import check_labels, limit
 from acp_proxy.store.frame_table import FrameTable
-from acp_proxy.store.schema import TABLES, frames_select
+from acp_proxy.store.schema import AS_STORED, LINE_START, TABLES, LineColumns, frames_select
 
 LEVELS = ("secrets", "private")
 """Values of ``recording.redaction`` that mean that a recording was masked while it was recorded."""
@@ -124,8 +118,7 @@ def make_views(
 def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str]:
     # Lines that are too large are left out here, since SQLite would read them as a whole.
     rows = " UNION ALL ".join(
-        f"SELECT {_ROW}, {lines.raw_or_null} AS raw, {lines.size} AS size"
-        f" FROM {schema}.frame_rows AS f"
+        f"SELECT {_ROW}, {lines.held} AS raw, {lines.size} AS size FROM {schema}.frame_rows AS f"
         for schema in ("main", "tail")
     )
     views = {
