@@ -63,7 +63,7 @@ def create(path: Path) -> sqlite3.Connection:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | system.PLAIN
         os.close(os.open(path, flags, 0o600))
     connection = open_for_writing(path, timeout=0.1)
-    try:
+    with _closed_on_failure(connection):
         connection.execute("PRAGMA secure_delete=ON")  # what is masked later must leave no trace
         connection.execute("PRAGMA synchronous=OFF")  # what a crash loses is in the log
         connection.execute("PRAGMA journal_mode=WAL")
@@ -72,10 +72,16 @@ def create(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA wal_autocheckpoint=64")
         check_tables(connection)
         migrate(connection)
+    return connection
+
+
+@contextmanager
+def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         connection.close()
         raise
-    return connection
 
 
 def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
@@ -93,11 +99,8 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
     check_side_files(real, to_write=True)
     uri = f"{real.as_uri()}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False)
-    try:
+    with _closed_on_failure(connection):
         connection.execute("PRAGMA trusted_schema=OFF")
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -151,7 +154,8 @@ def close(connection: sqlite3.Connection) -> None:
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        check_side_files(_file_of(connection), to_write=True)
+        file = connection.execute("PRAGMA database_list").fetchone()[2]
+        check_side_files(Path(file), to_write=True)
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
 
@@ -209,17 +213,15 @@ def open_readonly(
         raise unreadable(path, e) from None
     if empty:
         return connection
-    if ours != APPLICATION_ID:
-        connection.close()
-        raise NotARecording(path, "it is a SQLite database of something else")
-    if version > VERSION:
-        connection.close()
-        raise NewerRecording(path, version, VERSION)
-    try:
-        check_tables(connection)
-    except (sqlite3.Error, UnicodeDecodeError) as e:
-        connection.close()
-        raise unreadable(path, e) from None
+    with _closed_on_failure(connection):
+        if ours != APPLICATION_ID:
+            raise NotARecording(path, "it is a SQLite database of something else")
+        if version > VERSION:
+            raise NewerRecording(path, version, VERSION)
+        try:
+            check_tables(connection)
+        except (sqlite3.Error, UnicodeDecodeError) as e:
+            raise unreadable(path, e) from None
     return connection
 
 
@@ -255,10 +257,6 @@ def _roll_back(path: Path) -> bool:
     except (sqlite3.Error, OSError):
         return False
     return not Path(f"{path}{JOURNAL}").exists()
-
-
-def _file_of(connection: sqlite3.Connection) -> Path:
-    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -314,14 +312,10 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
     A failure leaves it unusable, so only a file that no other program can see yet is made this way.
     """
     connection = sqlite3.connect(where, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode=MEMORY")
-        connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("PRAGMA synchronous=OFF")
+    with _closed_on_failure(connection):
+        for pragma in ("journal_mode=MEMORY", "secure_delete=ON", "synchronous=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
         _empty().backup(connection)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -351,11 +345,10 @@ def new_file(directory: Path) -> Iterator[Path]:
     made = Path(name)
     try:
         yield made
-    except sqlite3.Error as e:
+    except BaseException as e:
         made.unlink(missing_ok=True)
-        raise OSError(errno.EIO, str(e)) from None
-    except BaseException:
-        made.unlink(missing_ok=True)
+        if isinstance(e, sqlite3.Error):
+            raise OSError(errno.EIO, str(e)) from None
         raise
 
 
