@@ -30,7 +30,10 @@ from acp_proxy.capture.log_format import (
     SECRETS_KEY,
     SIGNAL,
     START,
+    STDERR,
     STREAM_NAMES,
+    TO_AGENT,
+    TO_CLIENT,
     UNDELIVERED,
     unpack_fields,
 )
@@ -52,6 +55,8 @@ EVENT_KINDS = {
     EFFECT: "fault",
 }
 """The contract's name of each kind; one that has none is a note."""
+
+LOG_STREAMS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
 
 _LARGEST = (1 << 63) - 1  # what a column can hold
 _NUMBERS = (

@@ -8,7 +8,7 @@ indexed again.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,21 +18,16 @@ from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
+from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import KEY_SIZE
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store import schema
-from acp_proxy.store.log_reader import LogReader
+from acp_proxy.store.log_reader import LOG_STREAMS, LogReader
 from acp_proxy.store.row_batch import LargeLine
 
 LOOKAHEAD = 1 << 20
 """How many bytes of the log are searched for the next pieces of a text, at most."""
-_OF_STREAM = {
-    Stream.TO_AGENT: capture_log.TO_AGENT,
-    Stream.TO_CLIENT: capture_log.TO_CLIENT,
-    Stream.STDERR: capture_log.STDERR,
-}
 _PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
 """Fields of events that contain only text of acp-proxy itself."""
 _LAST = {capture_log.GAP, capture_log.CLOSE}
@@ -124,28 +119,6 @@ class Masking:
         edits = self.redactor.line(stream, raw, self._following, message, searched)
         return apply(raw, edits) if edits else raw
 
-    def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:
-        """Returns the edits of a line that is too large to be in memory.
-
-        Args:
-            stream: the stream that the line was read from.
-            pieces: returns its bytes without the newline, from the beginning at each call.
-        """
-        return self.redactor.large(stream, pieces)
-
-    def alone(self, stream: Stream, raw: bytes) -> bytes:
-        """Returns a masked line that no peer sent, such as one that a fault added or changed.
-
-        Args:
-            stream: the stream that the line was written to.
-            raw: its bytes without the newline.
-        """
-        return apply(raw, self.redactor.changed(stream, raw))
-
-    def fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Returns the masked fields of an event."""
-        return masked_fields(self.redactor, fields)
-
     def _following(self) -> Iterator[bytes]:
         """Yields the lines after the latest one in its stream, without their newlines."""
         stream, number = self._place
@@ -155,7 +128,7 @@ class Masking:
             yield self._bytes(line)
         framer, end = self._framer.copy(), self._log.end
         for record in self._log.records(self._offset, LOOKAHEAD):
-            is_of_stream = record.stream == _OF_STREAM[stream]
+            is_of_stream = LOG_STREAMS.get(record.stream) is stream
             if record.kind in _LAST or (record.kind == capture_log.END and is_of_stream):
                 return
             if record.kind == capture_log.DATA and is_of_stream:
@@ -261,7 +234,7 @@ def _outlined(log: LogReader, masking: Masking | None, stream: Stream, line: Lin
     tail = tail[: len(tail) - len(newline)]
     size = line.size - len(newline)
     pieces = partial(log.pieces, line.segments, size)
-    edits = masking.large(stream, pieces) if masking is not None else ()
+    edits = masking.redactor.large(stream, pieces) if masking is not None else ()
     if stream is _STDERR:
         message = Message(Kind.STDERR)
     else:

@@ -17,22 +17,25 @@ from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.redactor import RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
-from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number
+from acp_proxy.store.log_reader import (
+    EVENT_KINDS,
+    LOG_STREAMS,
+    LogReader,
+    LogRecord,
+    event_data,
+    number,
+)
 from acp_proxy.store.masking import ReadLine, read_line
 from acp_proxy.store.row_batch import Same
 from acp_proxy.store.row_writer import RowWriter
 
 _CUT_OFF = "the recorder was killed, or could not write any more"
 """Why a recording has no end, as far as its log shows."""
-_STREAMS = {
-    capture_log.TO_AGENT: Stream.TO_AGENT,
-    capture_log.TO_CLIENT: Stream.TO_CLIENT,
-    capture_log.STDERR: Stream.STDERR,
-}
 _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
 
@@ -79,7 +82,7 @@ class RecordHandler:
             self._continue_masking(record)
             return
         self._state.last_ns = record.t_ns
-        stream = _STREAMS.get(record.stream)
+        stream = LOG_STREAMS.get(record.stream)
         of_line = self._OF_LINES.get(record.kind)
         if of_line is not None:
             if stream is not None:
@@ -277,12 +280,12 @@ class RecordHandler:
         )
 
     def _end_stream(self, record: LogRecord, _: _Fields) -> None:
-        if (stream := _STREAMS.get(record.stream)) is not None:
+        if (stream := LOG_STREAMS.get(record.stream)) is not None:
             self._finish_line(stream, record.t_ns)
 
     def _note_undelivered(self, record: LogRecord, fields: _Fields) -> None:
         """Marks the frames that the last bytes of a stream belong to."""
-        stream, lost = _STREAMS.get(record.stream), number(fields, "bytes", 0)
+        stream, lost = LOG_STREAMS.get(record.stream), number(fields, "bytes", 0)
         if stream is None:
             return
         if unfinished := self._state.framers[stream].size:
@@ -318,14 +321,14 @@ class RecordHandler:
         if self.masking is None or not line:
             return line
         raw = line.removesuffix(b"\n").removesuffix(b"\r")
-        masked = self.masking.alone(stream, raw)
-        return line if masked is raw else masked + line[len(raw) :]
+        edits = self.masking.redactor.changed(stream, raw)
+        return apply(raw, edits) + line[len(raw) :] if edits else line
 
     def _masked_fields(self, fields: _Fields) -> _Fields:
         """Returns the fields of an event as they may be stored."""
         if self.masking is None:
             return fields
-        return self.masking.fields(fields)
+        return masking.masked_fields(self.masking.redactor, fields)
 
     def _update(self, **changes: Any) -> None:
         known = {name: value for name, value in changes.items() if value is not None}
