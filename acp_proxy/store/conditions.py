@@ -5,7 +5,8 @@ million frames is fast, because rows are compared by numbers; texts are compared
 ``labels``.
 """
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import Any, assert_never
 
 from attrs import evolve
 
@@ -24,9 +25,9 @@ from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.store.checked_values import FITS
 from acp_proxy.store.schema import EVERY_ROW, KIND_CODES, STREAM_CODES, Where
 
-_CODED = {
-    "stream": ("f.flags & 3", {stream.value: code for stream, code in STREAM_CODES.items()}),
-    "kind": ("f.kind", {kind.value: code for kind, code in KIND_CODES.items()}),
+_CODED: dict[str, tuple[str, Mapping[Any, int]]] = {
+    "stream": ("f.flags & 3", STREAM_CODES),
+    "kind": ("f.kind", KIND_CODES),
 }
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _REQUEST = KIND_CODES[Kind.REQUEST]

@@ -23,7 +23,7 @@ from acp_proxy.redaction.markers import MARKER, Markers, kind_in
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.checked_values import HELD, limited
 from acp_proxy.store.masking import masked_fields
-from acp_proxy.store.schema import LARGE, NEWLINE_CODES, STREAM_CODES
+from acp_proxy.store.schema import LARGE, NEWLINE_CODES, STREAMS
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
 
 _PIECE = 1 << 20
@@ -36,9 +36,7 @@ _TABLES = (
 )
 LATEST = (1 << 63) - 1
 """A number that no row is beyond."""
-_STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
-_MESSAGES = frozenset(code for code, stream in _STREAMS.items() if stream is not Stream.STDERR)
-_NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
+_MESSAGES = frozenset(code for code, stream in STREAMS.items() if stream is not Stream.STDERR)
 _TEXTS = (
     "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
     "agent_version",
@@ -254,7 +252,7 @@ class MaskedRows:
     def _frame_row(
         self, schema: str, seq: int, code: int, raw: Any, size: Any, *, is_made: bool
     ) -> None:
-        stream = _STREAMS.get(code)
+        stream = STREAMS.get(code)
         if stream is None or not isinstance(size, int):
             return  # no recorder has written this row, and no reader shows it
         if not isinstance(raw, bytes):
@@ -268,7 +266,8 @@ class MaskedRows:
         else:
             edits = self._redactor.line(stream, raw, partial(self._following, schema, seq, code))
         if edits:
-            self._keep(seq, apply(raw, edits))
+            sql = f"REPLACE INTO {MASKED}.frame_rows VALUES (?, ?)"
+            self._connection.execute(sql, (seq, apply(raw, edits)))
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
@@ -315,10 +314,6 @@ class MaskedRows:
             while piece := blob.read(_PIECE):
                 yield piece
 
-    def _keep(self, seq: int, line: bytes) -> None:
-        values = (seq, line)
-        self._connection.execute(f"REPLACE INTO {MASKED}.frame_rows VALUES (?, ?)", values)
-
     def _keep_large(
         self, seq: int, size: int, pieces: Callable[[], Iterable[bytes]], edits: Edits
     ) -> None:
@@ -359,7 +354,7 @@ class MaskedRows:
             value
             if not isinstance(value, bytes)
             else masked + value[len(raw) :]
-            if value[: len(raw)] == raw and value[len(raw) :] in _NEWLINES.values()
+            if value[: len(raw)] == raw and value[len(raw) :] in NEWLINE_CODES
             else self._alone(stream, value)
             for value in (received, delivered)
         ]
@@ -379,7 +374,7 @@ class MaskedRows:
                 (seq,),
             ).fetchone()
             if row is not None and isinstance(row[1], bytes):
-                return _STREAMS.get(row[0], Stream.STDERR), row[1], row[2]
+                return STREAMS.get(row[0], Stream.STDERR), row[1], row[2]
         return Stream.TO_CLIENT, b"", b""
 
     def _alone(self, stream: Stream, line: bytes) -> bytes:

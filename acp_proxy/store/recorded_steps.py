@@ -23,7 +23,7 @@ from acp_proxy.store import database
 from acp_proxy.store.fired_faults import FaultedFrames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import ENDING_KINDS, ended_by_itself_at, events
-from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
+from acp_proxy.store.schema import KIND_CODES, KINDS, NEWLINES, STREAM_CODES
 
 _STEPS = 256
 """Steps that are read at a time."""
@@ -51,8 +51,6 @@ SELECT f.seq, {}, f.flags, f.t_ns, f.kind, m.text
 FROM frame_rows AS f LEFT JOIN labels AS m ON m.id = f.method
 WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 """
-_KINDS = {code: kind for kind, code in KIND_CODES.items()}
-_NEWLINES = {code: newline.decode() for newline, code in NEWLINE_CODES.items()}
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 _Exchanges = dict[tuple[str | None, bool], tuple[Any, ...]]
@@ -96,18 +94,13 @@ class RecordedSteps:
         Raises:
             DamagedRecording: the file is damaged, as from all that reads.
         """
-        with self._damage_reported():
-            return self._read()
-
-    def _read(self) -> list[Step]:
         steps: list[Step] = []
-        while not steps:
-            rows = self._query(f"{_SELECT} ORDER BY f.seq LIMIT {_STEPS}", (self._after,))
-            if not rows:
-                break
-            self._after = rows[-1][0]
-            for row in rows:
-                steps += self._steps(row)
+        sql = f"{_SELECT} ORDER BY f.seq LIMIT {_STEPS}"
+        with self._damage_reported():
+            while not steps and (rows := self._query(sql, (self._after,))):
+                self._after = rows[-1][0]
+                for row in rows:
+                    steps += self._steps(row)
         return steps
 
     def wire(self, seq: int) -> Wire:
@@ -156,11 +149,11 @@ class RecordedSteps:
                 if number != seq:
                     break
                 raw = self._large(seq)
-            newline = _NEWLINES[flags >> 2 & 3]
-            as_received = stream == _AGENT and self._is_as_received(_KINDS[kind])
+            newline = NEWLINES[flags >> 2 & 3].decode()
+            as_received = stream == _AGENT and self._is_as_received(KINDS[kind])
             if as_received and number in self._faulted.changed:
                 raw, newline = self._faulted.delivered(number)
-            self._wires[number] = Wire(bytes(raw), newline, t_ns, _KINDS[kind].value, method)
+            self._wires[number] = Wire(bytes(raw), newline, t_ns, KINDS[kind].value, method)
             size += len(raw)
             if size > _AHEAD_BYTES:
                 break
@@ -186,12 +179,12 @@ class RecordedSteps:
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
         seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered, new = row
-        as_received = stream == _AGENT and self._is_as_received(_KINDS[code])
+        as_received = stream == _AGENT and self._is_as_received(KINDS[code])
         if not self._faulted.reached_client(seq, from_agent=as_received):
             return []
         if answered in self._faulted.lost:
             answered = None
-        kind = _KINDS[code]
+        kind = KINDS[code]
         step = Step(
             seq=seq,
             t_ns=t_ns,

@@ -11,7 +11,7 @@ from attrs import asdict, define, field, frozen
 from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording, origin_values
-from acp_proxy.store.schema import DELIVERED_CODES, NEWLINE_CODES, STREAM_CODES
+from acp_proxy.store.schema import DELIVERED_CODES, NEWLINES, STREAM_CODES
 
 _KEPT = {"id", "name", "started_at", "note"}
 """Columns of `recording` that are written once; the rest follows the conversation."""
@@ -26,9 +26,9 @@ _TURN_COLUMNS = (
 )  # fmt: skip
 _FRAME_COLUMNS = 15
 _RAW = 14  # the column of the BLOB
-_NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 
 Row = tuple[Any, ...]
+_Undelivered = tuple[Stream, int, int, dict[int, int]]
 FiredRow = tuple[
     int, str | None, str | None, "bytes | Same | None", "bytes | Same | None", int | None
 ]
@@ -66,7 +66,7 @@ class RowBatch:
     """How late frames went out that a fault has held, and their numbers."""
     touched: list[tuple[str, int, int]] = field(factory=list)
     """Rule, code of what was delivered, and number of frames at which a fault has fired."""
-    undelivered: list[tuple[Stream, int, int, dict[int, int]]] = field(factory=list)
+    undelivered: list[_Undelivered] = field(factory=list)
     """Stream, how many of its last bytes were not delivered, before which number; and the sizes of
     frames as they were received, by number, where masking has changed them."""
     exchanges: dict[int, Exchange] = field(factory=dict)
@@ -107,7 +107,7 @@ class RowBatch:
         touch = f"UPDATE {schema}.frame_rows SET fault = ?, flags = flags & ~48 | ? WHERE seq = ?"
         many(touch, self.touched)
         for undelivered in self.undelivered:
-            _mark_undelivered(connection, schema, *undelivered)
+            _mark_undelivered(connection, schema, undelivered)
         many(f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)", self.events)
         replace = f"INSERT OR REPLACE INTO {schema}.{{}} VALUES ({{}})"
         for table, columns, values in (
@@ -117,7 +117,7 @@ class RowBatch:
             rows = [tuple(getattr(value, name) for name in columns) for value in values]
             many(replace.format(table, _marks(len(columns))), rows)
         for fired in self.fired:
-            _write_fired(connection, schema, *fired)
+            _write_fired(connection, schema, fired)
         if self.late:  # a database of an older version has no such column
             many(f"UPDATE {schema}.faults_fired SET late_ns = ? WHERE seq = ?", self.late)
         if self.recording is not None:
@@ -141,13 +141,9 @@ def _write_large(connection: sqlite3.Connection, schema: str, row: Row, line: La
 
 
 def _mark_undelivered(
-    connection: sqlite3.Connection,
-    schema: str,
-    stream: Stream,
-    lost: int,
-    before: int,
-    sizes: dict[int, int],
+    connection: sqlite3.Connection, schema: str, undelivered: _Undelivered
 ) -> None:
+    stream, lost, before, sizes = undelivered
     marks = []
     latest = connection.execute(
         f"SELECT seq, flags, length(raw) FROM {schema}.frame_rows"
@@ -167,16 +163,8 @@ def _mark_undelivered(
     )
 
 
-def _write_fired(
-    connection: sqlite3.Connection,
-    schema: str,
-    seq: int,
-    rule: str | None,
-    action: str | None,
-    received: bytes | Same | None,
-    delivered: bytes | Same | None,
-    late_ns: int | None,
-) -> None:
+def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -> None:
+    seq, rule, action, received, delivered, late_ns = fired
     if received is Same.LINE:
         received = _line(connection, schema, seq, whole=False)
     if delivered is Same.LINE:
@@ -196,7 +184,7 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):
-            return bytes(raw) + (_NEWLINES[(flags >> 2) & 3] if whole else b"")
+            return bytes(raw) + (NEWLINES[(flags >> 2) & 3] if whole else b"")
     return b""
 
 

@@ -30,10 +30,10 @@ from acp_proxy.store.schema import (
     MASKED,
     NEWLINE_CODES,
     STREAM_CODES,
+    STREAMS,
 )
 
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
-_DIRECTIONS = {STREAM_CODES[stream]: direction for stream, direction in DIRECTIONS.items()}
 _FRAMES = f"""
 SELECT seq, t_ns, flags & 3, session, turn,
   substr(raw, 1, iif(length(raw) > {LARGE}, {EDGE}, {LARGE})),
@@ -310,7 +310,7 @@ def label_again(connection: sqlite3.Connection, schema: str, state: State, diale
         changed = []
         for seq, t_ns, stream, *old, head, tail in connection.execute(_FRAMES.format(name)):
             message = read(head) if tail is None else read_outline(head, tail)
-            done = again.feed(seq, t_ns, _DIRECTIONS[stream], message)
+            done = again.feed(seq, t_ns, DIRECTIONS[STREAMS[stream]], message)
             batch.keep(done)
             new = [labels.get(done.session), done.turn]
             if new != old:

@@ -8,6 +8,7 @@ costs about 57 bytes beyond the frame itself.
 """
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -31,9 +32,12 @@ KIND_CODES = {
     Kind.BLANK: 7,
     Kind.STDERR: 8,
 }
-STREAM_NAMES = {code: stream.value for stream, code in STREAM_CODES.items()}
-KIND_NAMES = {code: kind.value for kind, code in KIND_CODES.items()}
+STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
+KINDS = {code: kind for kind, code in KIND_CODES.items()}
+STREAM_NAMES = {code: stream.value for code, stream in STREAMS.items()}
+KIND_NAMES = {code: kind.value for code, kind in KINDS.items()}
 NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
+NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
 LARGE = 2 << 20
 """Bytes of a line, newline included, from which on only its edges are read as JSON."""
@@ -73,7 +77,7 @@ class Where:
 EVERY_ROW = Where(_TRUE)
 
 
-def _case(column: str, codes: dict[str, int]) -> str:
+def _case(column: str, codes: Mapping[Any, int]) -> str:
     whens = " ".join(f"WHEN {code} THEN '{text}'" for text, code in codes.items())
     return f"CASE {column} {whens} END"
 
@@ -140,9 +144,9 @@ def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
     """
     return f"""
   f.seq, 'acp' AS channel,
-  {_case("f.flags & 3", {s.value: c for s, c in STREAM_CODES.items()})} AS stream,
+  {_case("f.flags & 3", STREAM_CODES)} AS stream,
   f.t_ns, f.t_ns - f.lag_ns AS t_first_ns,
-  {_case("f.kind", {k.value: c for k, c in KIND_CODES.items()})} AS kind,
+  {_case("f.kind", KIND_CODES)} AS kind,
   m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
   t.text AS terminal, {size} AS size, {raw} AS raw, {_NEWLINE} AS newline, f.parse_error,
   {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
