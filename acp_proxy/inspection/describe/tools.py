@@ -18,6 +18,7 @@ from acp_proxy.inspection.describe.values import (
     part,
     parts,
     payload,
+    phrase,
     word,
 )
 from acp_proxy.protocol.updates import FAILED, FINAL, kind_and_update
@@ -202,8 +203,7 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
         return joined("granted" if granted else "denied", remember, lasts, by=", ")
     outcome = part(result, "outcome") or result
     option = chosen_option(outcome, asked or {})
-    name = word(option, "name")
-    what = joined(word(option, "kind"), f"'{name}'" if name else "")
+    what = joined(word(option, "kind"), phrase("'{}'", word(option, "name")))
     return joined(word(outcome, "outcome"), what or word(option, "optionId"))
 
 
@@ -227,7 +227,7 @@ def elicitation(params: Value) -> str:
     fields = listed(f"{name}{'*' if name in must else ''}" for name in part(schema, "properties"))
     return joined(
         word(params, "message", "title"),
-        f"[fields {fields}]" if fields else "",
+        phrase("[fields {}]", fields),
         word(params, "url"),
     )
 
@@ -246,14 +246,13 @@ def _draft_permission(params: Value) -> str:
     call = f"{title}, {short_id(call)}" if call and title else call
     return joined(
         joined(word(params, "operation"), word(params, "resource")),
-        joined(word(params, "reason"), f"({call})" if call else ""),
+        joined(word(params, "reason"), phrase("({})", call)),
         by=": ",
     )
 
 
 def _command(subject: Value) -> str:
-    folder = word(subject, "cwd")
-    return joined(word(subject, "command"), f"(in {folder})" if folder else "")
+    return joined(word(subject, "command"), phrase("(in {})", word(subject, "cwd")))
 
 
 def _option(option: Value) -> str:

@@ -159,6 +159,7 @@ def counted(
     messages: MessagePass | None = None,
     others: Sequence[Listener] = (),
     single_upto: int = 0,
+    pause_ns: int = PAUSE_NS,
 ) -> DiagnosisContext:
     """Returns what checks of the conversation need, from one pass over its frames.
 
@@ -173,18 +174,17 @@ def counted(
         messages: the pass, if others listen to it.
         others: who also listens.
         single_upto: the number up to which they are to take each frame by itself.
+        pause_ns: a longer time between two pieces ends a run of them.
     """
     messages = messages or MessagePass(reader)
     counter = FrameCounter(reader, messages, events)
-    messages.play_to([counter, *others], PAUSE_NS, watch, single_upto)
+    messages.play_to([counter, *others], pause_ns, watch, single_upto)
     context = finished(reader, events, counts := counter.finish(), now_ns)
     longest = counts.waits.silences.longest
-    if counts.is_exact or (longest is not None and longest.length_ns > PAUSE_NS):
+    is_known = longest is not None and longest.length_ns > pause_ns
+    if counts.is_exact or is_known or not pause_ns:
         return context
-    again = MessagePass(reader)
-    counter = FrameCounter(reader, again, events)
-    again.play_to([counter], 0, watch)
-    return finished(reader, events, counter.finish(), now_ns)
+    return counted(reader, events, now_ns, watch, pause_ns=0)
 
 
 def finished(

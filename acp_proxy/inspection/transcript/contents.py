@@ -102,6 +102,17 @@ def json_block(value: Any, most: int | None, label: str) -> TextBlock:
     return TextBlock(TextForm.JSON, cut_text(text, most), label)
 
 
+def value_block(value: Any, most: int | None, label: str) -> TextBlock:
+    """Returns a block with a text as it is, or with any other value as JSON.
+
+    Args:
+        value: a JSON value.
+        most: how many characters are kept; None for all.
+        label: the label of the block.
+    """
+    return (text_block if isinstance(value, str) else json_block)(value, most, label)
+
+
 def note_block(text: str, most: int | None = 500) -> TextBlock:
     """Returns a block with a description of content that is not text.
 

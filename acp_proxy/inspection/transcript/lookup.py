@@ -34,7 +34,7 @@ from acp_proxy.inspection.transcript.contents import (
     blocks_of,
     json_block,
     output_blocks,
-    text_block,
+    value_block,
 )
 from acp_proxy.inspection.transcript.requests import AskedRequest
 from acp_proxy.inspection.transcript.values import (
@@ -134,11 +134,8 @@ class CallMessages:
 
     def _blocks(self, call: Value, most: int | None) -> list[TextBlock]:
         found: list[TextBlock] = []
-        given = given_to(call)
-        if isinstance(given, str):
-            found.append(text_block(given, most, "input"))
-        elif given not in (None, {}, []):
-            found.append(json_block(given, most, "input"))
+        if (given := given_to(call)) not in (None, {}, []):
+            found.append(value_block(given, most, "input"))
         shown = [*blocks_of(call.get("content"), most, "output")]
         if self._streamed.characters:
             shown.append(TextBlock(TextForm.TEXT, self._streamed.text, "output"))
@@ -152,10 +149,7 @@ class CallMessages:
             shown.append(json_block(call["rawOutput"], most, "raw output"))
         found += shown
         if error := call.get("error"):
-            is_text = isinstance(error, str)
-            found.append(
-                text_block(error, most, "error") if is_text else json_block(error, most, "error")
-            )
+            found.append(value_block(error, most, "error"))
         return found
 
 
