@@ -12,17 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
+from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.reader import RecordingReader, is_text
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.side_files import SUFFIXES, has_files_beside
+from acp_proxy.store.views import LEVELS
 
 TEXT_SUFFIX = ".jsonl"
 """The suffix of text forms; a file with this suffix and another beginning is something else."""
@@ -213,10 +214,15 @@ def read_listed(
     from acp_proxy.store.recorded_events import made_by
 
     try:
-        with RecordingReader(path, unredacted=unredacted) as reader:
+        # Only the beginning of the conversation is looked through for secrets: a list is quick.
+        with RecordingReader(path, unredacted=True) as reader:
             (findings, waiting), why_unchecked = _find(reader, find)
-            recording, prompt = reader.recording, first_prompt(reader, _MOST_OF_PROMPT)
-            masked = 0 if reader.masked_rows is None else _markers(recording, prompt or b"")
+            recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
+            if not (unredacted or recording.redaction in LEVELS):
+                recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
+                if findings and find is not None:  # they quote messages, so all lines are masked
+                    with RecordingReader(path) as masking:
+                        (findings, waiting), why_unchecked = _find(masking, find)
             return ListedRecording(
                 path,
                 recording,
@@ -237,10 +243,36 @@ def read_listed(
         return ListedRecording(path, None, problem=str(e), size=disk_size(path))
 
 
-def _markers(recording: Recording, prompt: bytes) -> int:
-    """Returns how many secrets are masked in what a list shows of a recording."""
-    texts = [value for value in asdict(recording).values() if isinstance(value, str)]
-    return sum(len(MARKER.findall(text)) for text in (*texts, prompt.decode("utf-8", "replace")))
+def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
+    """Returns what a list shows of a recording, masked; reads only the beginning of the recording.
+
+    Args:
+        rows: the recording, as it is stored.
+        most: the largest size of the prompt, in bytes.
+
+    Returns:
+        The recording's row, the start of its first prompt, and how many values are masked there.
+
+    Raises:
+        UnreadableRecording: the file is damaged.
+    """
+    # Imported late: most recordings were masked when they were made.
+    from acp_proxy.redaction.edits import apply
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
+    from acp_proxy.store.frame_queries import conversation_start
+    from acp_proxy.store.masked_rows import masked_recording
+    from acp_proxy.store.schema import LARGE
+
+    redactor = Redactor(RedactorState(os.urandom(16).hex()))
+    recording = masked_recording(rows.recording, redactor)
+    count, prompt = redactor.count, None
+    for stream, raw in conversation_start(rows, LARGE):
+        before = redactor.count
+        prompt = apply(raw, redactor.line(Stream(stream), raw))
+        in_prompt = redactor.count - before
+    if prompt is None:
+        return recording, None, count
+    return recording, prompt[:most], count + in_prompt
 
 
 def _find(

@@ -52,6 +52,21 @@ def first_prompt(rows: Rows, most: int) -> bytes | None:
     return next((bytes(row["raw"]) for row in rows.query(sql, (most,))), None)
 
 
+def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
+    """Yields the stream and the line of requests and responses up to the first prompt.
+
+    Args:
+        rows: the recording.
+        largest: bytes; of a line that is larger, only the first 64 KiB are read.
+    """
+    sql = (
+        "SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, 65536) END AS raw"
+        " FROM frames WHERE stream IS NOT NULL AND kind IN ('request', 'response', 'batch')"
+        " AND seq <= (SELECT min(prompt_seq) FROM turns) ORDER BY seq"
+    )
+    return ((row["stream"], row["raw"]) for row in rows.query(sql, (largest,)))
+
+
 def masked_frames(rows: Rows) -> Iterator[Row]:
     """Yields the frames in which something is masked, in order."""
     sql = "SELECT seq, stream, kind, size, raw FROM frames WHERE masked = 1 ORDER BY seq"
