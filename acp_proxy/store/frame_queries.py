@@ -14,8 +14,6 @@ from acp_proxy.store.rows import Rows
 
 Span = tuple[int, int]
 """The first and the last number of a stretch of frames."""
-EVERY = (0, (1 << 63) - 1)
-"""The span of all frames."""
 _FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
 """The columns of a `StoredFrame` without its line."""
 _START = "substr(raw, 1, 65536) AS raw"
@@ -142,19 +140,30 @@ def parse_error_of(rows: Rows, seq: int) -> str | None:
     return next((row["parse_error"] for row in found), None)
 
 
-def last_stderr_lines(rows: Rows, most: int, size: int, span: Span = EVERY) -> list[bytes]:
+def last_stderr_lines(
+    rows: Rows, most: int, size: int, among: Sequence[int] | None = None
+) -> list[bytes]:
     """Returns the last lines on stderr, in order.
 
     Args:
         rows: the recording.
         most: the largest count.
         size: the largest size of each, in bytes; a longer one is cut.
-        span: the first and last number that count.
+        among: the numbers of the lines that count, in order; None for all.
     """
     start = f"CASE WHEN length(raw) > {size} THEN substr(raw, 1, {size}) ELSE raw END"
-    chosen = f"kind = 'stderr' AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT {most}"
-    sql = f"SELECT {start} AS raw FROM frames WHERE {chosen}"
-    return [bytes(row["raw"]) for row in rows.query(sql, span)][::-1]
+    chosen = "kind = 'stderr'" if among is None else "seq IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT {start} AS raw FROM frames WHERE {chosen} ORDER BY seq DESC LIMIT {most}"
+    values = () if among is None else (json.dumps(among[-most:]),)
+    return [bytes(row["raw"]) for row in rows.query(sql, values)][::-1]
+
+
+def stderr_numbers(rows: Rows) -> list[int]:
+    """Returns the numbers of all lines on stderr."""
+    if "stderr" not in rows.first_of_kind("stderr"):  # by an index, where most have none
+        return []
+    sql = "SELECT seq FROM frames WHERE kind = 'stderr' ORDER BY seq"
+    return [row["seq"] for row in rows.query(sql)]
 
 
 def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:

@@ -1,5 +1,6 @@
 """The parts of a recording that checks read; each is read when it is first needed."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -27,9 +28,11 @@ from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, cancels, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import (
+    Span,
     first_message,
     frame_times,
     frames_before,
+    stderr_numbers,
 )
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import is_client_ending, is_peer_leaving
@@ -83,6 +86,16 @@ class DiagnosisContext:
     def prompts(self) -> dict[int, str]:
         """The beginnings of the prompts, by the numbers of their turns."""
         return read_prompts(self.reader, self.turns)
+
+    @cached_property
+    def _stderr(self) -> list[int]:
+        return stderr_numbers(self.reader)
+
+    def stderr_within(self, span: Span) -> list[int]:
+        """Returns the numbers of the lines on stderr from a number to another, both included."""
+        return self._stderr[
+            bisect_left(self._stderr, span[0]) : bisect_right(self._stderr, span[1])
+        ]
 
     @cached_property
     def unanswered(self) -> list[OpenRequest]:

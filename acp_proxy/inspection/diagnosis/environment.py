@@ -10,7 +10,7 @@ from pathlib import PurePath
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.frame_queries import EVERY, Span, last_stderr_lines
+from acp_proxy.store.frame_queries import Span, last_stderr_lines
 
 LAUNCHERS = (
     "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "nix",
@@ -75,17 +75,20 @@ def outside_reason(text: str) -> str | None:
     return next((reason for reason, pattern in _PATTERNS if pattern.search(text)), None)
 
 
-def stderr_line(context: DiagnosisContext, span: Span = EVERY) -> tuple[str | None, str]:
+def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
     """Returns what the agent's stderr says has failed around it, and the line that says so.
 
     Without such a line it is the last line, which is empty if there is none.
 
     Args:
         context: the recording.
-        span: the first and the last frame that count.
+        span: the first and the last frame that count; None for all.
     """
+    among = None if span is None else context.stderr_within(span)
+    if among == []:
+        return None, ""
     lines = [plain(raw.decode(errors="replace")).strip()
-             for raw in last_stderr_lines(context.reader, _LINES, _SIZE, span)]  # fmt: skip
+             for raw in last_stderr_lines(context.reader, _LINES, _SIZE, among)]  # fmt: skip
     lines = [line for line in lines if _POINTER not in line] or lines
     for line in reversed(lines):
         if (reason := outside_reason(line)) is not None:
