@@ -206,8 +206,11 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
     recording = summary.recording
-    times = statistics.turns if recording.knows("silences") else []
-    total = {part: sum(turn.part_ns(part) for turn in times) for part in Part}
+    times = {turn.id: turn for turn in statistics.turns if recording.knows("silences")}
+    longest_ns = max((turn.duration_ns for turn in times.values()), default=0)
+    is_open = summary.is_open
+    turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
+    total = {part: sum(turn.part_ns(part) for turn in times.values()) for part in Part}
     return HeadFacts(
         contents=contents,
         summary=evolve(summary, recording=with_clock(recording)),
@@ -219,8 +222,8 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         undated=data.undated_frames,
         has_crashed=any(one.rule == ENDED for one in summary.findings),
         findings=[_group(found, summary) for found in by_rule(summary.findings)],
-        turns=shortened(_turns(summary, times), _MOST),
-        longest_ns=max((turn.duration_ns for turn in times), default=0),
+        turns=shortened(turns, _MOST),
+        longest_ns=longest_ns,
         spent=bar(total, sum(total.values())),
         questions=shortened(summary.questions, _MOST, sum(summary.answers.values())),
         unanswered=shortened(summary.unanswered, _MOST, open_count),
@@ -266,13 +269,6 @@ def _group(findings: list[Finding], summary: Summary) -> FindingGroup:
     of_rule = [one for one in summary.findings if one.rule == findings[0].rule]
     unlisted = summary.finding_counts[findings[0].rule] - len(of_rule)
     return FindingGroup(shown, also, len(findings) + unlisted - len(shown) - len(also))
-
-
-def _turns(summary: Summary, measured: Sequence[TurnTime]) -> list[TurnFacts]:
-    times = {turn.id: turn for turn in measured}
-    longest_ns = max((turn.duration_ns for turn in measured), default=0)
-    is_open = summary.is_open
-    return [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
 
 
 def _turn(turn: TurnSummary, time: TurnTime | None, longest_ns: int, is_open: bool) -> TurnFacts:

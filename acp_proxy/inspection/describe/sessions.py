@@ -27,7 +27,7 @@ def opened(params: Value) -> str:
         word(params, "cwd", "workingDirectory"),
         f"and {listed(map(compact, folders))}" if isinstance(folders, list) and folders else "",
         bracketed(
-            _servers(parts(params, "mcpServers")),
+            phrase("mcp {}", listed(map(_server, parts(params, "mcpServers")))),
             phrase("mode {}", word(params, "initialMode")),
             phrase("config {}", compact(options) if options else ""),
             phrase("system prompt {}", quantity(prompt) if prompt else ""),
@@ -133,10 +133,6 @@ def config_options(value: Value) -> str:
         ),
         most=8,
     )
-
-
-def _servers(servers: list[Value]) -> str:
-    return phrase("mcp {}", listed(map(_server, servers)))
 
 
 def _server(server: Value) -> str:
