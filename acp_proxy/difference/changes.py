@@ -28,8 +28,6 @@ from acp_proxy.difference.sequences import (
     ItemGroup,
     ItemIndex,
     ItemPair,
-    MessageSequence,
-    SequenceKey,
 )
 from acp_proxy.inspection.alignment import align, gaps, longest_in_order
 
@@ -54,28 +52,8 @@ class Changes:
 class SequenceDiff:
     """The differences of a sequence; a recording without the sequence has an empty one."""
 
-    a_key: SequenceKey
-    b_key: SequenceKey
     messages: SequenceMessages
     changes: Changes
-
-    @property
-    def a(self) -> MessageSequence:
-        """The sequence in A."""
-        return self.messages.sequence_a
-
-    @property
-    def b(self) -> MessageSequence:
-        """The sequence in B."""
-        return self.messages.sequence_b
-
-    def title_a(self, item: ItemIndex) -> str:
-        """Returns the type of an item of A in words."""
-        return self.messages.a.side.type_of(self.a, item).title
-
-    def title_b(self, item: ItemIndex) -> str:
-        """Returns the type of an item of B in words."""
-        return self.messages.b.side.type_of(self.b, item).title
 
 
 def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> Changes:
@@ -127,12 +105,13 @@ def remove_equal_responses(
     """
     left_a = [(one, i) for one in sequences for i in one.changes.only_a]
     left_b = [(one, j) for one in sequences for _, j in one.changes.only_b]
-    titles_a = [one.title_a(i) for one, i in left_a]
-    titles_b = [one.title_b(j) for one, j in left_b]
+    items_a = [(one.messages.a, i) for one, i in left_a]
+    items_b = [(one.messages.b, j) for one, j in left_b]
+    titles_a, titles_b = ([one.title(i) for one, i in items] for items in (items_a, items_b))
     if NO_ANSWER not in titles_a and NO_ANSWER not in titles_b:
         return
-    keys_a = [(one.a_key.direction, side_a.answer_key(one.a, i)) for one, i in left_a]
-    keys_b = [(one.b_key.direction, side_b.answer_key(one.b, j)) for one, j in left_b]
+    keys_a = [(one.key.direction, side_a.answer_key(one.sequence, i)) for one, i in items_a]
+    keys_b = [(one.key.direction, side_b.answer_key(one.sequence, j)) for one, j in items_b]
     places = {key: place for place, key in enumerate(keys_b)}
     for (one, i), title, key in zip(left_a, titles_a, keys_a, strict=True):
         place = places.get(key)
@@ -156,16 +135,18 @@ def changed_responses(
     """
     left_b: dict[tuple[str, str, CommonIndex], tuple[SequenceDiff, ItemIndex]] = {}
     for one in sequences:
+        b = one.messages.b
         for _, j in one.changes.only_b:
-            if (request := side_b.request_of(one.b, j)) is not None:
-                left_b[one.b_key.direction, one.title_b(j), request] = one, j
+            if (request := side_b.request_of(b.sequence, j)) is not None:
+                left_b[b.key.direction, b.title(j), request] = one, j
     found: list[SequenceDiff] = []
     for one in sequences if left_b else ():
+        a = one.messages.a
         for i in [*one.changes.only_a]:
-            request = side_a.request_of(one.a, i)
+            request = side_a.request_of(a.sequence, i)
             if request is None:
                 continue
-            other, j = left_b.pop((one.a_key.direction, one.title_a(i), request), (one, i))
+            other, j = left_b.pop((a.key.direction, a.title(i), request), (one, i))
             if other is not one:
                 _remove(one, i, other, j)
                 found.append(_pair_of(one, i, other, j))
@@ -300,11 +281,8 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
 
 
 def _pair_of(one: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex) -> SequenceDiff:
-    of_a, of_b = one.messages, other.messages
-    messages = SequenceMessages(
-        of_a.a, of_b.b, one.a, other.b, of_a.session_a, of_b.session_b, of_a.is_exact
-    )
-    return SequenceDiff(one.a_key, other.b_key, messages, Changes(changed=[((i,), (j,))]))
+    messages = evolve(one.messages, b=other.messages.b)
+    return SequenceDiff(messages, Changes(changed=[((i,), (j,))]))
 
 
 def _remove(one: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex) -> None:

@@ -22,7 +22,7 @@ from acp_proxy.difference.changes import (
 from acp_proxy.difference.compared_items import CommonIndex, ComparedItems, ComparedSide
 from acp_proxy.difference.connection_diff import ending_fields, handshake_fields, latencies
 from acp_proxy.difference.defaults import NAMED, RULES
-from acp_proxy.difference.explanation import Messages, SequenceMessages, is_hidden
+from acp_proxy.difference.explanation import Messages, SequenceMessages, SideSequence, is_hidden
 from acp_proxy.difference.frames import PLACES
 from acp_proxy.difference.pairing import Pairing, pair, titles
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
@@ -153,22 +153,22 @@ class _Comparison:
     def _compared(
         self, a_key: SequenceKey, b_key: SequenceKey, a: MessageSequence, b: MessageSequence
     ) -> SequenceDiff:
-        messages = SequenceMessages(
-            self.a, self.b, a, b, a_key.session, b_key.session, self.options.exact
-        )
+        of_a, of_b = SideSequence(self.a, a, a_key), SideSequence(self.b, b, b_key)
+        messages = SequenceMessages(of_a, of_b, self.options.exact)
         found = changes(
             ComparedItems(self._compared_a, a), ComparedItems(self._compared_b, b), messages
         )
-        return SequenceDiff(a_key, b_key, messages, found)
+        return SequenceDiff(messages, found)
 
     def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
         """Yields the differences, by sequence, in the order of A's frames where A has them."""
-        sessions_a = (one.a_key.session for one in sequences)
-        sessions_b = (one.b_key.session for one in sequences)
+        sessions_a = (one.messages.a.key.session for one in sequences)
+        sessions_b = (one.messages.b.key.session for one in sequences)
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
         titles_b = titles(self.b.side, sessions_b, self.pairing.names_b)
         for one in sequences:
-            key, titles_of = (one.a_key, titles_a) if len(one.a) else (one.b_key, titles_b)
+            a, b = one.messages.a, one.messages.b
+            key, titles_of = (a.key, titles_a) if len(a.sequence) else (b.key, titles_b)
             title = titles_of[key.session]
             yield DiffSequence(title, key.direction, key.apart, _steps(one, title))
 
@@ -199,7 +199,7 @@ def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
         if (i, j) in beside:
             fields = tuple(one for one in fields if one.pointer not in _TEXTS)
         yield _entry(sequence, title, change, (i, j), fields)
-    yield from equal(seen, len(sequence.a))
+    yield from equal(seen, len(sequence.messages.a.sequence))
 
 
 def _entry(
@@ -210,19 +210,17 @@ def _entry(
     fields: tuple[Field, ...],
 ) -> DiffEntry:
     of_a, of_b = items
-    frames_a, frames_b = sequence.a.frames(of_a), sequence.b.frames(of_b)
-    messages = sequence.messages
-    if of_a:
-        item_title, preview = sequence.title_a(of_a[0]), messages.a.preview(sequence.a, of_a)
-    else:
-        item_title, preview = sequence.title_b(of_b[0]), messages.b.preview(sequence.b, of_b)
-    if of_a and messages.a.hides_secrets and any(is_hidden(one.a) for one in fields):
+    a, b = sequence.messages.a, sequence.messages.b
+    frames_a, frames_b = a.sequence.frames(of_a), b.sequence.frames(of_b)
+    side, items_of = (a, of_a) if of_a else (b, of_b)
+    preview = side.messages.preview(side.sequence, items_of)
+    if of_a and a.messages.hides_secrets and any(is_hidden(one.a) for one in fields):
         preview = HIDDEN
     return DiffEntry(
         change=change,
         lane=title,
-        direction=sequence.a_key.direction,
-        title=item_title,
+        direction=a.key.direction,
+        title=side.title(items_of[0]),
         a=frames_a[0] if frames_a else None,
         b=frames_b[0] if frames_b else None,
         a_frames=len(frames_a),

@@ -29,7 +29,13 @@ from acp_proxy.difference.frames import (
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import DiffOptions, Field
 from acp_proxy.difference.rules import PLACEHOLDER
-from acp_proxy.difference.sequences import ItemGroup, ItemIndex, MessageSequence, SideIndex
+from acp_proxy.difference.sequences import (
+    ItemGroup,
+    ItemIndex,
+    MessageSequence,
+    SequenceKey,
+    SideIndex,
+)
 from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse
 from acp_proxy.inspection.alignment import align, gaps
@@ -173,21 +179,6 @@ class Messages:
         title = self.side.type_of(sequence, items[0]).title
         return self.named(message, scope, title, request_peers_of(frame))
 
-    def text(self, sequence: MessageSequence, item: ItemIndex, scope: Scope) -> str | None:
-        """Returns the text of an item with stable names; None if it is left out.
-
-        Args:
-            sequence: where the item stands.
-            item: a text.
-            scope: the session of the sequence.
-        """
-        with suppress(RecursionError):
-            message = self.message(sequence, (item,), scope)
-            for place in PLACES:
-                with suppress(KeyError, TypeError):
-                    return str(reduce(getitem, place, message))
-        return None
-
     def named(
         self, message: Any, scope: Scope, title: str = "", peers: RequestPeers = CLIENTS
     ) -> Any:
@@ -242,15 +233,37 @@ class Messages:
 
 
 @frozen
+class SideSequence:
+    """One sequence in one recording; empty if the recording has none."""
+
+    messages: Messages
+    sequence: MessageSequence
+    key: SequenceKey
+
+    def message(self, items: ItemGroup) -> Any:
+        """Returns items as JSON; see `Messages.message`."""
+        return self.messages.message(self.sequence, items, self.key.session)
+
+    def text(self, item: ItemIndex) -> str | None:
+        """Returns the text of an item with stable names; None if it is left out."""
+        with suppress(RecursionError):
+            message = self.message((item,))
+            for place in PLACES:
+                with suppress(KeyError, TypeError):
+                    return str(reduce(getitem, place, message))
+        return None
+
+    def title(self, item: ItemIndex) -> str:
+        """Returns the type of an item in words."""
+        return self.messages.side.type_of(self.sequence, item).title
+
+
+@frozen
 class SequenceMessages:
     """The messages of one sequence in both recordings."""
 
-    a: Messages
-    b: Messages
-    sequence_a: MessageSequence
-    sequence_b: MessageSequence
-    session_a: Scope
-    session_b: Scope
+    a: SideSequence
+    b: SideSequence
     is_exact: bool
     """Whether the spelling of a message counts."""
 
@@ -262,9 +275,8 @@ class SequenceMessages:
             of_b: the same of B.
         """
         try:
-            a = self.a.message(self.sequence_a, of_a, self.session_a)
-            b = self.b.message(self.sequence_b, of_b, self.session_b)
-            found = tuple(fields(a, b, hides_secrets=self.a.hides_secrets))
+            a, b = self.a.message(of_a), self.b.message(of_b)
+            found = tuple(fields(a, b, hides_secrets=self.a.messages.hides_secrets))
         except RecursionError:
             return (TOO_DEEP,)
         if not found and self.is_exact:
@@ -279,14 +291,6 @@ class SequenceMessages:
             of_b: the same of B.
         """
         return sum(2 if one.only else 1 for one in self.fields(of_a, of_b))
-
-    def text_a(self, item: ItemIndex) -> str | None:
-        """Returns the text of an item of A; None if it is left out."""
-        return self.a.text(self.sequence_a, item, self.session_a)
-
-    def text_b(self, item: ItemIndex) -> str | None:
-        """Returns the text of an item of B; None if it is left out."""
-        return self.b.text(self.sequence_b, item, self.session_b)
 
 
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:

@@ -153,8 +153,8 @@ def _equal_texts(
                 budget -= len(of_a) + len(of_b)
                 if budget < 0:
                     break
-                texts_a = [text for i in of_a if (text := messages.text_a(i)) is not None]
-                texts_b = [text for j in of_b if (text := messages.text_b(j)) is not None]
+                texts_a = [text for i in of_a if (text := messages.a.text(i)) is not None]
+                texts_b = [text for j in of_b if (text := messages.b.text(j)) is not None]
                 if texts_a and texts_b and "".join(texts_a) == "".join(texts_b):
                     cuts = _cuts(of_a, [*map(len, texts_a)], of_b, [*map(len, texts_b)])
                     yield _EqualText(first.place, span.place, tuple(of_a), tuple(of_b), [*cuts])
