@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, TypeGuard, get_args
 
 from attrs import asdict, field, frozen
 
+from acp_proxy.limits import SAFE_NUMBER
+
 STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
 """Keys of filters whose values are texts that a recording has, and the columns of these texts."""
@@ -83,10 +85,7 @@ own; where silences are known, nobody sent anything where there are no frames, s
 on what the time was spent.
 """
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
-MOST_NAMED = 1000
 _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
-_MOST = 1 << 53
-"""Numbers of an origin are below, so that every tool reads them as they are."""
 
 
 @frozen
@@ -114,7 +113,7 @@ class Origin:
     skipped: int = 0
     """Lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
-    """The first `MOST_NAMED` answers to requests that are not in it, if the source has methods."""
+    """The first `LONG_LIST` answers to requests that are not in it, if the source has methods."""
 
     @property
     def title(self) -> str:
@@ -144,7 +143,7 @@ def read_origin(values: Any) -> Origin:
             raise ValueError(f"expected members of an origin, got {name!r:.40}")
         if isinstance(value, bool) or not isinstance(value, _ORIGIN_KINDS[name]):
             raise ValueError(f"{name} of an origin has a wrong type")
-        if isinstance(value, int) and not 0 <= value < _MOST:
+        if isinstance(value, int) and not 0 <= value < SAFE_NUMBER:
             raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
     if not _SOURCE.fullmatch(values["source"]):
         raise ValueError("expected a source of an origin of small letters, digits and hyphens")
@@ -159,7 +158,7 @@ def read_origin(values: Any) -> Origin:
 def _named_answer(value: Any) -> NamedAnswer:
     if isinstance(value, dict) and value.keys() == {"seq", "method"}:
         seq, method = value["seq"], value["method"]
-        if type(seq) is int and 0 < seq < _MOST and is_method(method):
+        if type(seq) is int and 0 < seq < SAFE_NUMBER and is_method(method):
             return NamedAnswer(seq, method)
     raise ValueError("expected named_answers of an origin to have seq and method")
 

@@ -3,8 +3,7 @@
 import json
 import re
 
-LONGEST = 2000
-"""Characters of a line that are shown."""
+from acp_proxy.limits import SHOWN_LINE
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
@@ -17,8 +16,8 @@ _UNSEEN = (
 
 
 def plain(text: str) -> str:
-    """Makes text safe to print on one line, and cuts it to `LONGEST` characters."""
-    return visible(text[:LONGEST].replace("\r\n", "\n").replace("\t", " "))[:LONGEST]
+    """Makes text safe to print on one line, and cuts it to `SHOWN_LINE` characters."""
+    return visible(text[:SHOWN_LINE].replace("\r\n", "\n").replace("\t", " "))[:SHOWN_LINE]
 
 
 def visible(text: str) -> str:

@@ -6,14 +6,13 @@ import time
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log_format import END, STREAM_NAMES, UNDELIVERED, Log
 from acp_proxy.capture.stdio import warn
+from acp_proxy.limits import CHUNK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from acp_proxy.capture.agent_process import AgentProcess
-
-CHUNK = 65536
 
 
 class Interceptor:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 from attrs import asdict, fields, frozen
 
+from acp_proxy.limits import PLAN_FILE
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.wording import did_you_mean
 
@@ -58,13 +59,13 @@ def pointers(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str,
 
 
 def _read(_ctx: object, _param: object, path: Path | None) -> ComparisonRules:
-    from acp_proxy.faults.structuring import LARGEST, read_toml  # late: few are given a file
+    from acp_proxy.faults.structuring import read_toml  # late: few are given a file
 
     if path is None:
         return ComparisonRules()
     try:
         with open_plain(path) as file:
-            values = read_toml(file.read(LARGEST + 1).decode("utf-8"))
+            values = read_toml(file.read(PLAN_FILE + 1).decode("utf-8"))
         return ComparisonRules(**{name: _checked(name, value) for name, value in values.items()})
     except OSError as e:
         raise click.BadParameter(f"cannot read {path}: {reason(e)}") from None

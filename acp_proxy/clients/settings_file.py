@@ -9,9 +9,9 @@ from pathlib import Path
 from attrs import frozen
 
 from acp_proxy.errors import BadSettings
+from acp_proxy.limits import SETTINGS_FILE
 from acp_proxy.plain_files import kind_of, open_plain, reason
 
-_LARGEST = 16 << 20
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -124,13 +124,13 @@ def _data(path: Path, target: Path) -> bytes | None:
         if kind_of(target) is None and not os.path.lexists(target):
             return None
         with open_plain(target) as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(SETTINGS_FILE + 1)
     except FileNotFoundError:
         return None
     except OSError as e:
         raise BadSettings(f"cannot read {path}: {reason(e)}") from None
-    if len(data) > _LARGEST:
-        raise BadSettings(f"cannot read {path}: it has more than {_LARGEST >> 20} MB")
+    if len(data) > SETTINGS_FILE:
+        raise BadSettings(f"cannot read {path}: it has more than {SETTINGS_FILE >> 20} MB")
     return data
 
 

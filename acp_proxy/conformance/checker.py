@@ -25,6 +25,7 @@ from acp_proxy.conformance.wording import note_of
 from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
+from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
 from acp_proxy.protocol.jsonrpc import Kind, Message
@@ -32,7 +33,6 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.fired_faults import touched_frames
 from acp_proxy.store.frame_queries import number_after, stderr_lines_with, unterminated_frames
 from acp_proxy.store.reader import RecordingReader
@@ -121,7 +121,7 @@ class Checker:
     def single_upto(self) -> int:
         """The number up to which a pass has to read each frame by itself."""
         beyond = None if self._most is None else number_after(self._reader, self._most)
-        return LAST_SEQ if beyond is None else beyond
+        return LAST_NUMBER if beyond is None else beyond
 
     def read(self, watch: Watch = iter) -> ConformanceResult:
         """Reads all frames.

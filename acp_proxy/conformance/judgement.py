@@ -10,7 +10,6 @@ from acp_proxy.conformance.catalogue import chosen_rules, looked_at
 from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.values import ConformanceResult, RuleCount
 from acp_proxy.inspection.diagnosis.checks import run_checks
-from acp_proxy.inspection.diagnosis.context import MOST as LISTED
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
 from acp_proxy.inspection.diagnosis.summary import (
@@ -23,6 +22,7 @@ from acp_proxy.inspection.diagnosis.unanswered import UNANSWERED
 from acp_proxy.inspection.diagnosis.values import Extent, Summary
 from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
 from acp_proxy.inspection.message_pass import Listener, MessagePass, Watch
+from acp_proxy.limits import LISTED
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 3_000

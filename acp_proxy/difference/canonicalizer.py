@@ -19,14 +19,13 @@ from acp_proxy.difference.directories import is_relative
 from acp_proxy.difference.frames import CLIENTS, RequestPeers, canonical_json
 from acp_proxy.difference.rules import PLACEHOLDER, Layout, PlaceRule, PlaceState, compiled
 from acp_proxy.difference.values import Scope, ValueIndex, ValueNames, Values
+from acp_proxy.limits import CACHED
 
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
 _REPEATED = "\ue002{}\ue003"
 """A suffix for a key that would otherwise equal another key of its object."""
 _TIME = "(a time)"
-_MOST_LAYOUTS = 4096
-"""The most layouts of objects that are cached at one place of a message."""
 _MOST_MEMBERS = 64
 """The most members of an object whose layout is cached."""
 
@@ -233,7 +232,7 @@ class Walk:
             tuple(key for key in keys if below[key].is_time),
             tuple((key, at, at.has_text_rule) for key, at in below.items() if at.is_kept),
         )
-        if len(place.layouts) < _MOST_LAYOUTS and len(keys) <= _MOST_MEMBERS:
+        if len(place.layouts) < CACHED and len(keys) <= _MOST_MEMBERS:
             self._values.assume_plain(keys, place.layouts)
             place.layouts[tuple(value)] = layout
         return layout

@@ -39,12 +39,11 @@ from acp_proxy.difference.result import (
 from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.values import ValueIndex
+from acp_proxy.limits import LISTED
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.redaction.markers import HIDDEN
 from acp_proxy.store.reader import RecordingReader
 
-_ALIASES = 100
-"""Names of each kind whose values are in the result."""
 _TEXTS = tuple(map(pointer, PLACES))
 
 
@@ -256,6 +255,6 @@ def _aliases(
     for name in {**of_a, **of_b}:
         kind = name.partition(":")[0]
         count[kind] += 1
-        if count[kind] <= _ALIASES:
+        if count[kind] <= LISTED:
             found[name] = (of_a.get(name), of_b.get(name))
     return found

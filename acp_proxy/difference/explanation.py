@@ -42,6 +42,7 @@ from acp_proxy.inspection.alignment import align, gaps
 from acp_proxy.inspection.hints import NONE, HintReader, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.text_diff import Piece, word_diff
+from acp_proxy.limits import SHOWN_LINE
 from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_text, pointer
@@ -122,8 +123,6 @@ _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path
 """Names of members whose values identify an item of a list."""
 _NEAR = 16
 """The most frames of other sequences that are read between two wanted ones."""
-_PREVIEWED = 2000
-"""Characters of a text that a preview needs."""
 _Path = tuple[str, ...]
 
 
@@ -203,7 +202,7 @@ class Messages:
         frame = next(frames)
         if (part := self._chunks.part(frame)) is not None:
             text = part.text
-            while len(text) < _PREVIEWED and (more := next(frames, None)) is not None:
+            while len(text) < SHOWN_LINE and (more := next(frames, None)) is not None:
                 text += self._text(more)
             return plain(text)
         raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw

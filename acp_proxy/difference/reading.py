@@ -30,6 +30,7 @@ from acp_proxy.difference.sequence_builder import Route, SequenceBuilder
 from acp_proxy.difference.sequences import SequenceKey, SideIndex
 from acp_proxy.difference.values import Scope
 from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.limits import REMEMBERED_CALLS
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION, PUSH
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
@@ -41,8 +42,6 @@ from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
 """Shows progress: gets what is iterated over, how many there are, and what is done."""
-_MOST_OPEN = 10_000
-"""Permission requests without an answer that are remembered."""
 
 
 def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
@@ -131,7 +130,7 @@ class _Decisions:
             return None
         rpc_id = canonical_json(message.get("id"))
         if frame.kind == "request":
-            if len(self._offered) < _MOST_OPEN:
+            if len(self._offered) < REMEMBERED_CALLS:
                 self._offered[rpc_id] = options_of(message)
             return None
         options = self._offered.pop(rpc_id, [])

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from acp_proxy.limits import CACHED
 from acp_proxy.protocol.json_text import parts_of
 
 PLACEHOLDER = "\ue000{}\ue001"
 """Private characters, so that no text of a message looks like one."""
-_KEPT = 4096
-"""Keys of one state whose next states are remembered."""
 
 
 @frozen
@@ -77,7 +76,7 @@ class PlaceState(dict[str, "PlaceState"]):
         if self.is_ignored:
             return self
         state = self._states[self._states.machine.after(self._positions, key)]
-        if len(self) < _KEPT:
+        if len(self) < CACHED:
             self[key] = state
         return state
 

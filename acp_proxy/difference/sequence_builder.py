@@ -18,14 +18,10 @@ from acp_proxy.difference.sequences import (
     TypeIndex,
 )
 from acp_proxy.difference.values import Scope, ValueIndex
+from acp_proxy.limits import CACHED, COMPARED_TEXT
 from acp_proxy.protocol.chunks import SplitChunk, mended
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.updates import STATE_UPDATES
-
-_MOST_CHUNKS = 4096
-"""Chunks without their texts whose canonical forms are remembered."""
-_LONGEST = 1 << 18
-"""Characters of a text that are held."""
 
 
 @define
@@ -61,7 +57,7 @@ class _OpenText:
         self.frames.append(seq)
         self._pieces.append(text)
         self._size += len(text)
-        if self._size > _LONGEST:
+        if self._size > COMPARED_TEXT:
             self._settle()
 
     def cancel(self) -> None:
@@ -87,8 +83,8 @@ class _OpenText:
     def _settle(self) -> None:
         """Replaces parts of a long text by templates, independently of where chunks end."""
         text = mended("".join(self._pieces))
-        while len(text) > _LONGEST:
-            end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
+        while len(text) > COMPARED_TEXT:
+            end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
             self._take_out(text[:end])
             text = text[end:]
         self._pieces, self._size, self._in_time = [text], len(text), None
@@ -250,7 +246,7 @@ class SequenceBuilder:
         known = (route.writer.key, chunk.rest)
         found = self._chunks.get(known)
         if found is None:
-            if len(self._chunks) >= _MOST_CHUNKS:
+            if len(self._chunks) >= CACHED:
                 self._chunks.clear()
             found = self._chunks[known] = self._canonical(route, chunk.rest)
         return found

@@ -15,6 +15,7 @@ from acp_proxy.doctor.context import CheckResult, CheckStatus, DoctorContext, er
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.findings import Severity
+from acp_proxy.limits import NAMED
 from acp_proxy.plain_files import reason
 from acp_proxy.store.directory import disk_size, paths
 from acp_proxy.store.log_recovery import has_recorder
@@ -160,10 +161,6 @@ def _free(where: Path) -> int:
     return found.f_bavail * found.f_frsize
 
 
-_MOST = 3
-"""The most waits of one recording that are named in a result."""
-
-
 def running(context: DoctorContext) -> Iterator[CheckResult]:
     """Yields a result for each running recorder that writes into the recordings directory.
 
@@ -196,5 +193,5 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
         show = context.command("inspect", "show", path)
         return warning("running", f"{path.stem}: {problems[0]}{more}", show)
-    waits = "; ".join(wait.text for wait in summary.waiting[:_MOST])
+    waits = "; ".join(wait.text for wait in summary.waiting[:NAMED])
     return ok("running", f"{path.stem}: {waits or 'nothing is open'}")

@@ -15,13 +15,12 @@ from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.clients.known_clients import CLIENTS
 from acp_proxy.doctor.context import CheckResult, DoctorContext, error, ok, warning
 from acp_proxy.errors import UnreadableRecording
+from acp_proxy.limits import NAMED
 from acp_proxy.store.log_recovery import check_unfinished
 from acp_proxy.wording import counted, listed
 
 _RECENT_S = 60.0
 """Seconds after the last change of a file in which a program may still be writing it."""
-_MOST = 3
-"""The most files of one kind that are named in a result."""
 _DAMAGED = re.compile(rf"\.db{re.escape(DAMAGED_SUFFIX)}(-\d+)?$")
 _PARTIAL = re.compile(r"\.[a-z0-9_]{8}\.import(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}")
 _PARTIAL_SETTINGS = re.compile(r"\.acp-proxy-[a-z0-9_]{8}")
@@ -72,7 +71,7 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
         text = f"the log of {path.stem} is not in its database yet; its recorder is gone"
         yield warning("leftovers", text, context.command("inspect", "show", path))
     elif unfinished:
-        stems = listed([path.stem for path in unfinished], _MOST)
+        stems = listed([path.stem for path in unfinished], NAMED)
         text = f"the logs of {counted(len(unfinished), 'recording')} are not in their databases"
         list_ = context.command("inspect", "list", context.recordings)
         yield warning("leftovers", f"{text} yet; their recorders are gone: {stems}", list_)
@@ -84,7 +83,7 @@ def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
         what = "holds what" if len(found) == 1 else "hold what"
         yield warning(
             "leftovers",
-            f"{listed(found, _MOST)} {what} could not be read of a damaged log, unmasked",
+            f"{listed(found, NAMED)} {what} could not be read of a damaged log, unmasked",
             _remove(context, found),
             advice="nothing can bring it back into the recording, which has all the rest",
         )
@@ -103,7 +102,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
         verb = "is" if len(found) == 1 else "are"
         yield warning(
             "leftovers",
-            f"{listed(found, _MOST)} {verb} empty, and no log is there",
+            f"{listed(found, NAMED)} {verb} empty, and no log is there",
             _remove(context, found),
         )
 
@@ -126,7 +125,7 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
     if lone:
         verb, its = ("is", "its database") if len(lone) == 1 else ("are", "their databases")
         yield warning(
-            "leftovers", f"{listed(lone, _MOST)} {verb} without {its}", _remove(context, lone)
+            "leftovers", f"{listed(lone, NAMED)} {verb} without {its}", _remove(context, lone)
         )
 
 
@@ -139,7 +138,7 @@ def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
     found = sorted(path for path in found if _is_old(context, path))
     if found:
         verb = "was" if len(found) == 1 else "were"
-        files = listed([path.name for path in found], _MOST)
+        files = listed([path.name for path in found], NAMED)
         yield warning(
             "leftovers",
             f"{files} {verb} not finished by a command that was killed",

@@ -11,12 +11,10 @@ from attrs import define, field
 
 from acp_proxy.faults.effects import Delivery, ScheduledWrite
 from acp_proxy.faults.plan import FaultRule
+from acp_proxy.limits import WAITING_BYTES
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
-
-_MOST_HELD = 1 << 20
-"""Bytes beyond which the oldest of several held frames goes out, whatever it waits for."""
 
 
 @define
@@ -100,7 +98,7 @@ class DeliveryQueue:
 
     def make_room(self, at: int) -> Iterator[ScheduledWrite]:
         """Yields the oldest of what is held while that is too much."""
-        while len(self.held) > 1 and sum(len(h.delivery.data) for h in self.held) > _MOST_HELD:
+        while len(self.held) > 1 and sum(len(h.delivery.data) for h in self.held) > WAITING_BYTES:
             yield from self._release(self.held[0], at)
 
     def cancel(

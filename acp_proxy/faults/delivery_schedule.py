@@ -9,8 +9,8 @@ drivers: threads for a live agent (`runtime.fault_runner`), trio tasks for a rep
   the order in which it was added.
 - A side effect waits until all that was added before it, on any outlet, is gone. So an agent that
   is killed at a frame has had the frames before it.
-- An outlet on which `LIMIT` bytes wait has no room. A driver that then stops reading keeps 1 MB or
-  one frame per direction, and back-pressure holds.
+- An outlet on which `WAITING_BYTES` wait has no room. A driver that then stops reading keeps 1 MB
+  or one frame per direction, and back-pressure holds.
 - When a direction ends, the engine releases what it has held back. It goes out before the end.
 
 Every addition has a number, in one sequence for all outlets; the numbers decide both orders.
@@ -30,10 +30,9 @@ from acp_proxy.faults.effects import (
     SignalEffect,
     StderrEffect,
 )
+from acp_proxy.limits import WAITING_BYTES
 from acp_proxy.protocol.peers import Direction, Stream
 
-LIMIT = 1 << 20
-"""Bytes on an outlet from which on it has no room for more."""
 _MOST_JOINED = 1 << 18
 """Bytes from which on no further frame is joined to those that are written together."""
 _LAST = 1 << 63
@@ -64,7 +63,7 @@ class Outbox:
     @property
     def has_room(self) -> bool:
         """Whether the source of the outlet may be read."""
-        return self.size < LIMIT
+        return self.size < WAITING_BYTES
 
     @property
     def has_ended(self) -> bool:

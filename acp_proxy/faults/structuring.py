@@ -20,13 +20,12 @@ from cattrs.errors import AttributeValidationNote, BaseValidationError
 from acp_proxy.errors import BadPlan
 from acp_proxy.faults.fault import BadSetting, at_least
 from acp_proxy.forms import converter
+from acp_proxy.limits import PLAN_FILE
 from acp_proxy.plain_files import open_plain
 from acp_proxy.wording import did_you_mean
 
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"
-LARGEST = 1_000_000
-"""Bytes that a plan may have."""
 _MOST_PARTS = 50
 """Of a dotted key; `tomllib` needs time and memory by the square of their number."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
@@ -75,8 +74,8 @@ def read_toml(text: str) -> dict[str, Any]:
     Raises:
         BadToml: it is not TOML, or too large: as a whole, or in numbers, keys or brackets.
     """
-    if len(text) > LARGEST:
-        raise BadToml(f"larger than {LARGEST:,} bytes")
+    if len(text) > PLAN_FILE:
+        raise BadToml(f"larger than {PLAN_FILE:,} bytes")
     if _LONG_KEY.search(text):
         raise BadToml(f"more than {_MOST_PARTS} words joined by dots")
     try:
@@ -96,11 +95,11 @@ def read_toml_file(path: Path) -> dict[str, Any]:
         OSError: it cannot be read, or is not a plain file.
     """
     with open_plain(path) as file:
-        data = file.read(LARGEST + 1)
+        data = file.read(PLAN_FILE + 1)
     if data.startswith(_SQLITE):
         raise BadToml("a recording, not a plan; to use --fault alone, write - in place of the plan")
-    if len(data) > LARGEST:
-        raise BadToml(f"larger than {LARGEST:,} bytes")
+    if len(data) > PLAN_FILE:
+        raise BadToml(f"larger than {PLAN_FILE:,} bytes")
     try:
         return read_toml(data.decode("utf-8").replace("\r\n", "\n"))
     except UnicodeDecodeError as e:

@@ -11,16 +11,11 @@ from acp_proxy.filters import TERMS, Filter, Known, all_of, parse, tokens_of
 from acp_proxy.filters.terms import none_of
 from acp_proxy.filters.terms import of_session as session_filter
 from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.limits import EXAMPLES, LAST_NUMBER
 from acp_proxy.recording import LABELS
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.exchange_queries import (
-    LAST_SEQ,
-    last_turn,
-    requested_sessions,
-    turn_count,
-    turn_of,
-)
+from acp_proxy.store.exchange_queries import last_turn, requested_sessions, turn_count, turn_of
 from acp_proxy.store.frame_queries import labels_of, last_number
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import counted, listed, nearest
@@ -99,10 +94,6 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
     return sum(1 for _ in reader.heads(chosen))
 
 
-_NAMED = 5
-"""Sessions that an error names."""
-
-
 @frozen
 class Neighborhood:
     """A frame or event, the one it is paired with, and the numbers around it.
@@ -159,12 +150,12 @@ def of_turn(reader: RecordingReader, turn: int) -> Filter:
     Raises:
         BadFilter: there is none of that number, and the recording has ended.
     """
-    span = turn_of(reader, min(turn, LAST_SEQ))
+    span = turn_of(reader, min(turn, LAST_NUMBER))
     if span is None and not reader.live:
         raise BadFilter(f"no turn {turn} in {reader.path}; it has {turn_count(reader) or 'none'}")
     if span is None:
         return parse(f"turn:{turn}")
-    end = LAST_SEQ if span.end_seq is None else span.end_seq
+    end = LAST_NUMBER if span.end_seq is None else span.end_seq
     return parse(f"turn:{turn} or kind:stderr seq:{span.prompt_seq}..{end}")
 
 
@@ -191,7 +182,7 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
 
 
 def _number(seq: int) -> Filter:
-    return parse(f"seq:{min(seq, LAST_SEQ)}")
+    return parse(f"seq:{min(seq, LAST_NUMBER)}")
 
 
 def _matching(known: list[str], start: str) -> list[str]:
@@ -201,4 +192,4 @@ def _matching(known: list[str], start: str) -> list[str]:
 def _named(sessions: list[str]) -> str:
     if not sessions:
         return "it has no sessions"
-    return f"there is {visible(listed(sessions, _NAMED))}"
+    return f"there is {visible(listed(sessions, EXAMPLES))}"

@@ -6,6 +6,7 @@ from functools import cached_property
 from attrs import define, frozen
 
 from acp_proxy.inspection.describe.events import describe_event
+from acp_proxy.limits import EXAMPLES, LISTED, RULE_NAME, TITLE
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store import fired_faults
@@ -15,16 +16,10 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.wording import counted
 
-_LONGEST = 200
-_LONGEST_NAME = 80
 ENDING = ("exit", "close", "kill", "terminate", "limit-data")
 """Kinds of faults after which an agent is gone."""
 HOLDING = ("stall", "pause", *ENDING)
 """Kinds of faults after which no answer comes any more."""
-_MOST = 100
-_MOST_EFFECTS = 5
-_MOST_FRAMES = 5
-"""Of each rule."""
 _EFFECTS = {
     "made": "made up {}",
     "withheld": "kept {} back",
@@ -55,8 +50,8 @@ def mark(frame: Row) -> str:
     if any(one["made"] for one in fired):
         return f"[injected by {names}] "
     if (instead := delivered_instead(frame)) is not None:
-        text = plain(instead[:_LONGEST].decode(errors="replace").rstrip("\r\n"))
-        more = "…" if len(instead) > _LONGEST else ""
+        text = plain(instead[:TITLE].decode(errors="replace").rstrip("\r\n"))
+        more = "…" if len(instead) > TITLE else ""
         end = "" if instead.endswith(b"\n") else ", without a newline"
         return f"[{names}: delivered {text}{more}{end}] " if text else f"[{names}: cut to nothing] "
     if frame["delivered"] != "full":
@@ -103,7 +98,7 @@ def read_rules(reader: RecordingReader) -> list[FiredRule]:
         reader: the recording.
     """
     effects: dict[str, list[str]] = {}
-    for one in fired_faults.rule_effects(reader, _MOST):
+    for one in fired_faults.rule_effects(reader, LISTED):
         what = _EFFECTS[one.effect].format(counted(one.frames, "frame"))
         effects.setdefault(one.rule, []).append(f"{what} ({one.action})")
     for event in read_events(reader):
@@ -114,11 +109,11 @@ def read_rules(reader: RecordingReader) -> list[FiredRule]:
         FiredRule(
             rule,
             times,
-            effects.get(rule, [])[:_MOST_EFFECTS],
-            fired_faults.frames_of_rule(reader, rule, _MOST_FRAMES) if rule in effects else [],
+            effects.get(rule, [])[:EXAMPLES],
+            fired_faults.frames_of_rule(reader, rule, EXAMPLES) if rule in effects else [],
         )
         for rule, times in read_faults(reader).items()
-    ][:_MOST]
+    ][:LISTED]
 
 
 def rules(plan: str | None) -> list[str]:
@@ -170,8 +165,8 @@ class FaultEffects:
         """Returns the first answers that a rule kept from their receiver."""
         if not self.any_fired:
             return []
-        found = fired_faults.lost_answers(self.reader, _MOST)
-        return [lost._replace(rule=plain(lost.rule)[:_LONGEST_NAME]) for lost in found]
+        found = fired_faults.lost_answers(self.reader, LISTED)
+        return [lost._replace(rule=plain(lost.rule)[:RULE_NAME]) for lost in found]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
         """Returns the rule that was the first to do one of some actions before a number, or None.
@@ -183,9 +178,9 @@ class FaultEffects:
         for event in self.events:
             is_before = before is None or event.seq < before
             if event.kind == "fault" and is_before and event.data.get("action") in actions:
-                return plain(str(event.data.get("rule", "a fault")))[:_LONGEST_NAME]
+                return plain(str(event.data.get("rule", "a fault")))[:RULE_NAME]
         return None
 
 
 def _named(rules: dict[int, str]) -> dict[int, str]:
-    return {seq: plain(rule)[:_LONGEST_NAME] for seq, rule in rules.items()}
+    return {seq: plain(rule)[:RULE_NAME] for seq, rule in rules.items()}

@@ -11,15 +11,13 @@ from attrs import define
 
 from acp_proxy.inspection.origins import took
 from acp_proxy.inspection.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
+from acp_proxy.limits import SHOWN_LINE
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import byte_size, seconds
-
-KEPT = 2000
-"""Characters of a run's text that are kept; a line of the timeline shows no more."""
 
 
 @define
@@ -38,7 +36,7 @@ class ChunkRun:
     characters: int = 0
     """Of the whole text."""
     text: str = ""
-    """The beginning of the text: at least `KEPT` characters, or all."""
+    """The beginning of the text: at least `SHOWN_LINE` characters, or all."""
 
     def add(self, row: Row, chunk: Chunk) -> None:
         """Takes the next frame of the run, also the first one."""
@@ -46,8 +44,8 @@ class ChunkRun:
         self.count += 1
         self.size += row["size"]
         self.characters += len(chunk.text)
-        if len(self.text) < KEPT:
-            self.text += chunk.text[:KEPT]
+        if len(self.text) < SHOWN_LINE:
+            self.text += chunk.text[:SHOWN_LINE]
 
 
 RunKey = tuple[object, ...]

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.inspection.describe.tools import call_in, params_of
-from acp_proxy.inspection.describe.values import HEAD
+from acp_proxy.limits import LAST_NUMBER, LINE_EDGE, REMEMBERED_CALLS
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.jsonrpc import read
@@ -22,14 +22,9 @@ from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import StoredFrame
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.frame_queries import Span, call_frames, start_of_line
 from acp_proxy.store.reader import RecordingReader
 
-_KEPT = 10_000
-"""Ids whose calls are remembered."""
-_TITLED = 10_000
-"""The calls of an id whose titles are remembered."""
 _SEARCHED = 20
 """The number of updates of a tool call in which its title is searched."""
 
@@ -46,7 +41,7 @@ class _Calls:
     untitled: int = _SEARCHED
     """The number of further updates of the last call in which its title is searched."""
     upto: int = 0
-    """The number of the last frame that was read; `LAST_SEQ` if no more can come."""
+    """The number of the last frame that was read; `LAST_NUMBER` if no more can come."""
 
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
         """Takes the next frame with the id, and the end of its line if that is large."""
@@ -55,9 +50,9 @@ class _Calls:
         if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
             self.first_seqs.append(frame.seq)
             self.untitled = _SEARCHED
-        if self.untitled and frame.method == UPDATE and len(self.first_seqs) <= _TITLED:
+        if self.untitled and frame.method == UPDATE and len(self.first_seqs) <= REMEMBERED_CALLS:
             self.untitled -= 1
-            if title := call_in(raw[:HEAD]).title:
+            if title := call_in(raw[:LINE_EDGE]).title:
                 self.titles[len(self.first_seqs)] = frame.seq, title
                 self.untitled = 0
         self.upto = frame.seq
@@ -80,13 +75,13 @@ class CallSpans:
 
         Returns:
             The first and the last number of a frame with this id that is about the call; 0 for the
-            first one of the first call with this id, and `LAST_SEQ` for the last one of the last
+            first one of the first call with this id, and `LAST_NUMBER` for the last one of the last
             call. Messages of batches begin no calls.
         """
         found, at = self._at(session, tool_call, seq)
         first_seqs = found.first_seqs
         first = first_seqs[at - 1] if at > 1 else 0
-        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_SEQ
+        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_NUMBER
 
     def title(self, session: str | None, tool_call: str, seq: int) -> str:
         """Returns the title of a frame's tool call; empty if none was announced by then.
@@ -111,11 +106,11 @@ class CallSpans:
     def _read(self, key: CallKey, found: _Calls | None, seq: int) -> _Calls:
         if found is None:
             found = self._found[key] = _Calls(LastCalls(self.reader.recording.dialect))
-            if len(self._found) > _KEPT:
+            if len(self._found) > REMEMBERED_CALLS:
                 del self._found[next(iter(self._found))]
         for frame, tail in call_frames(self.reader, *key, found.upto):
             found.take(frame, tail)
-        found.upto = max(found.upto, seq) if self.reader.is_open else LAST_SEQ
+        found.upto = max(found.upto, seq) if self.reader.is_open else LAST_NUMBER
         return found
 
 
@@ -151,5 +146,5 @@ class HintReader(CallSpans):
         return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
 
     def _asked(self, seq: int) -> dict[str, Any] | None:
-        kind, raw = start_of_line(self.reader, seq, HEAD) or ("", b"")
+        kind, raw = start_of_line(self.reader, seq, LINE_EDGE) or ("", b"")
         return params_of(raw) if kind == "request" else None

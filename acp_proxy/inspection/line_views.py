@@ -18,13 +18,12 @@ from attrs import define, field
 from acp_proxy.inspection.describe.values import is_base64, message_of, part, parts, word
 from acp_proxy.inspection.searching.patterns import ESCAPE, undone
 from acp_proxy.inspection.text_diff import unified
+from acp_proxy.limits import LONG_LIST, SHOWN_FRAME, WHOLE_LINE
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import byte_size
 
-LONGEST = 1 << 20
-"""Characters that are written before the rest is cut."""
 _DEEPEST = 60
 """Levels that are indented."""
 _SHOWN = 32
@@ -36,8 +35,6 @@ _TOKEN = re.compile(
 )
 
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
-_MOST_LINES = 1000
-"""Lines of one text that are unfolded."""
 _LONG, _COLUMNS = 160, 100
 """Characters from which on a text of one line is wrapped, and to how many."""
 _AS_IT_IS: dict[str, Any] = {
@@ -48,7 +45,6 @@ _AS_IT_IS: dict[str, Any] = {
 }
 _PRINTED = ("terminal_output_chunk", "terminal_update")
 _DEEPEST_UNFOLDED = 40
-_LARGEST_UNFOLDED = 4 << 20
 _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled": "✗", "failed": "✗"}
 _ROW = 16
 _MOST_ROWS = 32
@@ -77,7 +73,7 @@ class TokenKind(Enum):
 Piece = tuple[TokenKind, str]
 
 
-def pretty(raw: bytes, *, elide: bool = False, longest: int = LONGEST) -> Iterator[list[Piece]]:
+def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> Iterator[list[Piece]]:
     """Yields the lines of a message, each in pieces that hold no control characters.
 
     Args:
@@ -123,7 +119,7 @@ class _Layout:
         for match in _TOKEN.finditer(self.raw):
             kind = match.lastgroup or ""
             if kind == "other":
-                rest = self.raw[match.start(kind) : match.start(kind) + LONGEST + 1]
+                rest = self.raw[match.start(kind) : match.start(kind) + SHOWN_FRAME + 1]
                 self.line.append((TokenKind.OTHER, _text(rest)))
                 break
             yield from self._token(kind, match[kind])
@@ -161,7 +157,7 @@ class _Layout:
 
 
 def _text(token: bytes) -> str:
-    text = token[: LONGEST + 1].decode(errors="backslashreplace")
+    text = token[: SHOWN_FRAME + 1].decode(errors="backslashreplace")
     return visible(ESCAPE.sub(_readable, text) if "\\u" in text else text)
 
 
@@ -178,7 +174,7 @@ def unfolded(raw: bytes) -> Iterator[Unfolded]:
     is wrapped, and the output of a terminal is decoded (v2 has it in base64). A very large message,
     or one that is not an object, yields nothing.
     """
-    message = message_of(raw) if len(raw) <= _LARGEST_UNFOLDED else {}
+    message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     params = part(message, "params")
     kind, update = kind_and_update(params)
     if kind in _PRINTED and (
@@ -241,8 +237,8 @@ def _decoded(data: object) -> str:
 
 
 def _first_lines(lines: list[str]) -> list[str]:
-    more = len(lines) - _MOST_LINES
-    return lines if more <= 0 else [*lines[:_MOST_LINES], f"… and {more:,} more lines"]
+    more = len(lines) - LONG_LIST
+    return lines if more <= 0 else [*lines[:LONG_LIST], f"… and {more:,} more lines"]
 
 
 def hex_view(raw: bytes) -> Iterator[str]:

@@ -10,6 +10,7 @@ is read. That is what makes the pass quick: most frames are such pieces.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+from acp_proxy.limits import LINE_EDGE
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING, PROMPT
@@ -142,12 +143,12 @@ class MessagePass:
 
     def _outline(self, seq: int) -> Message:
         """Reads the header of a line that is too large to be held."""
-        from acp_proxy.protocol.outline import EDGE, read_outline  # late: few lines are so large
+        from acp_proxy.protocol.outline import read_outline  # late: few lines are so large
 
         head = tail = b""
         for piece in self._reader.pieces(seq):
-            head += piece[: EDGE - len(head)]
-            tail = (tail + piece)[-EDGE:]
+            head += piece[: LINE_EDGE - len(head)]
+            tail = (tail + piece)[-LINE_EDGE:]
         return read_outline(head, tail)
 
 

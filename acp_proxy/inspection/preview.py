@@ -12,16 +12,14 @@ from acp_proxy.inspection.describe.methods import (
     describe_result,
 )
 from acp_proxy.inspection.describe.tools import NAMES, call_of, permission_result
-from acp_proxy.inspection.describe.values import HEAD, beginning, without_base64, word
+from acp_proxy.inspection.describe.values import beginning, without_base64, word
 from acp_proxy.inspection.hints import NONE, Hints
+from acp_proxy.limits import LINE_EDGE, PREVIEWED_LINE, SHOWN_LINE
 from acp_proxy.protocol.json_text import parse_or_begin
-from acp_proxy.safe_text import LONGEST, plain
+from acp_proxy.safe_text import plain
 from acp_proxy.wording import byte_size
 
-_LARGEST = 8_000_000
-"""Bytes of a frame that is read whole."""
-
-_DECODED = 4 * LONGEST
+_DECODED = 4 * SHOWN_LINE
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 """What an unexpected shape may raise in a describer; then the line is shown as it is."""
 
@@ -54,8 +52,8 @@ def preview(
     if kind == "invalid":
         reason = f"({parse_error}) " if parse_error else ""
         return one_line(f"{reason}{_decoded(raw[:400])}")
-    cut = f"[the first 64 kB of {byte_size(size)}] " if size > _LARGEST else ""
-    message = parse_or_begin(raw if len(raw) <= _LARGEST else raw[:HEAD], HEAD)
+    cut = f"[the first 64 kB of {byte_size(size)}] " if size > PREVIEWED_LINE else ""
+    message = parse_or_begin(raw if len(raw) <= PREVIEWED_LINE else raw[:LINE_EDGE], LINE_EDGE)
     try:
         return one_line(cut + _meaning(message, kind, method, hints))
     except _UNFORESEEN:
@@ -98,4 +96,4 @@ def _decoded(raw: bytes) -> str:
 
 def one_line(text: str) -> str:
     """Makes text safe to print; cuts it first, so that no work goes into what is not shown."""
-    return plain(without_base64(beginning(text, 2 * LONGEST)))
+    return plain(without_base64(beginning(text, 2 * SHOWN_LINE)))

@@ -26,6 +26,7 @@ from acp_proxy.inspection.folding import ChunkRun, fold, run_line
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
 from acp_proxy.inspection.timeline import SILENCE_NS, began_ns, event_line, frame_line
+from acp_proxy.limits import SHORT_LIST, TITLE
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
@@ -119,10 +120,6 @@ _TITLES = {
 }  # fmt: skip
 """The participants in the order in which they stand, from the left."""
 _ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.ERROR}
-_MEMBERS = 20
-"""The most messages of a batch that are drawn."""
-_EXCERPT = 200
-"""Bytes of what a fault delivered that are read."""
 _BOTH = f"over {_CLIENT},{_AGENT}"
 
 
@@ -249,9 +246,9 @@ class SequenceDiagram:
         else:
             yield from self._frame(item)
             members = item.get("members", [])
-            for member in members[:_MEMBERS]:
+            for member in members[:SHORT_LIST]:
                 yield from self._frame({**member, "newline": None, "fault": None, "fired": None})
-            if more := len(members[_MEMBERS:]):
+            if more := len(members[SHORT_LIST:]):
                 yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
 
     def _frame(self, row: Row) -> Iterator[str]:
@@ -276,7 +273,7 @@ class SequenceDiagram:
             yield arrow(sender, kind, _PROXY, own_text)
         delivered = fired[-1]["delivered"]
         if isinstance(delivered, bytes) and delivered_instead(row) is not None:
-            what += f": {delivered[:_EXCERPT].decode(errors='replace').strip()}"
+            what += f": {delivered[:TITLE].decode(errors='replace').strip()}"
         yield arrow(_PROXY, Arrow.LOST if row["delivered"] == "none" else kind, receiver, what)
 
     def _text(self, row: Row) -> str:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from acp_proxy.inspection.alignment import align, gaps
+from acp_proxy.limits import COMPARED_TEXT
 
 Piece = tuple[str, str]
 """``=``, ``-`` (only A has it) or ``+`` (only B has it), and the text."""
@@ -18,8 +19,6 @@ Piece = tuple[str, str]
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
-_LONGEST = 1 << 18
-"""In longer texts, lines are aligned first, and then at most this many characters in them."""
 _AROUND = 40
 """Characters on either side of a change, cut between words."""
 _ALIKE = 4
@@ -155,10 +154,10 @@ def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
 
 def _changes(a: str, b: str) -> Iterator[_Change]:
     whole = _Change(0, len(a), 0, len(b))
-    if whole.size <= _LONGEST:
+    if whole.size <= COMPARED_TEXT:
         yield from _aligned(_TOKEN, a, b, whole)
         return
-    left = _LONGEST
+    left = COMPARED_TEXT
     for change in _aligned(_LINE, a, b, whole):
         trimmed = _trimmed(a, b, change)
         if trimmed.size <= left:

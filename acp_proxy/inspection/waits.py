@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
+from acp_proxy.limits import SHORT_LIST
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.dialects import CANCEL, LOGIN, PERMISSION
@@ -38,8 +39,6 @@ from acp_proxy.recording import FrameRun, RecordedEvent
 _PERSON = {PERMISSION, "elicitation/create", *LOGIN}
 _PROGRAM = {"terminal/wait_for_exit"}
 _TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
-_MOST_LONG = 20
-"""How many long silences are kept, the longest ones."""
 
 
 class Party(StrEnum):
@@ -153,7 +152,7 @@ class SilenceLog:
         if silence.is_long:
             self.long_count += 1
             heapq.heappush(self._long, (silence.length_ns, self.long_count, silence))
-            if len(self._long) > _MOST_LONG:
+            if len(self._long) > SHORT_LIST:
                 heapq.heappop(self._long)
 
 

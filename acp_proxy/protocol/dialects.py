@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
+from acp_proxy.limits import NAMED
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.updates import UPDATE, V1_UPDATES, V2_UPDATES
@@ -45,7 +46,6 @@ FORMER_REASON = "capabilities and clientInfo in the initialize request"
 _RESULT = "the answer to initialize"
 _HANDSHAKE = (INITIALIZE[0], _RESULT)
 _NO_SIGN = "protocolVersion 1 in initialize, and no sign of another dialect"
-_MOST_MIXED = 3
 _REFUSED = (-32600, -32601, -32602)
 """Codes of errors by which a peer says that it does not know a request as it was written."""
 _MEMBERS = {
@@ -156,7 +156,7 @@ def _mixed(votes: list[Vote], dialect: str) -> list[str]:
     others = {
         one.place: one.dialects[0] for one in votes if one.weight and dialect not in one.dialects
     }
-    return [f"{place} is written as {other}" for place, other in others.items()][:_MOST_MIXED]
+    return [f"{place} is written as {other}" for place, other in others.items()][:NAMED]
 
 
 def _vote_of_params(params: dict[str, Any]) -> Vote | None:

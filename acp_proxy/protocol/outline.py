@@ -17,9 +17,6 @@ from acp_proxy.protocol.envelope import Block, Envelope, fields_of
 from acp_proxy.protocol.json_text import tokens
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
-EDGE = 65536
-"""Bytes that are read at either end."""
-
 _SCALAR = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null")
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]|\\.)*"(?=\s*[,\]}])', re.DOTALL)
 _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)\s*\}\s*$')
@@ -53,7 +50,7 @@ def read_outline(head: bytes, tail: bytes) -> Message:
     """Reads a line by its edges; never raises.
 
     Args:
-        head: its first bytes, `EDGE` of them.
+        head: its first bytes, `LINE_EDGE` of them.
         tail: its last bytes, without the newline.
 
     Returns:

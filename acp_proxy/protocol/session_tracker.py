@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from acp_proxy.limits import REMEMBERED
 from acp_proxy.protocol.call_ids import beginning, is_another
 from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal, Turn
 from acp_proxy.protocol.dialects import CLOSING, OPENING, body
@@ -17,8 +18,6 @@ from acp_proxy.protocol.states import (
 )
 from acp_proxy.protocol.updates import FINAL
 
-_MOST = 1_000
-"""How many sessions, terminals, and tool calls of a session are remembered: the latest ones."""
 _TERMINAL_EVENTS = {
     "terminal/wait_for_exit": StateEvent.EXIT,
     "terminal/kill": StateEvent.KILL,
@@ -169,7 +168,7 @@ class SessionTracker:
 def _keep(known: dict[str, Any], key: str, value: Any) -> None:
     """Adds an entry, and removes the oldest if there are too many."""
     known[key] = value
-    if len(known) > _MOST:
+    if len(known) > REMEMBERED:
         del known[next(iter(known))]
 
 

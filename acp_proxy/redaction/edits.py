@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
+from acp_proxy.limits import SMALL_LINE
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.redaction.json_strings import Decoded
 
@@ -67,7 +68,7 @@ def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
     """Returns the edits of a line that is not JSON, changed if it were JSON with them.
 
     A line that is no message would become one if all that makes it none were masked. What is longer
-    than `_LONGEST_LINE` is left as it is.
+    than `SMALL_LINE` is left as it is.
 
     Args:
         pieces: returns the bytes of the line.
@@ -77,7 +78,7 @@ def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
     masked = b""
     for piece in apply_to_pieces(pieces(), tuple(merged)):
         masked += piece
-        if len(masked) > _LONGEST_LINE:
+        if len(masked) > SMALL_LINE:
             return merged
     if merged and json_or_none(masked) is not None:
         merged[-1] = merged[-1]._replace(new=merged[-1].new + rb"\x")
@@ -102,7 +103,6 @@ class MaskedSpan(NamedTuple):
     new: str
 
 
-_LONGEST_LINE = 1 << 20
 _Range = TypeVar("_Range", Edit, MaskedSpan)
 
 

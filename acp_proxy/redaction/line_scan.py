@@ -2,6 +2,7 @@
 
 import re
 
+from acp_proxy.limits import REMEMBERED
 from acp_proxy.redaction.edits import Edit, MaskedSpan, blanked, edits_in, join_spans, replaced
 from acp_proxy.redaction.json_strings import (
     Decoded,
@@ -13,7 +14,6 @@ from acp_proxy.redaction.json_strings import (
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
 from acp_proxy.redaction.secret_finder import SecretFinder
-from acp_proxy.redaction.values import MOST
 
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]*)"')
 _QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")
@@ -77,7 +77,7 @@ class LineScan:
             elif flag and is_secret_name(flag):
                 treatment, kind = Treatment.SECRET, kind_of((flag,))
         if treatment is Treatment.VARIABLE:
-            if len(self._variables) < MOST and decoded.text not in self._variables:
+            if len(self._variables) < REMEMBERED and decoded.text not in self._variables:
                 self._variables.append(decoded.text)
         elif treatment is Treatment.SECRET:
             name = string.path[-1]

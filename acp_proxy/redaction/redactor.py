@@ -19,6 +19,7 @@ from typing import Any
 
 from attrs import define, field
 
+from acp_proxy.limits import LINE_EDGE
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
@@ -44,7 +45,6 @@ from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
 _STDERR = Stream.STDERR  # looking it up takes a while
-_HEAD = 64 << 10
 _LONGEST_WORD = 64
 """More bytes than any word that is searched for has."""
 
@@ -386,10 +386,10 @@ _WINDOW, _OVERLAP = 1 << 20, 16 << 10
 
 
 def _head(pieces: Iterable[bytes]) -> bytes:
-    """Returns the first `_HEAD` bytes of a line, or all if it has fewer."""
+    """Returns the first `LINE_EDGE` bytes of a line, or all if it has fewer."""
     head = b""
     for piece in pieces:
-        head = (head + piece)[:_HEAD] if head else piece[:_HEAD]
-        if len(head) == _HEAD:
+        head = (head + piece)[:LINE_EDGE] if head else piece[:LINE_EDGE]
+        if len(head) == LINE_EDGE:
             break
     return head

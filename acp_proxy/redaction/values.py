@@ -19,6 +19,7 @@ from urllib.parse import quote, quote_plus
 
 from attrs import define, field
 
+from acp_proxy.limits import LONG_LIST, REMEMBERED
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random
@@ -45,8 +46,6 @@ _SETTING = re.compile(
 """Values of variables without the name of a secret that are not searched for elsewhere: a word, an
 address, a language, a region, a version, a model."""
 _MOST_FRAGMENTS = 200_000
-MOST = 1000
-"""The most values that are remembered, so that a hostile recording cannot make masking slow."""
 
 
 @define
@@ -84,7 +83,7 @@ class SecretValues:
                 searched for if it is a usual setting, such as a word or a version.
             is_known: whether to search for it even if it is short, a number or a path.
         """
-        if value in self.markers or len(self.markers) >= MOST or MARKER.fullmatch(value):
+        if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):
             return False
         if not (is_known or _is_distinct(value, named=named)):
             return False
@@ -233,7 +232,6 @@ def _bytes_of(text: str) -> bytes:
 
 
 _LINE = re.compile(r"([0-9a-f]{32}) ([0-9]{1,4}) ([0-9]{1,4}) (\S{4})", re.ASCII)
-_MOST = 1000
 
 
 class HashedSecrets:
@@ -254,7 +252,7 @@ class HashedSecrets:
         self._by_word: dict[int, list[tuple[int, int, str]]] = {}
         self.longest = 0
         self.markers: set[str] = set()
-        for match in filter(None, map(_LINE.fullmatch, lines[:_MOST])):
+        for match in filter(None, map(_LINE.fullmatch, lines[:LONG_LIST])):
             digest, length, start, word = match.groups()
             number = needles.add(word.encode())
             self._by_word.setdefault(number, []).append((int(length), int(start), digest))

@@ -26,6 +26,7 @@ from acp_proxy.difference.result import (
     verdict,
 )
 from acp_proxy.inspection.text_diff import excerpts, readable_diff
+from acp_proxy.limits import PARTS, SHORT_LIST, SHOWN_VALUE
 from acp_proxy.recording import clock
 from acp_proxy.report.facts import Shortened
 from acp_proxy.store.exchange_queries import latencies_of_answers
@@ -36,11 +37,6 @@ MOST = 2000
 """Differing messages that are shown."""
 _MOST_CHARACTERS = 5_000_000
 """About how many characters all of them may have; what comes then is left out."""
-_MOST_PLACES = 50
-"""Places of one message, or of the handshake."""
-_MOST_EXCERPTS = 20
-_LONGEST = 1000
-"""Characters of a value that is shown as it is."""
 _BESIDE_PLACES = 100
 """Characters of the preview of a message whose differing places are shown below it."""
 WORDS = {
@@ -178,7 +174,7 @@ def read_comparison(
     lanes = _LaneReader(found, counts.handshake + 1, most)
     shown = lanes.read(readers)
     ending = _numbered(found.ending, counts.total - counts.ending + 1)
-    a, b, latency = found.a, found.b, found.latency[:_MOST_PLACES]
+    a, b, latency = found.a, found.b, found.latency[:PARTS]
     return ComparisonFacts(
         a=_with_clock(a, has_zone=found.has_zones[0]),
         b=_with_clock(b, has_zone=found.has_zones[1]),
@@ -291,7 +287,7 @@ def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list
 def _change(entry: DiffEntry, number: int) -> ShownChange:
     sign, word = WORDS[entry.change]
     last = entry.title.rpartition(" ")[2]
-    most = _BESIDE_PLACES if entry.fields else _LONGEST
+    most = _BESIDE_PLACES if entry.fields else SHOWN_VALUE
     preview = (entry.preview or "").removeprefix(f"{last}: ")
     return ShownChange(
         number=number,
@@ -320,19 +316,19 @@ def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
 
 
 def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
-    shown = [_place(one) for one in fields[:_MOST_PLACES]]
+    shown = [_place(one) for one in fields[:PARTS]]
     return Shortened(shown, len(fields) - len(shown))
 
 
 def _place(one: Field) -> ShownPlace:
     """Shows what either side has in a place, of long texts the words that have changed."""
-    pieces = readable_diff(one.a, one.b, _LONGEST)
+    pieces = readable_diff(one.a, one.b, SHOWN_VALUE)
     if not pieces:
         a, b = ([[ShownText(_json(value), differs=True)]] for value in (one.a, one.b))
         only = one.only
         return ShownPlace(one.pointer, None if only == "b" else a, None if only == "a" else b)
     found = list(excerpts(pieces))
-    shown = found[:_MOST_EXCERPTS]
+    shown = found[:SHORT_LIST]
     a, b = (
         [[ShownText(_cut(text), op != "=") for op, text in excerpt if op in side]
          for excerpt in shown]
@@ -346,5 +342,5 @@ def _json(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    more = len(text) - _LONGEST
-    return f"{text[:_LONGEST]}… ({more:,} more characters)" if more > 0 else text
+    more = len(text) - SHOWN_VALUE
+    return f"{text[:SHOWN_VALUE]}… ({more:,} more characters)" if more > 0 else text

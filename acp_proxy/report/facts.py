@@ -23,6 +23,7 @@ from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.origins import origin_rows, why_no_times
+from acp_proxy.limits import LISTED, NAMED, SHORT_LIST
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.report.model import ReportData, with_clock
 
@@ -78,15 +79,8 @@ def _nothing_wrong(summary: Summary) -> str:
     return f"{words}."
 
 
-_MOST = 100
-"""Turns, permissions and requests."""
-_MOST_OF_KIND = 20
-"""Findings about the conversation, of one kind."""
-_SHOWN_OF_RULE = 3
-"""Cases of one rule and one side that are told one by one."""
 _MOST_OF_RULE = 10
 """Frames of others."""
-_MOST_CALLS = 20
 BAR = 1000
 """The width of the longest bar, in units of its own."""
 
@@ -222,13 +216,13 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         undated=data.undated_frames,
         has_crashed=any(one.rule == ENDED for one in summary.findings),
         findings=[_group(found, summary) for found in by_rule(summary.findings)],
-        turns=shortened(turns, _MOST),
+        turns=shortened(turns, LISTED),
         longest_ns=longest_ns,
         spent=bar(total, sum(total.values())),
-        questions=shortened(summary.questions, _MOST, sum(summary.answers.values())),
-        unanswered=shortened(summary.unanswered, _MOST, open_count),
-        failed_calls=shortened(summary.failed_calls, _MOST_CALLS, failed_count),
-        calls=shortened(statistics.tool_calls, _MOST_CALLS, statistics.tool_call_count),
+        questions=shortened(summary.questions, LISTED, sum(summary.answers.values())),
+        unanswered=shortened(summary.unanswered, LISTED, open_count),
+        failed_calls=shortened(summary.failed_calls, SHORT_LIST, failed_count),
+        calls=shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count),
         origin=[*origin_rows(recording)],
         why_no_times=why_no_times(recording),
     )
@@ -263,7 +257,7 @@ def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
 
 
 def _group(findings: list[Finding], summary: Summary) -> FindingGroup:
-    most = _MOST_OF_KIND if findings[0].group in CONVERSATION else _SHOWN_OF_RULE
+    most = SHORT_LIST if findings[0].group in CONVERSATION else NAMED
     shown, others = findings[:most], findings[most:]
     also = sorted({finding.seq for finding in others})[:_MOST_OF_RULE]
     of_rule = [one for one in summary.findings if one.rule == findings[0].rule]

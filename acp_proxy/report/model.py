@@ -19,6 +19,7 @@ from acp_proxy.inspection.measures.statistics import (
 )
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.message_pass import MessagePass
+from acp_proxy.limits import CHECKED_FRAMES, LONG_LIST
 from acp_proxy.recording import Recording
 from acp_proxy.store.exchange_queries import last_turn, turns
 from acp_proxy.store.fired_faults import count_undated_frames, touched_frames
@@ -26,10 +27,6 @@ from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
-MOST_CHECKED = 20_000
-"""Frames whose messages are checked for broken rules; `check` checks all frames."""
-_MOST_LISTED = 1_000
-"""Findings of each rule that a report has."""
 _MOST_STEPS = 2_000
 """Steps of a turn that are kept, the longest ones."""
 _MOST_STEPS_OF_ALL = 30_000
@@ -113,7 +110,7 @@ def read_report_data(
     most_steps = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, len(shown))))
     falls = waterfalls(reader, shown, passed.end_ns, most_steps)
     summary = summarize_whole(
-        reader, options.now_ns, watch, most=MOST_CHECKED, listed=_MOST_LISTED,
+        reader, options.now_ns, watch, most=CHECKED_FRAMES, listed=LONG_LIST,
         messages=messages, others=[passed, falls],
     )  # fmt: skip
     statistics = gather(reader, watch=watch, passed=passed)

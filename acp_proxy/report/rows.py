@@ -20,6 +20,7 @@ from acp_proxy.inspection.folding import RunFinder, chunk_in, run_key
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
 from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, frame_line
+from acp_proxy.limits import REMEMBERED_CALLS, SHOWN_BYTES
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import UPDATE
@@ -112,12 +113,8 @@ TEXTS = (
 
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """Bits of ``flags``."""
-_MOST_DELIVERED = 16 << 10
-"""Bytes of what a fault delivered, beyond which only its size is told."""
 _OVERTAKING = ("keep_order", "reorder", "reply")
 """Words of a plan of faults that may let frames go out in another order than they came in."""
-_MOST_CALLS = 10_000
-"""Tool calls that another frame may be about."""
 
 
 class ReportRow(NamedTuple):
@@ -208,7 +205,7 @@ class RowReader:
         known = self._calls.get(key)
         if known is None or known[0] != start:  # an agent may use an id again
             known = self._calls[key] = start, seq
-            if len(self._calls) > _MOST_CALLS:
+            if len(self._calls) > REMEMBERED_CALLS:
                 del self._calls[next(iter(self._calls))]
         return known[1]
 
@@ -238,7 +235,7 @@ class RowReader:
             offset += len(raw)
 
     def _cells(self, row: Row, line: TimelineLine) -> list[Any]:
-        most = _MOST_DELIVERED if self.has_payloads else -1
+        most = SHOWN_BYTES if self.has_payloads else -1
         fired = [_fired(one, most) for one in row.get("fired") or ()]
         cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
         while len(cells) > 1 and cells[-1] is None:

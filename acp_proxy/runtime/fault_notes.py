@@ -16,13 +16,13 @@ import time
 from functools import lru_cache
 
 from acp_proxy.capture.log_format import DATA, EFFECT, FAULT, MADE, PART, SENT, Log, pack_fields
+from acp_proxy.limits import PIECE
 from acp_proxy.protocol.framing import Cut
 
 Actor = tuple[str, str]
 """A rule and its kind."""
 Moment = tuple[str, int] | None
 """``late`` and nanoseconds, or ``held`` and a number; None for what does not go out."""
-_PART = 1 << 20
 
 
 class FaultNotes:
@@ -120,8 +120,8 @@ class FaultNotes:
             self._log.append_all(records)
 
     def _add_parts(self, stream: int, t_ns: int, data: bytes) -> None:
-        for start in range(0, len(data), _PART):
-            self._records.append((PART, stream, t_ns, data[start : start + _PART]))
+        for start in range(0, len(data), PIECE):
+            self._records.append((PART, stream, t_ns, data[start : start + PIECE]))
 
 
 @lru_cache

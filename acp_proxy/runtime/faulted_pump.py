@@ -13,8 +13,9 @@ from errno import EPIPE
 from typing import Protocol
 
 from acp_proxy.capture.log_format import Log
-from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
+from acp_proxy.capture.pumps import Pump, wait_until_ready
 from acp_proxy.faults.delivery_schedule import Outbox
+from acp_proxy.limits import CHUNK
 
 
 class _LineReceiver(Protocol):

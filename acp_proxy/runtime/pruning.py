@@ -12,12 +12,11 @@ import trio
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.capture.stdio import warn
+from acp_proxy.limits import EXAMPLES
 from acp_proxy.safe_text import visible
 from acp_proxy.store.directory import OldRecording, delete, prunable
 from acp_proxy.wording import byte_size, counted, listed
 
-_MOST_NAMED = 5
-"""How many files a sentence names."""
 _MOST_IN_EVENT = 500
 """How many files one event lists."""
 
@@ -69,7 +68,7 @@ def _report(log: Log, gone: list[OldRecording]) -> None:
 
 
 def _sentence(gone: list[OldRecording]) -> str:
-    names = listed([old.path.name for old in gone], _MOST_NAMED)
+    names = listed([old.path.name for old in gone], EXAMPLES)
     total = byte_size(sum(old.size for old in gone))
     what = counted(len(gone), "old recording")
     return f"deleted {what} ({total}), as --keep asks: {names}"

@@ -18,7 +18,7 @@ from pathlib import Path
 import trio
 
 from acp_proxy.capture.process_table import all_processes
-from acp_proxy.capture.pumps import CHUNK
+from acp_proxy.limits import CHUNK, TITLE
 from acp_proxy.runtime.event_loop import now_ns
 
 _MORE_S = 5.0
@@ -30,8 +30,6 @@ _PROC = Path("/proc")
 _MOMENT_S = 0.5
 """Seconds for orphans that end by themselves."""
 _LOOK_S = 0.02
-_LONGEST = 200
-"""Characters of a command that are reported."""
 
 
 class RecorderShutdown:
@@ -194,7 +192,7 @@ def _command(pid: int) -> str:
     except OSError:
         words = []
     command = b" ".join(words).decode(errors="replace").strip()
-    return f"{command[:_LONGEST] or 'a process'} (pid {pid})"
+    return f"{command[:TITLE] or 'a process'} (pid {pid})"
 
 
 def _is_set() -> bool:

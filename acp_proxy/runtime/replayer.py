@@ -14,7 +14,7 @@ from math import inf
 import trio
 
 from acp_proxy import system
-from acp_proxy.capture.pumps import CHUNK, wait_until_ready
+from acp_proxy.capture.pumps import wait_until_ready
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import (
@@ -30,6 +30,7 @@ from acp_proxy.events import (
     Wakeup,
     WriteStalled,
 )
+from acp_proxy.limits import CHUNK
 from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.runtime.event_loop import now_ns, play_out, received
 

@@ -26,7 +26,6 @@ from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.new_recording import MADE_BY, SECRETS
 from acp_proxy.capture.options import RECORD
-from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S
@@ -41,6 +40,7 @@ from acp_proxy.events import (
     Wakeup,
     WriteStalled,
 )
+from acp_proxy.limits import CHUNK, LINE_WITHOUT_END
 from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.runtime.event_loop import now_ns, received, run_alone
 from acp_proxy.runtime.recorder_shutdown import Orphans, RecorderShutdown
@@ -49,8 +49,6 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
 """How long messages are read of an agent whose input was closed."""
-_LONGEST_LINE = 256 << 20
-"""Bytes without a newline after which they count as a line."""
 
 
 _PATIENCE_S = 3
@@ -316,7 +314,7 @@ class Verifier:
             lines = [cut.raw for cut in cutter.feed(chunk)]
             part = len(chunk) - chunk.rfind(b"\n") - 1
             held = part if lines else held + part
-            if held > _LONGEST_LINE and (rest := cutter.finish()) is not None:
+            if held > LINE_WITHOUT_END and (rest := cutter.finish()) is not None:
                 held = part = 0
                 lines.append(rest.raw)
             await into.send(_Chunk(lines, part))

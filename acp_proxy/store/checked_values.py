@@ -13,16 +13,11 @@ from fnmatch import fnmatchcase
 from types import NoneType
 from typing import Any
 
+from acp_proxy.limits import LABEL, LINE_EDGE, REMEMBERED, WHOLE_VALUE
+
 Row = dict[str, Any]
 """A row by the names of its columns."""
 
-HELD = 16 << 20
-"""Bytes of the largest value that is read as a whole."""
-EXCERPT = 64 << 10
-"""Bytes of the excerpt of a line that is larger."""
-LONGEST_TEXT = 4 << 20
-"""Bytes of a label, or of what is known of a recording. A recorder reads no more than 2 MB of a
-line as JSON, so none that it writes is longer."""
 _UNLIMITED = 2_000_000_000
 
 FITS = "fits_pattern"
@@ -43,10 +38,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "raw": (bytes,),
 }
 """The types of columns of these names, in any table."""
-
-
-_MOST_TYPES = 1_000
-"""How many combinations of types are remembered as right."""
 
 
 class Mistyped(Exception):
@@ -83,7 +74,7 @@ def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> It
         # Of a million rows nearly all have values of the same types.
         if (types := (*map(type, values),)) not in checked:
             _check_types(row)
-            if len(checked) < _MOST_TYPES:
+            if len(checked) < REMEMBERED:
                 checked.add(types)
         if has_data:
             _check_data(row["data"])
@@ -121,7 +112,7 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
 
     connection.create_function("line_start", 1, line_start)
     connection.create_function(FITS, 2, fnmatchcase, deterministic=True)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, WHOLE_VALUE + 1)
 
 
 @contextlib.contextmanager
@@ -156,10 +147,10 @@ def check_labels(connection: sqlite3.Connection, labels: str) -> None:
         connection: an open recording.
         labels: the table.
     """
-    with limited(connection, LONGEST_TEXT):
+    with limited(connection, LABEL):
         connection.execute(f"SELECT count(*) FROM {labels} WHERE +text < ''").fetchone()
 
 
 def _start(connection: sqlite3.Connection, schema: str, seq: int) -> bytes:
     with connection.blobopen("frame_rows", "raw", seq, readonly=True, name=schema) as blob:
-        return blob.read(EXCERPT)
+        return blob.read(LINE_EDGE)

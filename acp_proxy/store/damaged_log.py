@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy import system
 from acp_proxy.capture.files import DAMAGED_SUFFIX
+from acp_proxy.limits import PIECE
 
 if TYPE_CHECKING:
     from acp_proxy.store.log_reader import LogReader
 
 ACTION = "damaged"
 """The action of the note about bytes that could not be read."""
-_MOST = 1 << 20
 _NOTES = "SELECT data FROM {} WHERE kind = 'note' AND data LIKE '%\"damaged\"%' ORDER BY seq"
 
 
@@ -135,8 +135,8 @@ def _names(path: Path) -> Iterator[str]:
 
 def _pieces(log: "LogReader", found: list[tuple[int, int]]) -> Iterator[bytes]:
     for at, size in found:
-        for start in range(at, at + size, _MOST):
-            yield log.read(start, min(_MOST, at + size - start))
+        for start in range(at, at + size, PIECE):
+            yield log.read(start, min(PIECE, at + size - start))
 
 
 def _holds(file: Path, log: "LogReader", found: list[tuple[int, int]]) -> bool:

@@ -21,8 +21,9 @@ from acp_proxy.errors import (
     NotARecording,
     UnreadableRecording,
 )
+from acp_proxy.limits import LABEL, LOG_HEAD, WHOLE_VALUE
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.checked_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
+from acp_proxy.store.checked_values import LineTooLarge, is_too_large
 from acp_proxy.store.schema import APPLICATION_ID, VERSION, ForeignTables, check_tables
 from acp_proxy.store.side_files import (
     JOURNAL,
@@ -42,8 +43,6 @@ BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading a foreign or damaged file raises."""
 MAGIC = b"SQLite format 3\0"
 """The beginning of a database file."""
-_HEAD = 64 << 10
-"""Bytes by which a log of another tool is recognized."""
 _STEPS = 100_000
 """Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
 
@@ -196,7 +195,7 @@ def open_readonly(
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             connection.execute(f"PRAGMA {pragma}")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, WHOLE_VALUE + 1)
         allow_interrupts(connection)
         connection.execute("BEGIN")  # one snapshot, since its recorder may be writing
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -278,7 +277,7 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
     """
     raise_if_interrupted(error)
     if is_too_large(error):
-        most = f"{HELD >> 20} MiB, or a name or label than {LONGEST_TEXT >> 20} MiB"
+        most = f"{WHOLE_VALUE >> 20} MiB, or a name or label than {LABEL >> 20} MiB"
         return UnreadableRecording(path, f"a value in it is larger than {most}")
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return UnreadableRecording(path, "another program has locked it; try again")
@@ -297,7 +296,7 @@ def _check_header(path: Path) -> None:
         with open_plain(path) as file:
             start = file.read(len(MAGIC))
             is_other = bool(start) and start != MAGIC
-            head = start + file.read(_HEAD) if is_other else b""
+            head = start + file.read(LOG_HEAD) if is_other else b""
     except OSError as e:
         raise NotARecording(path, reason(e)) from None
     if is_other:

@@ -16,6 +16,7 @@ from attrs import frozen
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import UnreadableRecording
+from acp_proxy.limits import LARGE_LINE
 from acp_proxy.plain_files import is_plain
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
@@ -261,12 +262,11 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
     from acp_proxy.redaction.redactor import Redactor, RedactorState
     from acp_proxy.store.frame_queries import conversation_start
     from acp_proxy.store.masked_rows import masked_recording
-    from acp_proxy.store.schema import LARGE
 
     redactor = Redactor(RedactorState(os.urandom(16).hex()))
     recording = masked_recording(rows.recording, redactor)
     count, prompt = redactor.count, None
-    for stream, raw in conversation_start(rows, LARGE):
+    for stream, raw in conversation_start(rows, LARGE_LINE):
         before = redactor.count
         prompt = apply(raw, redactor.line(Stream(stream), raw))
         in_prompt = redactor.count - before

@@ -7,11 +7,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.store.rows import Rows
-
-LAST_SEQ = 2**63 - 1
-"""The largest number that SQLite compares with; no frame has it."""
 
 
 class ExchangeRow(NamedTuple):
@@ -128,7 +126,7 @@ def is_any_open_at(rows: Rows, seq: int) -> bool:
         seq: the number of the frame.
     """
     chosen = "WHERE request_seq < ? AND ifnull(response_seq, ?) > ? LIMIT 1"
-    found = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_SEQ, seq))
+    found = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_NUMBER, seq))
     return any(True for _ in found)
 
 

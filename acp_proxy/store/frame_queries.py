@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from acp_proxy.limits import LINE_EDGE, SMALL_LINE
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import StoredFrame
 from acp_proxy.store.checked_values import Row
@@ -16,9 +17,7 @@ Span = tuple[int, int]
 """The first and the last number of a stretch of frames."""
 _FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
 """The columns of a `StoredFrame` without its line."""
-_START = "substr(raw, 1, 65536) AS raw"
-_HELD = 1 << 20
-"""Bytes of the largest line that is read whole."""
+_START = f"substr(raw, 1, {LINE_EDGE}) AS raw"
 
 
 def last_seq(rows: Rows) -> int:
@@ -58,7 +57,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
         largest: bytes; of a line that is larger, only the first 64 KiB are read.
     """
     sql = (
-        "SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, 65536) END AS raw"
+        f"SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, {LINE_EDGE}) END AS raw"
         " FROM frames WHERE stream IS NOT NULL AND kind IN ('request', 'response', 'batch')"
         " AND seq <= (SELECT min(prompt_seq) FROM turns) ORDER BY seq"
     )
@@ -83,7 +82,7 @@ def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) ->
     sql = (
         "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
         " CASE WHEN length(raw) <= CASE kind WHEN 'batch' THEN ? ELSE ? END"
-        " THEN raw ELSE substr(raw, 1, 65536) END AS raw"
+        f" THEN raw ELSE substr(raw, 1, {LINE_EDGE}) END AS raw"
         " FROM frames WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
     )
     return rows.query(sql, (batch, whole, json.dumps(seqs)))
@@ -291,9 +290,9 @@ def call_frames(
         after: the frames up to this number are left out.
     """
     sql = (
-        f"SELECT {_FRAME}, CASE WHEN size <= {_HELD} THEN raw"
-        " ELSE substr(raw, 1, 65536) END AS raw,"
-        f" CASE WHEN size > {_HELD} THEN substr(raw, -65536) END AS tail FROM frames"
+        f"SELECT {_FRAME}, CASE WHEN size <= {SMALL_LINE} THEN raw"
+        f" ELSE substr(raw, 1, {LINE_EDGE}) END AS raw,"
+        f" CASE WHEN size > {SMALL_LINE} THEN substr(raw, -{LINE_EDGE}) END AS tail FROM frames"
         " WHERE tool_call = ? AND session IS ? AND kind IN ('notification', 'request')"
         " AND seq > ? ORDER BY seq"
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from acp_proxy.limits import LARGE_LINE, LAST_NUMBER, PIECE, WHOLE_LINE
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import UPDATE
@@ -59,13 +60,7 @@ _HEAD = (
     "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
     " f.terminal"
 )
-_PIECE = 1 << 20
 _BATCH = KIND_CODES[Kind.BATCH]
-LARGEST = 4 << 20
-"""Bytes of the largest line that comes with a `StoredFrame`."""
-_LARGEST_OF_RUN = 2 << 20
-"""Bytes of a line from which on its header is read from its two ends."""
-_BEYOND = 2**63 - 1
 _NOTIFICATION, _STDERR = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.STDERR]
 _CONTINUES = (
     f"f.kind = {_NOTIFICATION} AND f.tool_call IS NULL AND f.terminal IS NULL"
@@ -142,7 +137,7 @@ class FrameTable:
         if not where.exact:
             return (_head_of(row, with_lines=with_lines) for row in self.frames(chosen))
         lines = self.lines
-        line = f"CASE WHEN {lines.size} <= {LARGEST} THEN {lines.line} END"
+        line = f"CASE WHEN {lines.size} <= {WHOLE_LINE} THEN {lines.line} END"
         columns = f"{_HEAD}, {lines.size}, {line if with_lines else 'NULL'}"
         heads = _heads(self._select(columns, where), _Texts(self.connection, self.labels))
         if chosen is None or where.is_open:
@@ -158,7 +153,7 @@ class FrameTable:
         """
         sql = (
             f"SELECT f.seq, f.t_ns, {self.lines.line} FROM {self.rows} AS f"
-            f" WHERE f.seq BETWEEN ? AND ? AND {self.lines.size} <= {LARGEST} ORDER BY f.seq"
+            f" WHERE f.seq BETWEEN ? AND ? AND {self.lines.size} <= {WHOLE_LINE} ORDER BY f.seq"
         )
         for seq, t_ns, raw in self.connection.execute(sql, (first, last)):
             if type(t_ns) is not int or type(raw) is not bytes:
@@ -176,7 +171,7 @@ class FrameTable:
         """
         execute, lines = self.connection.execute, self.lines
         last_before = f"SELECT seq, t_ns FROM {self.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"
-        is_held = f"f.kind != {_STDERR} AND {lines.size} <= {_LARGEST_OF_RUN}"
+        is_held = f"f.kind != {_STDERR} AND {lines.size} <= {LARGE_LINE}"
         sql = (
             "SELECT f.seq, f.t_ns, f.flags & 3, f.kind,"
             f" CASE WHEN {is_held} THEN {lines.line} END, p.seq, p.t_ns"
@@ -198,7 +193,7 @@ class FrameTable:
             except (KeyError, TypeError):
                 raise Mistyped(f"frame {seq} has an unknown code") from None
         if begun is not None:
-            yield _run(begun, execute(last_before, (_BEYOND,)).fetchone())
+            yield _run(begun, execute(last_before, (LAST_NUMBER,)).fetchone())
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
@@ -206,7 +201,7 @@ class FrameTable:
         if self.masked is not None and self._has(f"{self.masked}.frame_rows", seq):
             schema = self.masked
         with self.connection.blobopen(table, "raw", seq, readonly=True, name=schema) as blob:
-            while piece := blob.read(_PIECE):
+            while piece := blob.read(PIECE):
                 yield piece
 
     def has(self, seq: int) -> bool:
@@ -319,7 +314,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFra
 
 def _head_of(row: Row, *, with_lines: bool) -> StoredFrame:
     head = StoredFrame._make(row[name] for name in StoredFrame._fields)
-    return head if with_lines and head.size <= LARGEST else head._replace(raw=None)
+    return head if with_lines and head.size <= WHOLE_LINE else head._replace(raw=None)
 
 
 def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:

@@ -29,9 +29,10 @@ from acp_proxy.foreign_logs.values import (
     UnreadLines,
     with_end,
 )
+from acp_proxy.limits import LONG_LIST, NAMED
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
-from acp_proxy.recording import MOST_NAMED, Lost, NamedAnswer, Origin, Recording, is_method
+from acp_proxy.recording import Lost, NamedAnswer, Origin, Recording, is_method
 from acp_proxy.store.database import new_file, new_rows, place
 from acp_proxy.store.earlier_rows import mask_rows
 from acp_proxy.store.indexer_state import IndexerState
@@ -41,8 +42,6 @@ from acp_proxy.store.text_import import completed, message_of
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
 """Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
-_MOST_CONNECTIONS = 1000
-_MOST_NAMED = 3
 _SKIPPING = "; --skip-bad leaves such lines out"
 _NEWLINE = b"\n"
 
@@ -147,7 +146,7 @@ def import_log(
             if isinstance(happened, ConnectionBegins):
                 made.append(current)
                 current.finish(_numbered(name, len(made)))
-                if len(made) == _MOST_CONNECTIONS:
+                if len(made) == LONG_LIST:
                     raise UnreadableRecording(path, f"it has more than {len(made)} connections")
                 current = _Connection(files, source, target.parent, masking)
                 continue
@@ -156,7 +155,7 @@ def import_log(
                 if not (options.skips_bad_lines or (happened.is_end and current.has_messages)):
                     why = f"line {happened.first}: {happened.reason}{_SKIPPING}"
                     raise UnreadableRecording(path, why)
-                skipped += [happened] if len(skipped) < _MOST_NAMED else []
+                skipped += [happened] if len(skipped) < NAMED else []
             elif isinstance(happened, Facts):
                 command = happened.command or command
             current.add(happened, raw)
@@ -276,7 +275,7 @@ class _Connection:
             message: its header.
         """
         method, is_answer = sent.line.answered, message.kind in (Kind.RESPONSE, Kind.ERROR)
-        if not is_answer or not is_method(method) or len(self._answers) == MOST_NAMED:
+        if not is_answer or not is_method(method) or len(self._answers) == LONG_LIST:
             return None
         asked = DIRECTIONS[sent.stream].other
         if self._rows.conversation.oldest(asked, message.rpc_id) is not None:

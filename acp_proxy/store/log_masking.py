@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from acp_proxy.foreign_logs.connections import Happened, Sent
+from acp_proxy.limits import LARGE_LINE, READ_AHEAD
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.markers import KEY_SIZE
 from acp_proxy.redaction.redactor import Redactor, RedactorState
-from acp_proxy.store.schema import LARGE
-
-_LOOKAHEAD = 1 << 20
-"""Bytes of the lines that are read ahead at most."""
 
 
 class MaskedLine(NamedTuple):
@@ -69,7 +66,7 @@ class LogMasking:
         raw = sent.line.raw
         if self.redactor is None:
             return MaskedLine(raw, None)
-        if len(raw) >= LARGE:
+        if len(raw) >= LARGE_LINE:
             edits = self.redactor.large(sent.stream, lambda: (raw,))
         else:
             message = None if sent.stream is Stream.STDERR else read(raw)
@@ -83,7 +80,7 @@ class LogMasking:
         for happened in [*self._ahead]:
             if isinstance(happened, Sent) and happened.stream is stream:
                 yield happened.line.raw
-        while self._bytes_ahead < _LOOKAHEAD:
+        while self._bytes_ahead < READ_AHEAD:
             if (upcoming := next(self._entries, None)) is None:
                 return
             self._ahead.append(upcoming)

@@ -38,6 +38,7 @@ from acp_proxy.capture.log_format import (
     unpack_fields,
 )
 from acp_proxy.errors import LogMoved
+from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.plain_files import open_plain
 from acp_proxy.protocol.framing import Segment
 from acp_proxy.protocol.peers import Stream
@@ -57,8 +58,6 @@ EVENT_KINDS = {
 """The contract's name of each kind; one that has none is a note."""
 
 LOG_STREAMS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
-
-_LARGEST = (1 << 63) - 1  # what a column can hold
 _NUMBERS = (
     "pid",
     "signal",
@@ -272,9 +271,9 @@ def event_data(record: LogRecord) -> dict[str, Any]:
         if key in _LISTS:
             data[_LISTS[key]] = [_storable(value) for value in values]
         elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
-            data[key] = min(int(values[0]), _LARGEST)
+            data[key] = min(int(values[0]), LAST_NUMBER)
         elif key == "seed" and values[0][1:].isdecimal() and len(values[0]) < 21:
-            data[key] = max(int(values[0]), -_LARGEST - 1)
+            data[key] = max(int(values[0]), -LAST_NUMBER - 1)
         else:
             data[key] = _storable(values[0])
     if isinstance(number := data.get("signal"), int):

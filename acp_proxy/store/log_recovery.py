@@ -18,6 +18,7 @@ from acp_proxy import system
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.errors import LogMoved, NotARecording, UnreadableRecording
+from acp_proxy.limits import LOG_HEAD, PIECE
 from acp_proxy.plain_files import kind_at, reason
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.checked_values import check_labels, limited
@@ -27,9 +28,6 @@ from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.side_files import check_plain, check_side_files, real_path
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-_HEAD = 64 << 10
-"""Bytes by which a log of another tool is recognized."""
-_BATCH = 1 << 20
 _NO_LOCKS = (
     "it was not finished, and this system has no locks to tell whether its recorder still runs; "
     "open it on Linux or macOS, which finishes it"
@@ -135,7 +133,7 @@ def _import_hint(fd: int) -> str:
     from acp_proxy.foreign_logs.sources import import_hint
 
     try:
-        return import_hint(os.pread(fd, _HEAD, 0))
+        return import_hint(os.pread(fd, LOG_HEAD, 0))
     except OSError:
         return ""
 
@@ -254,7 +252,7 @@ def finish(path: Path, log: LogReader) -> None:
     connection = database.create(path)
     try:
         indexer = Indexer(connection, log)
-        while indexer.step(_BATCH):
+        while indexer.step(PIECE):
             pass
         indexer.settle()
         mask_earlier(indexer)
@@ -309,7 +307,7 @@ class LogTail:
         self._connection.commit()
         self._log.check()
         with limited(self._connection):
-            while self.indexer.step(_BATCH):
+            while self.indexer.step(PIECE):
                 pass
         check_labels(self._connection, "tail.labels")
         # The recorder empties the log only after it has committed the rows. So if the log is the

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import MAGIC
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.limits import EXAMPLES, NAMED
 from acp_proxy.plain_files import is_plain, kind_of, open_plain, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.database import is_sqlite
@@ -20,10 +21,6 @@ from acp_proxy.store.newest import in_reading_order, is_run, may_have, newest_fi
 from acp_proxy.store.reader import is_text
 from acp_proxy.wording import did_you_mean, listed
 
-_MOST_NAMED = 3
-"""Recordings of a directory that an error message names."""
-_MOST_MATCHES = 5
-"""Recordings that an ambiguous word may mean, as an error message lists them."""
 _ID = re.compile("[0-9a-f]{4,12}")
 """An id, or so much of it that it is likely meant as one."""
 _Known = tuple[Path, Recording]
@@ -163,7 +160,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
             f"name, the start of an id, or latest{near}; `acp-proxy inspect list` shows them"
         )
-    named = listed([f"{path.name} ({one.id})" for path, one in matches], _MOST_MATCHES)
+    named = listed([f"{path.name} ({one.id})" for path, one in matches], EXAMPLES)
     raise NoSuchRecording(
         f"{word!r} fits {len(matches)} recordings: {named}; give more of the name or the id,"
         " or the file"
@@ -273,6 +270,6 @@ def _directory(place: Path, names: list[str]) -> str:
             "`acp-proxy inspect list` shows them"
         )
     return (
-        f"{place} is a directory: expected one of its recordings, {listed(names, _MOST_NAMED)}"
+        f"{place} is a directory: expected one of its recordings, {listed(names, NAMED)}"
         f"; `acp-proxy inspect list {shlex.quote(str(place))}` shows them"
     )

@@ -15,18 +15,18 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from acp_proxy.limits import LARGE_LINE, LAST_NUMBER, PIECE, WHOLE_VALUE
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
 from acp_proxy.redaction.json_strings import decoded_base64
 from acp_proxy.redaction.markers import MARKER, Markers, kind_in
 from acp_proxy.redaction.redactor import Redactor, RedactorState
-from acp_proxy.store.checked_values import HELD, limited
+from acp_proxy.store.checked_values import limited
 from acp_proxy.store.masking import masked_fields
-from acp_proxy.store.schema import LARGE, NEWLINE_CODES, STREAMS
+from acp_proxy.store.schema import NEWLINE_CODES, STREAMS
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
 
-_PIECE = 1 << 20
 _TOGETHER = 16
 """Rows whose lines are searched at once."""
 _TABLES = (
@@ -34,8 +34,6 @@ _TABLES = (
     "events (seq INTEGER PRIMARY KEY, data TEXT)",
     "faults_fired (place INTEGER PRIMARY KEY, received BLOB, delivered BLOB)",
 )
-LATEST = (1 << 63) - 1
-"""A number that no row is beyond."""
 _MESSAGES = frozenset(code for code, stream in STREAMS.items() if stream is not Stream.STDERR)
 _TEXTS = (
     "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
@@ -133,7 +131,7 @@ class MaskedRows:
         self._redactor = redactor
         self._schemas = schemas[::-1]
         self._level, self._is_asked = (level or Level()).name, level is not None
-        self._after, self._until = 0, LATEST
+        self._after, self._until = 0, LAST_NUMBER
         self._learned = 0
         """The number up to which secrets were recognized since rows were masked again."""
         self._fired_after = dict.fromkeys(schemas, 0)
@@ -209,7 +207,7 @@ class MaskedRows:
 
     def _rows(self, schema: str) -> sqlite3.Cursor:
         return self._connection.execute(
-            f"SELECT seq, flags & 3, CASE WHEN length(raw) <= {LARGE} THEN raw END, length(raw)"
+            f"SELECT seq, flags & 3, iif(length(raw) <= {LARGE_LINE}, raw, NULL), length(raw)"
             f" FROM {schema}.frame_rows WHERE seq > ? AND seq <= ? ORDER BY seq",
             (self._after, self._until),
         )
@@ -302,7 +300,7 @@ class MaskedRows:
         for each in self._schemas[self._schemas.index(schema) :]:
             rows = self._connection.execute(
                 f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"
-                f" AND length(raw) <= {LARGE} AND seq NOT IN"
+                f" AND length(raw) <= {LARGE_LINE} AND seq NOT IN"
                 f" (SELECT seq FROM {each}.faults_fired WHERE received IS NULL) ORDER BY seq",
                 (seq, code),
             )
@@ -311,7 +309,7 @@ class MaskedRows:
     def _pieces(self, schema: str, seq: int) -> Iterator[bytes]:
         blobopen = self._connection.blobopen
         with blobopen("frame_rows", "raw", seq, readonly=True, name=schema) as blob:
-            while piece := blob.read(_PIECE):
+            while piece := blob.read(PIECE):
                 yield piece
 
     def _keep_large(
@@ -343,7 +341,7 @@ class MaskedRows:
         Bytes that are equal to those of the frame are replaced by those of the masked frame.
         """
         columns = (
-            f"CASE WHEN length({name}) <= {HELD} THEN {name} END"
+            f"CASE WHEN length({name}) <= {WHOLE_VALUE} THEN {name} END"
             for name in ("received", "delivered")
         )
         received, delivered = self._connection.execute(
@@ -370,7 +368,7 @@ class MaskedRows:
         for schema in self._schemas:
             row = self._connection.execute(
                 f"SELECT f.flags & 3, f.raw, {MASKED_LINES.line} FROM {schema}.frame_rows AS f"
-                f" WHERE f.seq = ? AND length(f.raw) <= {HELD}",
+                f" WHERE f.seq = ? AND length(f.raw) <= {WHOLE_VALUE}",
                 (seq,),
             ).fetchone()
             if row is not None and isinstance(row[1], bytes):

@@ -14,25 +14,21 @@ from typing import Any, NamedTuple
 
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.forms import converter
+from acp_proxy.limits import LARGE_LINE, LINE_EDGE, READ_AHEAD
 from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.outline import EDGE, read_outline
+from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import KEY_SIZE
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
-from acp_proxy.store import schema
 from acp_proxy.store.log_reader import LOG_STREAMS, LogReader
 from acp_proxy.store.row_batch import LargeLine
 
-LOOKAHEAD = 1 << 20
-"""How many bytes of the log are searched for the next pieces of a text, at most."""
 _PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
 """Fields of events that contain only text of acp-proxy itself."""
 _LAST = {capture_log.GAP, capture_log.CLOSE}
-LARGE = schema.LARGE
-"""Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
 _STDERR = Stream.STDERR  # looking it up takes a while
 
 
@@ -127,18 +123,18 @@ class Masking:
         for line in self._lines[number:]:
             yield self._bytes(line)
         framer, end = self._framer.copy(), self._log.end
-        for record in self._log.records(self._offset, LOOKAHEAD):
+        for record in self._log.records(self._offset, READ_AHEAD):
             is_of_stream = LOG_STREAMS.get(record.stream) is stream
             if record.kind in _LAST or (record.kind == capture_log.END and is_of_stream):
                 return
             if record.kind == capture_log.DATA and is_of_stream:
                 for line in framer.feed(record.payload, record.offset, record.t_ns):
                     yield self._bytes(line)
-        if self.waits and end - self._offset < LOOKAHEAD:
+        if self.waits and end - self._offset < READ_AHEAD:
             raise NotYet
 
     def _bytes(self, line: Line) -> bytes:
-        raw = self._log.read_segments(line.segments) if line.size <= LOOKAHEAD else b""
+        raw = self._log.read_segments(line.segments) if line.size <= READ_AHEAD else b""
         return raw.removesuffix(b"\n").removesuffix(b"\r")
 
 
@@ -212,7 +208,7 @@ def read_line(
     Raises:
         NotYet: what follows the line decides what is masked in it, and is not logged yet.
     """
-    if raw is None and line.size > LARGE:
+    if raw is None and line.size > LARGE_LINE:
         return _outlined(log, masking, stream, line)
     whole = log.read_segments(line.segments) if raw is None else raw
     newline = _newline_of(line, whole)
@@ -229,7 +225,7 @@ def read_line(
 
 def _outlined(log: LogReader, masking: Masking | None, stream: Stream, line: Line) -> ReadLine:
     """Reads the header of a line that is too large to hold from its two edges."""
-    tail = log.read_range(line.segments, line.size - EDGE, EDGE)
+    tail = log.read_range(line.segments, line.size - LINE_EDGE, LINE_EDGE)
     newline = _newline_of(line, tail)
     tail = tail[: len(tail) - len(newline)]
     size = line.size - len(newline)
@@ -238,7 +234,7 @@ def _outlined(log: LogReader, masking: Masking | None, stream: Stream, line: Lin
     if stream is _STDERR:
         message = Message(Kind.STDERR)
     else:
-        head = log.read_range(line.segments, 0, EDGE)
+        head = log.read_range(line.segments, 0, LINE_EDGE)
         message = read_outline(
             b"".join(apply_to_pieces((head,), edits)),
             b"".join(apply_to_pieces((tail,), edits, size - len(tail))),

@@ -16,6 +16,7 @@ from acp_proxy.engine.shared.steps import (
     referred,
 )
 from acp_proxy.errors import UnreadableRecording
+from acp_proxy.limits import PLAYED_LINE
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
@@ -30,8 +31,6 @@ _STEPS = 256
 _AHEAD, _AHEAD_BYTES, _HELD_BYTES = 64, 1 << 20, 4 << 20
 """How many frames, and about how many bytes, are read ahead, and how many bytes are held."""
 
-LARGEST = 64 << 20
-"""Bytes of the largest line that is played; about three times that is held to send it."""
 
 _SMALL = 4096
 """Bytes of the largest update that is searched for the announcement of a session."""
@@ -166,10 +165,10 @@ class RecordedSteps:
             UnreadableRecording: it is too large to be held.
         """
         (size,) = self._query("SELECT size FROM frames WHERE seq = ?", (seq,))[0]
-        if size > LARGEST:
+        if size > PLAYED_LINE:
             raise UnreadableRecording(
-                self._path, f"frame {seq} has {size} bytes, and a line of more than {LARGEST >> 20}"
-                " MiB is not played"
+                self._path, f"frame {seq} has {size} bytes, and a line of more than"
+                f" {PLAYED_LINE >> 20} MiB is not played"
             )  # fmt: skip
         return b"".join(self._reader.pieces(seq))
 

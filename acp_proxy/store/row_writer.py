@@ -14,11 +14,12 @@ import json
 import sqlite3
 
 from acp_proxy.forms import converter
+from acp_proxy.limits import LARGE_LINE, LINE_EDGE
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.outline import EDGE, read_outline
+from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
@@ -26,7 +27,6 @@ from acp_proxy.store.row_batch import LargeLine, RowBatch, Same
 from acp_proxy.store.schema import (
     DELIVERED_CODES,
     KIND_CODES,
-    LARGE,
     MASKED,
     NEWLINE_CODES,
     STREAM_CODES,
@@ -36,8 +36,8 @@ from acp_proxy.store.schema import (
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _FRAMES = f"""
 SELECT seq, t_ns, flags & 3, session, turn,
-  substr(raw, 1, iif(length(raw) > {LARGE}, {EDGE}, {LARGE})),
-  iif(length(raw) > {LARGE}, substr(raw, -{EDGE}), NULL)
+  substr(raw, 1, iif(length(raw) > {LARGE_LINE}, {LINE_EDGE}, {LARGE_LINE})),
+  iif(length(raw) > {LARGE_LINE}, substr(raw, -{LINE_EDGE}), NULL)
 FROM {{}}.frame_rows WHERE flags & 3 < 3 ORDER BY seq
 """
 _MOST_SIZES = 512

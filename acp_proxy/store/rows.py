@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
+from acp_proxy.limits import LABEL, WHOLE_VALUE
 from acp_proxy.recording import FrameRun, Recording, StoredFrame, read_origin, read_time
 from acp_proxy.store import database
-from acp_proxy.store.checked_values import (
-    HELD,
-    LONGEST_TEXT,
-    LineTooLarge,
-    Mistyped,
-    Row,
-    limited,
-    select,
-)
+from acp_proxy.store.checked_values import LineTooLarge, Mistyped, Row, limited, select
 from acp_proxy.store.frame_table import FrameTable
 
 if TYPE_CHECKING:
@@ -31,7 +24,7 @@ if TYPE_CHECKING:
 
 _FIRED = (
     "SELECT seq, rule, action, received IS NULL AS made, length(delivered) AS size, late_ns,"
-    f" CASE WHEN length(delivered) <= {HELD} THEN delivered END AS delivered"
+    f" CASE WHEN length(delivered) <= {WHOLE_VALUE} THEN delivered END AS delivered"
     " FROM faults_fired WHERE seq >= ? ORDER BY seq, rowid"
 )
 _COLUMNS = [field.name for field in fields(Recording)]
@@ -80,7 +73,7 @@ class Rows:
     @property
     def recording(self) -> Recording:
         """The recording's one row."""
-        with self._damage_reported(), limited(self.connection, LONGEST_TEXT):
+        with self._damage_reported(), limited(self.connection, LABEL):
             rows = list(select(self.connection, "SELECT * FROM recording LIMIT 1"))
         for row in rows:
             try:
@@ -116,8 +109,8 @@ class Rows:
         ``latency_ns``), a request the session and the terminal that its answer named
         (``answer_session``, ``answer_terminal``),
         and a batch its ``members``, of which at least one matches. A frame that a fault has touched
-        has what fired (``fired``, rows of `faults_fired`). A line larger than `HELD` is an excerpt
-        (see `is_excerpt` and `pieces`).
+        has what fired (``fired``, rows of `faults_fired`). A line larger than
+        `WHOLE_VALUE` is an excerpt (see `is_excerpt` and `pieces`).
 
         Args:
             chosen: the filter; None for all of them.

@@ -13,9 +13,9 @@ from typing import Any
 
 from attrs import frozen
 
+from acp_proxy.limits import LARGE_LINE, WHOLE_VALUE
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.store.checked_values import HELD
 
 APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
 VERSION = 4
@@ -39,8 +39,6 @@ KIND_NAMES = {code: kind.value for code, kind in KINDS.items()}
 NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
 NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
-LARGE = 2 << 20
-"""Bytes of a line, newline included, from which on only its edges are read as JSON."""
 LINE_START = "line_start(f.seq)"
 """The excerpt of the line of a row ``f``; needs `checked_values.limit`."""
 MASKED = 1 << 6
@@ -98,7 +96,8 @@ class LineColumns:
     @property
     def held(self) -> str:
         """The line; NULL if it is too large."""
-        return f"CASE WHEN {self.size} <= {HELD} OR typeof(f.raw) != 'blob' THEN {self.line} END"
+        is_held = f"{self.size} <= {WHOLE_VALUE} OR typeof(f.raw) != 'blob'"
+        return f"CASE WHEN {is_held} THEN {self.line} END"
 
     @property
     def raw(self) -> str:
@@ -117,7 +116,7 @@ def valid_json(raw: str) -> str:
     """
     text = f"CAST({raw} AS TEXT)"
     return (
-        f"(length({raw}) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
+        f"(length({raw}) < {LARGE_LINE} OR {text} NOT GLOB '*[^ -~]*')"
         f" AND json_valid({text}) THEN {text}"
     )
 

@@ -9,6 +9,7 @@ before their escapes are decoded, since some agents cut between the two halves o
 import re
 from collections.abc import Iterable
 
+from acp_proxy.limits import SHOWN_VALUE
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import (
@@ -27,8 +28,6 @@ from acp_proxy.store.schema import KIND_CODES, VIEWS, valid_json
 
 _UPDATED = TOOL_CALLS[1]
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
-_LONGEST = 1000
-"""The most characters that are kept of a title that is not valid text."""
 _BLOCK = 500
 """How many characters of a message are made valid at once, since SQLite's substr counts from the
 beginning of the text each time."""
@@ -90,10 +89,10 @@ _HALVED = "GLOB '*' || char(65533) || '*'"
 
 
 def _valid(column: str) -> str:
-    """Returns SQL for a column as valid text; text that was not valid is cut to `_LONGEST`."""
+    """Returns SQL for a column as valid text; text that was not valid is cut to `SHOWN_VALUE`."""
     return (
-        f"CASE WHEN {column} {_HALVED} THEN (WITH RECURSIVE place(n) AS"
-        f" (SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min({_LONGEST}, length({column})))"
+        f"CASE WHEN {column} {_HALVED} THEN (WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL"
+        f" SELECT n + 1 FROM place WHERE n < min({SHOWN_VALUE}, length({column})))"
         f" SELECT group_concat(char(unicode(substr({column}, n, 1))), '') FROM place)"
         f" ELSE {column} END AS {column}"
     )

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, BinaryIO
 from attrs import asdict, evolve
 
 from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
+from acp_proxy.limits import LARGE_LINE, LINE_EDGE
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.protocol import outline
 from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.outline import read_outline
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.store import database, masking
+from acp_proxy.store import database
 from acp_proxy.store.database import new_file, new_rows, place, plain_name
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
@@ -259,7 +260,6 @@ def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)
     size = len(raw) + len(newline)
-    if size <= masking.LARGE:
+    if size <= LARGE_LINE:
         return read(raw)
-    edge = outline.EDGE
-    return outline.read_outline((raw[:edge] + newline)[:edge], raw[max(0, size - edge) :])
+    return read_outline((raw[:LINE_EDGE] + newline)[:LINE_EDGE], raw[max(0, size - LINE_EDGE) :])

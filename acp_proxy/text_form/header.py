@@ -7,9 +7,10 @@ import msgspec
 from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
+from acp_proxy.limits import SAFE_NUMBER
 from acp_proxy.recording import STATES, Origin, Recording, origin_values, read_origin, read_time
 from acp_proxy.safe_text import visible_json
-from acp_proxy.text_form.values import LIMIT, SAFE, BadLine, reason, short
+from acp_proxy.text_form.values import LIMIT, BadLine, reason, short
 
 FORMAT = 1
 """A newer one is refused."""
@@ -45,7 +46,7 @@ def write_header(recording: Recording) -> bytes:
     """Writes the header, its newline included."""
     row = {name: value for name, value in asdict(recording).items() if value is not None}
     row["command"] = _argv(recording)
-    if recording.seed is not None and abs(recording.seed) >= SAFE:
+    if recording.seed is not None and abs(recording.seed) >= SAFE_NUMBER:
         row["seed"] = str(recording.seed)
     if recording.origin is not None:
         row["origin"] = origin_values(recording.origin)

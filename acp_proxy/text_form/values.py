@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from acp_proxy.limits import SAFE_NUMBER
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.safe_text import visible_json
 
@@ -125,7 +126,7 @@ def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
         return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value)
     if isinstance(value, float):
         return not value.is_integer() and "e" not in repr(value) and value - value == 0
-    return not isinstance(value, int) or -SAFE < value < SAFE
+    return not isinstance(value, int) or -SAFE_NUMBER < value < SAFE_NUMBER
 
 
 def spell(message: bytes, style: Style) -> bytes:
@@ -148,8 +149,6 @@ def spell(message: bytes, style: Style) -> bytes:
 
 LIMIT = 1 << 63
 """What a column can hold is below."""
-SAFE = 1 << 53
-"""From here on a number in JSON may be changed by a tool that reads it as a double."""
 
 _MS = 10**6
 _EXACT = 10**15
@@ -291,7 +290,7 @@ def _event_text(data: dict[str, Any]) -> str:
 
 
 def _is_big(value: Any) -> bool:
-    return isinstance(value, int) and value >= SAFE
+    return isinstance(value, int) and value >= SAFE_NUMBER
 
 
 def short(line: bytes) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.store.masking import LARGE
+from acp_proxy.limits import LARGE_LINE
 from tests.agents import flood
 from tests.integration.processes import (
     EXACT,
@@ -321,7 +321,7 @@ def test_a_plan_that_never_fires_changes_nothing(
         for size in (0, 1, 70_000, 3, 500, 65_535, 65_536)
         for end in (b"\n", b"\r\n", b"\r", b"\n\n")
     )
-    large = chance.randbytes(LARGE + 1).replace(b"\n", b"")
+    large = chance.randbytes(LARGE_LINE + 1).replace(b"\n", b"")
     speech += large + b"\n" + chance.randbytes(SIZE) + b"unfinished"
     (tmp_path / "sent").write_bytes(speech)
     talk = forked(

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.cli.render.styled_text import clusters, columns_of, fit
-from acp_proxy.inspection.folding import KEPT, ChunkRun, fold, run_line
+from acp_proxy.inspection.folding import ChunkRun, fold, run_line
+from acp_proxy.limits import SHOWN_LINE
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.safe_text import visible
 from tests.log_writer import line, notification, text, update
@@ -74,7 +75,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
         assert item.size == sum(row["size"] for row in members)
         assert item.characters == sum(map(len, texts))
         assert "".join(texts).startswith(item.text)
-        assert len(item.text) >= min(item.characters, KEPT)
+        assert len(item.text) >= min(item.characters, SHOWN_LINE)
         assert run_line(item).text.isprintable()
     assert next(left, None) is None
 

@@ -126,7 +126,7 @@ def test_large_lines_are_indexed_as_lines(
         return [{k: v for k, v in row.items() if k not in read_from_line} for row in rows]
 
     with log_of(chunks, ends) as recorder, new_database() as small, new_database() as usual:
-        with mock.patch.multiple(masking, LARGE=large, EDGE=large):
+        with mock.patch.multiple(masking, LARGE_LINE=large, LINE_EDGE=large):
             index(recorder, small, [limit])
         index(recorder, usual, [WHOLE])
         assert frames(small) == frames(usual)

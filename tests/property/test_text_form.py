@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.capture.log_format import END, GAP, SIGNAL, UNDELIVERED
-from acp_proxy.protocol import outline
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store import database, masking
+from acp_proxy.store import database, masking, text_import
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.text_form.values import event_data, milliseconds, nanoseconds, read_event_data
@@ -97,8 +96,8 @@ def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> N
         for start in range(0, len(chunk), large)
     ]
     with (
-        mock.patch.multiple(masking, LARGE=large, EDGE=large),
-        mock.patch.object(outline, "EDGE", large),
+        mock.patch.multiple(masking, LARGE_LINE=large, LINE_EDGE=large),
+        mock.patch.multiple(text_import, LARGE_LINE=large, LINE_EDGE=large),
         recorded(pieces, True, "auto") as path,
     ):
         assert_comes_back(path)

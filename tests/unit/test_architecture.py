@@ -114,7 +114,9 @@ def table() -> dict[str, tuple[str, ...]]:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     section = text.partition("## What may import what")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| `")]
-    return {re.findall("`(.+?)`", room)[0]: tuple(re.findall("`(.+?)`", of)) for room, of in rows}
+    found = {re.findall("`(.+?)`", room)[0]: re.findall("`(.+?)`", of) for room, of in rows}
+    bases = [re.findall("`(.+?)`", room)[0] for room, of in rows if "every room" in of]
+    return {room: (*of, *(() if room in bases else bases)) for room, of in found.items()}
 
 
 def test_imports_point_down(source: Source) -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.safe_text import LONGEST, plain, visible
+from acp_proxy.limits import SHOWN_LINE
+from acp_proxy.safe_text import plain, visible
 
 
 @pytest.mark.parametrize(
@@ -36,4 +37,4 @@ def test_nothing_commands_a_terminal(text: str) -> None:
 def test_a_long_line_is_cut() -> None:
     """A plain text is one line; line ends of either kind look alike and tabs are spaces."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
-    assert len(plain("x" * 10_000)) == LONGEST
+    assert len(plain("x" * 10_000)) == SHOWN_LINE

@@ -10,9 +10,8 @@ import click
 import pytest
 
 from acp_proxy.cli.main import cli
-from acp_proxy.faults.structuring import LARGEST
 from acp_proxy.filters.grammar import DEEPEST
-from acp_proxy.store.checked_values import HELD, LONGEST_TEXT
+from acp_proxy.limits import LABEL, PLAN_FILE, WHOLE_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +74,6 @@ def test_a_target_of_make_exists(target: str) -> None:
 
 def test_the_limits_are_those_of_the_code() -> None:
     """The page states the limits of the code."""
-    assert (HELD >> 20, LONGEST_TEXT >> 20, LARGEST, DEEPEST) == (16, 4, 1_000_000, 100)
+    assert (WHOLE_VALUE >> 20, LABEL >> 20, PLAN_FILE, DEEPEST) == (16, 4, 1_000_000, 100)
     for limit in ("more than 16 MiB", "4 MiB", "1 MB", "100 levels"):
         assert limit in PAGE

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acp_proxy import system
-from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import explain_terminal, take_stdio
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_plan, complete_recording, playback_options
@@ -30,6 +29,7 @@ from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.events import LineReceived, Send
+from acp_proxy.limits import CHUNK
 
 if TYPE_CHECKING:
     from acp_proxy.faults.effects import ExitEffect, SignalEffect

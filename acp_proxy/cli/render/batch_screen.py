@@ -12,7 +12,8 @@ from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import say, show_status, warn
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.inspection.findings import Finding, in_order
-from acp_proxy.safe_text import LONGEST, plain
+from acp_proxy.limits import SHOWN_LINE
+from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted, duration
 
 _WORDS = {
@@ -162,7 +163,7 @@ def reason(verdict: JobVerdict) -> str:
     if (first := verdict.first_divergence) is not None:
         at = "" if first.seq is None else f"#{first.seq}: "
         ending = f"; {verdict.ending}" if verdict.ending else ""
-        return plain(at + " ".join((first.text[:LONGEST] + ending).split()))
+        return plain(at + " ".join((first.text[:SHOWN_LINE] + ending).split()))
     if verdict.error:
         return plain(verdict.error)
     if verdict.kind is VerdictKind.INCOMPLETE:

@@ -8,7 +8,8 @@ from typing import Any
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, columns_of, piece, text_of
 from acp_proxy.difference.result import Change, DiffEntry, Field
 from acp_proxy.inspection.text_diff import excerpts, readable_diff
-from acp_proxy.safe_text import LONGEST, visible
+from acp_proxy.limits import SHOWN_LINE
+from acp_proxy.safe_text import visible
 
 MARKS = {
     Change.ONLY_A: ("-", Ink.TROUBLE, "only in A"),
@@ -65,7 +66,7 @@ class DiffLines:
         if change is Change.CHANGED and not is_marked:
             mark, ink = " ", Ink.FAINT
         place = piece(one.pointer or "(the whole message)")
-        longest = LONGEST if self._screen.columns is None else self._screen.columns * 3
+        longest = SHOWN_LINE if self._screen.columns is None else self._screen.columns * 3
         values = [*_values(one, longest)]
         line = [place, piece("  "), *values]
         if self._fits(indent, line, change):

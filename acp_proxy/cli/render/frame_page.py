@@ -9,8 +9,9 @@ from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.frames import facts
-from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
+from acp_proxy.inspection.line_views import TokenKind, hex_view, pretty, unfolded
 from acp_proxy.inspection.timeline import event_line
+from acp_proxy.limits import SHOWN_FRAME
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
@@ -53,7 +54,7 @@ class FramePage:
             if value not in (None, ""):
                 label = piece(f"{name:<{LABEL}}", Ink.FAINT)
                 yield self.layout.screen.whole(piece("  "), label, piece(str(value)))
-        longest = _TERMINAL_LONGEST if self._on_terminal else LONGEST
+        longest = _TERMINAL_LONGEST if self._on_terminal else SHOWN_FRAME
         yield from self._content(row, longest)
         yield from self._unfolded(row)
         if "raw" in row and (instead := delivered_instead(row)) is not None:

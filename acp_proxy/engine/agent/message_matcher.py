@@ -19,12 +19,8 @@ from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import NearMiss
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.limits import CANDIDATES, NAMED
 from acp_proxy.protocol.dialects import OPENING
-
-_NEAR = 3
-"""Near misses that a divergence names."""
-_COMPARED = 50
-"""How many recorded messages are compared to find them."""
 
 
 @frozen
@@ -76,14 +72,14 @@ class MessageMatcher:
         """
         awaited = self.lane_of(live.message.session).first_missing
         expected = None if awaited is None else awaited.seq
-        unplayed = islice(self._candidates(live), _COMPARED)
+        unplayed = islice(self._candidates(live), CANDIDATES)
         played = _same_kind(self._played(live), live)
         misses = [
             *(self._near_miss(step, live, is_played=False) for step in unplayed),
             *(self._near_miss(step, live, is_played=True) for step in played),
         ]
         misses.sort(key=lambda m: (m.is_played, m.seq != expected, len(m.differences), m.seq))
-        return tuple(misses[:_NEAR])
+        return tuple(misses[:NAMED])
 
     def _best(
         self, candidates: Iterable[Step], live: ClientMessage, without: str | None = None
@@ -129,7 +125,7 @@ class MessageMatcher:
 
     def _played(self, live: ClientMessage) -> list[Step]:
         """The messages that were played last and that a message may be once more."""
-        played = (step for one in self._lanes(live) for step in [*one.played][-_COMPARED:])
+        played = (step for one in self._lanes(live) for step in [*one.played][-CANDIDATES:])
         return sorted(played, key=lambda step: step.key)
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:

@@ -8,12 +8,11 @@ from typing import Any
 
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.limits import KEPT_CONTENTS
 from acp_proxy.protocol.json_text import member, params_of
 from acp_proxy.protocol.typed_places import Place
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
-_MOST = 64 << 20
-"""Characters of contents of this run that are kept."""
 
 
 class KnownFiles:
@@ -41,7 +40,7 @@ class KnownFiles:
         path, text = shown
         self._held += len(text) - len(self._of_run.pop(path, ""))
         self._of_run[path] = text
-        while self._held > _MOST:
+        while self._held > KEPT_CONTENTS:
             self._held -= len(self._of_run.popitem(last=False)[1])
 
     def content(self, request: Any) -> str | None:

@@ -28,6 +28,7 @@ from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference, shown
 from acp_proxy.engine.shared.masking import MessageMask
+from acp_proxy.limits import REMEMBERED
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.updates import FINAL, UPDATE
@@ -38,8 +39,6 @@ _ANNOUNCED, _ASKED, _ANSWERED = range(3)
 _ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
 """Members of an update that are no members of the tool call."""
 _UNREADABLE = "(an update that cannot be read)"
-_MOST = 1000
-"""Tool calls that are remembered; the oldest are forgotten when there are more."""
 
 
 class ToolCalls:
@@ -78,7 +77,7 @@ class ToolCalls:
             call["content"] = [*items, update.get("content")]
         else:
             self._merge(call, update)
-        if len(self._calls) > _MOST:
+        if len(self._calls) > REMEMBERED:
             self._calls.popitem(last=False)
 
     def announced(self, request: Any) -> dict[str, Any]:

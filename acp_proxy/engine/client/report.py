@@ -7,10 +7,10 @@ from attrs import frozen
 from acp_proxy.engine.client.lane import SentRequest
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceKind, DivergenceReporter
+from acp_proxy.limits import NAMED
 from acp_proxy.wording import counted
 
 REPORTER = DivergenceReporter("agent")
-_SHOWN_OF_KIND = 3
 
 
 @frozen
@@ -94,10 +94,10 @@ def remarks(found: PlayReport) -> Iterator[str]:
         (DivergenceKind.WITHHELD, "are withheld"),
     ):
         of_kind = [one for one in found.divergences if one.kind is kind]
-        for one in of_kind[:_SHOWN_OF_KIND]:
+        for one in of_kind[:NAMED]:
             yield from REPORTER.lines_of(one)
-        if len(of_kind) > _SHOWN_OF_KIND:
-            yield f"... and {len(of_kind) - _SHOWN_OF_KIND} more {rest}"
+        if len(of_kind) > NAMED:
+            yield f"... and {len(of_kind) - NAMED} more {rest}"
 
 
 def headline(found: PlayReport) -> str:

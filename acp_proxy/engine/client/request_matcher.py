@@ -34,16 +34,13 @@ from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference
 from acp_proxy.engine.shared.divergence import NearMiss
+from acp_proxy.limits import CANDIDATES, NAMED
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import params_of, parts_of
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.permissions import options_of
 from acp_proxy.protocol.typed_places import Place, places_of
 
-_LOOKED_AT = 50
-"""How many candidates are compared, at most."""
-_NEAR = 3
-"""How many near misses are reported."""
 _NOISE = re.compile(
     r"_meta|cwd|description|timestamp|.*(call|turn|use|request|session)_?id|.*_at(_ms)?", re.I
 )
@@ -129,9 +126,9 @@ class RequestMatcher:
 
     def near_misses(self, live: AgentRequest) -> tuple[NearMiss, ...]:
         """Returns the most similar recorded requests that the agent has not made."""
-        some = islice(self._candidates(live), _LOOKED_AT)
+        some = islice(self._candidates(live), CANDIDATES)
         misses = [self._miss(request, live, is_played=False) for request in some]
-        return tuple(sorted(misses, key=_distance)[:_NEAR])
+        return tuple(sorted(misses, key=_distance)[:NAMED])
 
     def used_up(self, live: AgentRequest) -> NearMiss | None:
         """Returns the recorded request of the same identity that the agent has made already."""
@@ -188,7 +185,7 @@ class RequestMatcher:
     def _with_key(self, live: AgentRequest, key: Key) -> Iterator[RecordedRequest]:
         """Yields candidates with the same key, not too many."""
         found = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
-        return islice(filter(self._is_of_turn, found), _LOOKED_AT)
+        return islice(filter(self._is_of_turn, found), CANDIDATES)
 
     def _requests(self, lane: ClientLane | None) -> RecordedRequests:
         return self._state.recording.unnamed if lane is None else lane.requests
@@ -225,7 +222,7 @@ class RequestMatcher:
         """Yields permission requests, those with the most keys in common first, each once."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
-        others = islice(self._candidates(live), _LOOKED_AT)
+        others = islice(self._candidates(live), CANDIDATES)
         yield from dict.fromkeys(chain(alike, others))
 
     def _has_same_identity(self, request: RecordedRequest, live: AgentRequest) -> bool:

@@ -14,18 +14,13 @@ from attrs import evolve, frozen
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.engine.shared.secret_pairs import SecretPair
+from acp_proxy.limits import DESCRIPTION, EXAMPLES, REMEMBERED, SENTENCE
 
 ERROR_CODE = -31999
 """Of the error that answers a request which diverged; ACP and JSON-RPC claim -32768 to -32000."""
 
-_MOST = 1000
-"""Divergences that are kept, besides the primary ones; each lane has one of these."""
-_SHOWN_BYTES = 500
-"""Bytes of the peer's line that a divergence keeps."""
 SHOWN = 12
 """Divergences that a text shows; the file has all of them."""
-_SHOWN_FIELDS = 5
-_SHOWN_CHARACTERS = 300
 
 
 class DivergenceKind(StrEnum):
@@ -213,7 +208,7 @@ class DivergenceLog:
             summary=summary,
             seq=seq,
             line=line,
-            came=None if came is None else came[:_SHOWN_BYTES].decode(errors="replace"),
+            came=None if came is None else came[:DESCRIPTION].decode(errors="replace"),
             differences=differences,
             near_misses=near_misses,
             at_ms=round((self._now - (self._began or 0)) / 1e6, 3),
@@ -221,7 +216,7 @@ class DivergenceLog:
         divergence = self._without_secrets(divergence)
         if divergence.rank is not Rank.INFO:
             self._latest[lane] = divergence
-        if divergence.rank is Rank.PRIMARY or len(self.found) < _MOST:
+        if divergence.rank is Rank.PRIMARY or len(self.found) < REMEMBERED:
             self.found.append(divergence)
         else:
             self.left_out += 1
@@ -243,7 +238,7 @@ class DivergenceLog:
             return one
         came = one.came
         if came is not None:
-            came = self._masking.shown(came, is_cut=len(came.encode()) > _SHOWN_BYTES - 4)
+            came = self._masking.shown(came, is_cut=len(came.encode()) > DESCRIPTION - 4)
         return evolve(
             one,
             summary=self._masking.shown(one.summary),
@@ -350,7 +345,7 @@ class DivergenceReporter:
         mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
         yield f"{one.kind} in {one.lane} ({mark}): {one.summary}"
         if one.line is not None:
-            yield f"  the {self.peer}'s line {one.line}: {one.came or ''}"[:_SHOWN_CHARACTERS]
+            yield f"  the {self.peer}'s line {one.line}: {one.came or ''}"[:SENTENCE]
         yield from _differing(one.differences, "  ")
         for miss in one.near_misses:
             yield f"  near: {miss.method} #{miss.seq}{', used up' if miss.is_played else ''}"
@@ -360,10 +355,10 @@ class DivergenceReporter:
 
 
 def _differing(differences: tuple[Difference, ...], indent: str) -> Iterator[str]:
-    for one in differences[:_SHOWN_FIELDS]:
+    for one in differences[:EXAMPLES]:
         was = f"recorded {one.recorded}"
         if one.recorded_as is not None:
             was = f"expected {one.recorded} (recorded as {one.recorded_as})"
         yield f"{indent}{one.pointer}: {was}, came {one.live}"
-    if len(differences) > _SHOWN_FIELDS:
-        yield f"{indent}... and {len(differences) - _SHOWN_FIELDS} more"
+    if len(differences) > EXAMPLES:
+        yield f"{indent}... and {len(differences) - EXAMPLES} more"

@@ -24,17 +24,12 @@ from acp_proxy.inspection.audit.values import (
     AuditedRequest,
 )
 from acp_proxy.inspection.describe.values import Value, part, word
+from acp_proxy.limits import KEPT_ACTIONS, LONG_LIST, PARTS, REMEMBERED_CALLS
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.updates import FINAL
 
-MOST = 100_000
-"""The most actions that are kept; later ones are only counted."""
-_MOST_PATHS = 50
-_MOST_REQUESTS = 1000
-"""The most requests of one action; the next request begins another action."""
-_MOST_TERMINALS = 10_000
-_MOST_CANDIDATES = 100
+_CANDIDATES = 100
 """How many of the latest open tool calls are compared with a request."""
 
 
@@ -121,7 +116,7 @@ class ActionLog:
             action = call if _may_be_part(probe, call) else None
         else:
             action = self._open_action_like(probe)
-        if action is None or len(action.requests) == _MOST_REQUESTS:
+        if action is None or len(action.requests) == LONG_LIST:
             action = self._begin(moment, probe.kind)
             if action is None:
                 return None
@@ -204,7 +199,7 @@ class ActionLog:
         return action
 
     def _begin(self, moment: Moment, kind: ActionKind) -> Action | None:
-        if len(self.actions) == MOST:
+        if len(self.actions) == KEPT_ACTIONS:
             self.left_out += 1
             return None
         known = self._connection.state.sessions.get(moment.session or "")
@@ -284,7 +279,7 @@ class ActionLog:
 
     def _keep_terminal(self, terminal: str, action: Action) -> None:
         self._terminals[action.session, terminal] = action
-        if len(self._terminals) > _MOST_TERMINALS:
+        if len(self._terminals) > REMEMBERED_CALLS:
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
@@ -300,7 +295,7 @@ class ActionLog:
         return next(iter(found.values())) if len(found) == 1 else None
 
     def _candidates(self, probe: Action) -> Iterable[Action]:
-        names = [*self._connection.open_calls(probe.session)][-_MOST_CANDIDATES:]
+        names = [*self._connection.open_calls(probe.session)][-_CANDIDATES:]
         calls = [self._calls.get((probe.session, name)) for name in names]
         asked = self.permissions.asked_in(probe.session, probe.turn)
         return (one for one in (*calls, *asked) if one is not None and one.turn == probe.turn)
@@ -364,7 +359,7 @@ def _add_paths(action: Action, paths: Iterable[AuditedPath]) -> None:
     for path in paths:
         known = next((n for n, one in enumerate(action.paths) if one.shown == path.shown), None)
         if known is None:
-            if len(action.paths) < _MOST_PATHS:
+            if len(action.paths) < PARTS:
                 action.paths.append(path)
         elif path.operation is not None:
             action.paths[known] = path

@@ -20,11 +20,12 @@ from acp_proxy.inspection.audit.values import (
     Audit,
     Source,
 )
-from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part
+from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
 from acp_proxy.inspection.origins import forget_unknown
+from acp_proxy.limits import LINE_EDGE, SHORT_LIST
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
 from acp_proxy.protocol.effects import ClientEffect, effect_of
@@ -40,7 +41,6 @@ _SAID = {
     "cancelled": ActionStatus.CANCELLED,
     "denied": ActionStatus.REFUSED,
 }
-_MOST_ALIKE = 20
 _Key = tuple[str | None, int | None, ActionKind, str]
 
 
@@ -105,11 +105,11 @@ def _name_alike(actions: list[Action]) -> None:
                 done.setdefault(key, []).append(action)
     for action in actions:
         if action.source is Source.CLAIMED and action.may_have_happened:
-            found = (one for key in _keys(action) for one in done.get(key, ())[:_MOST_ALIKE])
+            found = (one for key in _keys(action) for one in done.get(key, ())[:SHORT_LIST])
             same = {one.id: one for one in found}
-            for one in [*same.values()][:_MOST_ALIKE]:
+            for one in [*same.values()][:SHORT_LIST]:
                 action.perhaps_same_as.append(one.id)
-                if len(one.perhaps_same_as) < _MOST_ALIKE:
+                if len(one.perhaps_same_as) < SHORT_LIST:
                     one.perhaps_same_as.append(action.id)
 
 
@@ -223,7 +223,7 @@ class AuditPass:
         """Returns a decoded message; of a very large message, only the beginning."""
         if message.raw is not None:
             return message_of(message.raw)
-        stored = next(read_messages(self._reader, [run.seq], HEAD), None)
+        stored = next(read_messages(self._reader, [run.seq], LINE_EDGE), None)
         return {} if stored is None else stored.message
 
 

@@ -19,15 +19,11 @@ from acp_proxy.inspection.audit.values import (
     Source,
 )
 from acp_proxy.inspection.describe.tools import call_label
+from acp_proxy.limits import LISTED, NAMED, PHRASE
 from acp_proxy.protocol.permissions import GRANTED
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted
 
-_NAMED = 3
-"""How many actions a sentence names; the others are only counted."""
-_LONGEST = 60
-_MOST = 100
-"""The most findings of a kind that has a finding for each action."""
 _AT_ONCE_NS = 100 * 10**6
 _NOUNS = {
     ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
@@ -99,7 +95,7 @@ def _problems(
 ) -> list[AuditFinding]:
     """Returns a finding for each action of which there is something to say, the first hundred."""
     texts = ((action, text_of(action)) for action in actions)
-    return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:_MOST]
+    return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:LISTED]
 
 
 def _done_after_refusal(action: Action) -> str:
@@ -331,8 +327,8 @@ def _number(action: Action) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join([*names[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
+    more = len(names) - NAMED
+    return ", ".join([*names[:NAMED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def _unique(actions: Iterable[Action]) -> list[Action]:
@@ -375,4 +371,4 @@ def _last_seq(action: Action) -> int:
 
 def _short(text: str) -> str:
     text = plain(text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= PHRASE else f"{text[: PHRASE - 1]}…"

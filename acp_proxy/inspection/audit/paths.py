@@ -14,16 +14,14 @@ from functools import lru_cache
 from attrs import evolve
 
 from acp_proxy.inspection.audit.values import AuditedPath, PathPlace
+from acp_proxy.limits import SHORT_LIST, SHOWN_LINE
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
-LONGEST = 2000
-"""The most characters of a path, a title or a command that are kept."""
 _REMEMBERED = 500
 """The most characters of a path whose place is cached."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
 """The most characters of a command that are searched."""
-_MOST_MENTIONS = 20
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
 _URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
 """A query or a fragment at the end of a URI, such as a line number."""
@@ -99,8 +97,8 @@ def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
 
 
 def cut(text: str) -> str:
-    """Returns a text, cut to `LONGEST` characters."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    """Returns a text, cut to `SHOWN_LINE` characters."""
+    return text if len(text) <= SHOWN_LINE else f"{text[: SHOWN_LINE - 1]}…"
 
 
 def looks_like_credentials(path: str) -> bool:
@@ -135,7 +133,7 @@ def mentions(
         where: the directory of the command, as it was sent; None for that of the session.
     """
     found = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
-    return [one for one, _ in zip(found, range(_MOST_MENTIONS), strict=False)]
+    return [one for one, _ in zip(found, range(SHORT_LIST), strict=False)]
 
 
 def _mentioned(

@@ -11,20 +11,17 @@ from acp_proxy.inspection.audit.values import (
     LastingGrant,
 )
 from acp_proxy.inspection.describe.values import Value, part, word
+from acp_proxy.limits import LISTED, NAMED, PARTS
 from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
 
 AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
 """Decisions in addition to those of `protocol.permissions`."""
-_MOST_OPTIONS = 50
-_MOST_OF_TURN = 200
-"""How many actions with a permission request are remembered in a turn: the latest ones."""
-_MOST_OF_ACTION = 100
-"""How many permission requests of one action are remembered: the latest ones."""
-_MOST_GRANTS = 3
 _LASTING = ("session", "workspace", "always")
 """Scopes of the 1.0 draft that last longer than one action."""
 _EVERY_SESSION = ("workspace", "always")
+_ASKED = 200
+"""How many actions with a permission request are remembered in a turn: the latest ones."""
 
 
 class PermissionLog:
@@ -53,15 +50,15 @@ class PermissionLog:
             exchange.request_seq, title, paths=[*action.paths], command=action.command
         )
         action.permissions.append(permission)
-        del action.permissions[:-_MOST_OF_ACTION]
-        options = [_trimmed(one) for one in options_of({"params": params})[:_MOST_OPTIONS]]
+        del action.permissions[:-LISTED]
+        options = [_trimmed(one) for one in options_of({"params": params})[:PARTS]]
         self._open[exchange.id] = action, permission, options
         turn, asked = self._asked.get(exchange.session, (exchange.turn, []))
         if turn != exchange.turn:
             asked = []
         if not asked or asked[-1] is not action:
             asked.append(action)
-        self._asked[exchange.session] = exchange.turn, asked[-_MOST_OF_TURN:]
+        self._asked[exchange.session] = exchange.turn, asked[-_ASKED:]
 
     def answer(self, exchange: Exchange, seq: int, message: Value) -> None:
         """Takes an answer of the client; answers to other requests are ignored.
@@ -113,9 +110,9 @@ class PermissionLog:
         for session in {action.session, None}:
             every = self._grants.get((session, action.kind), [])
             end = bisect_left(every, action.seq, key=lambda grant: grant.answer_seq)
-            found += every[max(0, end - _MOST_GRANTS) : end]
+            found += every[max(0, end - NAMED) : end]
         once = {grant.seq: grant for grant in found}
-        return sorted(once.values(), key=lambda grant: grant.seq)[-_MOST_GRANTS:]
+        return sorted(once.values(), key=lambda grant: grant.seq)[-NAMED:]
 
 
 def is_refused(action: Action) -> bool:

@@ -9,11 +9,8 @@ from attrs import evolve
 from acp_proxy.inspection.audit.paths import cut
 from acp_proxy.inspection.audit.values import AuditedServer, AuditedSession
 from acp_proxy.inspection.describe.values import Value, part, parts, word
+from acp_proxy.limits import LISTED, REMEMBERED_CALLS
 from acp_proxy.redaction.markers import MARKER
-
-_MOST = 100
-"""The most directories of a session, and the most MCP servers, that are read."""
-_MOST_SESSIONS = 10_000
 
 
 class SessionLog:
@@ -47,7 +44,7 @@ class SessionLog:
             params: the params of the request.
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
-        opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:_MOST]]
+        opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:LISTED]]
         known = self.sessions.get(session or "")
         self._opening[exchange] = opening, None if known is None else evolve(known)
         if session is not None:  # its history may come before the answer
@@ -76,7 +73,7 @@ class SessionLog:
 
     def _keep(self, session: str, opening: AuditedSession) -> None:
         known = self.sessions.get(session)
-        if known is None and len(self.sessions) < _MOST_SESSIONS:
+        if known is None and len(self.sessions) < REMEMBERED_CALLS:
             known = self.sessions[session] = AuditedSession(session, opening.seq, None)
         if known is not None:
             known.seq = opening.seq
@@ -91,7 +88,7 @@ def _directory(value: Value) -> str | None:
 
 def _others(value: Value) -> list[str]:
     found = value.get("additionalDirectories")
-    every = found[:_MOST] if isinstance(found, list) else []
+    every = found[:LISTED] if isinstance(found, list) else []
     return [one for one in every if isinstance(one, str) and one]
 
 
@@ -100,7 +97,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
     command = word(how, "command")
     arguments: Any = how.get("args")
     if command and isinstance(arguments, list):
-        command = " ".join([command, *(shlex.quote(str(one)) for one in arguments[:_MOST])])
+        command = " ".join([command, *(shlex.quote(str(one)) for one in arguments[:LISTED])])
     url = word(how, "url", "agentUrl")
     return AuditedServer(
         name=cut(word(server, "name") or word(how, "serverId", "mcpServerName", "id")),

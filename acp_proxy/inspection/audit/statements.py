@@ -17,6 +17,7 @@ from acp_proxy.inspection.audit.values import ActionKind
 from acp_proxy.inspection.describe.content import command_of
 from acp_proxy.inspection.describe.tools import call_of, given_to
 from acp_proxy.inspection.describe.values import Value, part, parts, word
+from acp_proxy.limits import PARTS
 
 _KINDS = {
     "read": ActionKind.READ, "search": ActionKind.SEARCH, "edit": ActionKind.WRITE,
@@ -52,8 +53,6 @@ _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 """Characters that may have a meaning for a shell, so that quotes around them matter."""
-_MOST = 50
-"""The most paths of one tool call, and the most items of content, that are read."""
 
 
 @define
@@ -102,7 +101,7 @@ def of_call(call: Value) -> Statement:
             said.kind = ActionKind.RUN
     _read_arguments(said, given_to(call))
     read_exit(said, part(call, "rawOutput"))
-    said.paths = [*dict.fromkeys(said.paths)][:_MOST]
+    said.paths = [*dict.fromkeys(said.paths)][:PARTS]
     return said
 
 
@@ -198,11 +197,11 @@ def _kind(call: Value, tool: str) -> ActionKind | None:
 
 def _items(content: Any) -> Iterator[Value]:
     items = content if isinstance(content, list) else [content]
-    return (item for item in items[:_MOST] if isinstance(item, dict))
+    return (item for item in items[:PARTS] if isinstance(item, dict))
 
 
 def _located(call: Value) -> Iterator[tuple[str, None]]:
-    for place in (*parts(call, "locations")[:_MOST], part(call, "location")):
+    for place in (*parts(call, "locations")[:PARTS], part(call, "location")):
         if path := word(place, "path", "uri"):
             yield path, None
 
@@ -212,7 +211,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
     if word(item, "type") == "diff" and (path := word(item, "path")):
         operation = "add" if "oldText" in item and item["oldText"] is None else "modify"
         yield path, operation
-    for change in parts(item, "changes")[:_MOST]:
+    for change in parts(item, "changes")[:PARTS]:
         operation = word(change, "operation") or "modify"
         for name in ("oldPath", "path", "newPath"):
             if path := word(change, name):
@@ -230,7 +229,7 @@ def _read_arguments(said: Statement, given: Any) -> None:
         names = (*_PATHS, *_MOVED) if said.kind is ActionKind.MOVE else _PATHS
         said.paths += _named(given, names)
         if isinstance(changes := given.get("changes"), dict):  # Codex has an object by paths
-            said.paths += ((path, None) for path in [*changes][:_MOST] if path)
+            said.paths += ((path, None) for path in [*changes][:PARTS] if path)
     said.url = next(_strings(given, _URLS), None) or said.url
     if said.kind is ActionKind.FETCH and said.url is None:
         text = f"{word(given, 'prompt')[:5000]} {said.title or ''}"
@@ -245,6 +244,6 @@ def _named(value: Value, names: Iterable[str]) -> Iterator[tuple[str, None]]:
 def _strings(value: Value, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         found = value.get(name)
-        for one in found[:_MOST] if isinstance(found, list) else [found]:
+        for one in found[:PARTS] if isinstance(found, list) else [found]:
             if isinstance(one, str) and one:
                 yield one

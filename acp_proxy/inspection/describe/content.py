@@ -26,12 +26,11 @@ from acp_proxy.inspection.describe.values import (
     quantity,
     word,
 )
+from acp_proxy.limits import LONG_LIST
 from acp_proxy.wording import byte_size
 
 _COMMANDS = ("command", "cmd", "commandLine", "script")
 _IN_QUOTES = re.compile(r'["\\$`]')
-_MOST_WORDS = 1000
-"""The most words of a command."""
 
 
 def command_of(value: Value) -> str | None:
@@ -54,7 +53,7 @@ def command_of(value: Value) -> str | None:
 
 def _joined(words: list[Any]) -> str:
     """Returns a shell command with these words, quoted if necessary."""
-    return " ".join(_quoted(str(word)) for word in words[:_MOST_WORDS])
+    return " ".join(_quoted(str(word)) for word in words[:LONG_LIST])
 
 
 def _quoted(word: str) -> str:

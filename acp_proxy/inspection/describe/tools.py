@@ -21,13 +21,12 @@ from acp_proxy.inspection.describe.values import (
     phrase,
     word,
 )
+from acp_proxy.limits import TITLE
 from acp_proxy.protocol.updates import FAILED, FINAL, kind_and_update
 from acp_proxy.safe_text import plain
 
 _LONG, _SHOWN = 24, 6
 """The length up to which an id is shown whole, and how much of a longer one is shown."""
-_TITLE = 200
-"""The most characters of a title that are kept."""
 NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""
 
@@ -261,7 +260,7 @@ def _option(option: Value) -> str:
 
 
 def _text(call: Value, *names: str) -> str:
-    return plain(word(call, *names)[:_TITLE])
+    return plain(word(call, *names)[:TITLE])
 
 
 def _place(place: Value, known: str) -> str:

@@ -10,6 +10,7 @@ import string
 from collections.abc import Iterable
 from typing import Any
 
+from acp_proxy.limits import LINE_EDGE, STRING
 from acp_proxy.protocol.json_text import parse_or_begin
 from acp_proxy.wording import byte_size, counted
 
@@ -97,17 +98,14 @@ def _is_mixed(text: str) -> bool:
 
 Value = dict[str, Any]
 
-HEAD = 65536
-"""Bytes that are read of a line that is too large to be read whole."""
 
 _WIDEST = (12, 8, 5, 3)
 """How many members of an object or array are shown, by depth."""
-_LONGEST_STRING = 120
 
 
 def message_of(raw: bytes) -> Value:
     """Reads an object, perhaps cut off; empty for any other line, and never raises."""
-    value = parse_or_begin(raw, HEAD)
+    value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
 
 
@@ -253,8 +251,8 @@ def compact(value: object, depth: int = 0) -> str:
 def _string(text: str) -> str:
     if is_base64(text):
         return f"[base64, {decoded_size(text)}]"
-    if len(text) > _LONGEST_STRING:
-        return f"{beginning(text, _LONGEST_STRING)}…"
+    if len(text) > STRING:
+        return f"{beginning(text, STRING)}…"
     return text or '""'
 
 

@@ -22,6 +22,7 @@ from acp_proxy.inspection.diagnosis.values import (
 )
 from acp_proxy.inspection.fault_effects import HOLDING, FaultEffects
 from acp_proxy.inspection.waits import OpenWait
+from acp_proxy.limits import LISTED
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import RecordedEvent, Recording, StoredFrame
 from acp_proxy.safe_text import plain
@@ -38,8 +39,6 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import is_client_ending, is_peer_leaving
 from acp_proxy.wording import counted
 
-MOST = 100
-"""How many findings of a kind, requests and questions are listed one by one."""
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
 """The reader of each stream, by the name of the stream."""
 RECEIVERS = {"to-agent": "agent", "to-client": "client"}
@@ -100,7 +99,7 @@ class DiagnosisContext:
     @cached_property
     def unanswered(self) -> list[OpenRequest]:
         """The first requests without an answer."""
-        return read_unanswered(self.reader, self.waited_until_ns, MOST)
+        return read_unanswered(self.reader, self.waited_until_ns, LISTED)
 
     @cached_property
     def errors(self) -> list[ErrorTally]:
@@ -226,7 +225,7 @@ class DiagnosisContext:
         """
         if end_ns is None or not self.recording.knows("silences"):
             return []
-        every = cancels(self.reader, turn.session, turn.prompt_seq, MOST)
+        every = cancels(self.reader, turn.session, turn.prompt_seq, LISTED)
         found = [seq for seq in every if seq < (turn.end_seq or _END)]
         return found if found and end_ns - self.time_of(found[0]) >= least else []
 

@@ -10,19 +10,15 @@ from collections.abc import Collection
 from typing import Any
 
 from acp_proxy.inspection.describe.peers import auth_method_ids, enabled
-from acp_proxy.inspection.describe.values import HEAD, Value, compact, message_of, part, word
-from acp_proxy.inspection.diagnosis.messages import (
-    LARGEST,
-    messages_of_exchanges,
-    prompt_of,
-    read_messages,
-)
+from acp_proxy.inspection.describe.values import Value, compact, message_of, part, word
+from acp_proxy.inspection.diagnosis.messages import messages_of_exchanges, prompt_of, read_messages
 from acp_proxy.inspection.diagnosis.values import (
     Capabilities,
     InvalidLines,
     SessionSummary,
     TurnSummary,
 )
+from acp_proxy.limits import LINE_EDGE, TITLE, WHOLE_LINE
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.safe_text import plain
@@ -30,7 +26,7 @@ from acp_proxy.store import exchange_queries, frame_queries
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 from acp_proxy.store.reader import RecordingReader
 
-_LONGEST, _MOST = 200, 500
+_MOST = 500
 """Characters of a capability, and capabilities of a peer, that are listed."""
 _PROMPT = 100_000
 """Bytes of the largest prompt that is read whole."""
@@ -47,7 +43,7 @@ def read_initialization(reader: RecordingReader) -> dict[str, Value]:
     if row is None:
         return {"to-client": {}, "to-agent": {}}
     keys = (row.request_seq, row.id), (row.response_seq, row.id)
-    found = messages_of_exchanges(reader, keys, LARGEST)
+    found = messages_of_exchanges(reader, keys, WHOLE_LINE)
     request, response = found.get(keys[0]), found.get((row.response_seq or 0, row.id))
     return {
         "to-client": request.part("params") if request is not None else {},
@@ -87,7 +83,7 @@ def _name(path: tuple[str, ...], value: Any) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    return name if len(name) <= TITLE else f"{name[:TITLE]}…"
 
 
 def read_sessions(reader: RecordingReader, turns: list[TurnRow]) -> list[SessionSummary]:
@@ -181,5 +177,5 @@ def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> lis
             plain(line.raw[:400].decode(errors="replace")),
             plain(frame_queries.parse_error_of(reader, line.seq) or ""),
         )
-        for line in read_messages(reader, (seq for seq, _ in known.values()), HEAD)
+        for line in read_messages(reader, (seq for seq, _ in known.values()), LINE_EDGE)
     ]

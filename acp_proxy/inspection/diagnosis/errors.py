@@ -25,6 +25,7 @@ from acp_proxy.inspection.describe.peers import auth_method_ids
 from acp_proxy.inspection.describe.values import Value, number, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
+from acp_proxy.limits import REMEMBERED_CALLS, SENTENCE
 from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
 from acp_proxy.protocol.dialects import LOGIN, PERMISSION, V1
 from acp_proxy.protocol.json_text import member
@@ -125,9 +126,6 @@ class Rules:
         return ""
 
 
-_MOST_ERRORS = 10_000
-_LONGEST = 300
-"""Characters of a message that are kept; its end, which is often the reason, is among them."""
 _REFUSED = (-32600, -32601, -32602)
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
@@ -150,7 +148,7 @@ def read_errors(
         read_rules: reads what its peers may request; called only if something was refused.
         injected: the frames that faults inserted, each with the rule.
     """
-    failed = exchanges(reader, outcome="error", order="response_seq", most=_MOST_ERRORS)
+    failed = exchanges(reader, outcome="error", order="response_seq", most=REMEMBERED_CALLS)
     rows = {(row.response_seq, row.id): row for row in failed}
     answers = messages_of_exchanges(reader, rows)
     codes = {key: number(_error(answer), "code") for key, answer in answers.items()}
@@ -208,7 +206,7 @@ def _tally(
     is_routine = charged != "fault" and (unknown or (method or "", name) in _ROUTINE)
     return ErrorTally(
         direction, method, code, name,
-        without_middle(text.removeprefix(f"{code} "), _LONGEST), first.seq, len(answers),
+        without_middle(text.removeprefix(f"{code} "), SENTENCE), first.seq, len(answers),
         is_routine, charged, why, request_seq,
     )  # fmt: skip
 

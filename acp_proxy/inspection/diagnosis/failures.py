@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.sessions import turn_error
-from acp_proxy.inspection.describe.values import HEAD, part, word
-from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, quoted_prompt
+from acp_proxy.inspection.describe.values import part, word
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext, quoted_prompt
 from acp_proxy.inspection.diagnosis.environment import (
     LOGIN_OR_NETWORK,
     PROVIDERS_ERROR,
@@ -23,6 +23,7 @@ from acp_proxy.inspection.diagnosis.messages import (
 )
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.inspection.findings import AGENT, ENVIRONMENT, FAULT, Finding, Severity
+from acp_proxy.limits import LAST_NUMBER, LINE_EDGE, LISTED, SENTENCE
 from acp_proxy.protocol.dialects import (
     DRAFT,
     INITIALIZE,
@@ -34,14 +35,12 @@ from acp_proxy.protocol.dialects import (
 )
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, exchanges
+from acp_proxy.store.exchange_queries import TurnRow, exchanges
 from acp_proxy.store.frame_queries import stray_errors
 from acp_proxy.wording import without_middle
 
 ANSWER = "answer.error"
 _INTERNAL = -32603
-_LONGEST = 300
-_MOST_LOGINS = 100
 _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 """Requests that have to succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
@@ -78,7 +77,7 @@ def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
     if context.recording.knows("all lines"):
         return
     found: dict[str, list[int]] = {}
-    for answer in read_messages(context.reader, stray_errors(context.reader, MOST), HEAD):
+    for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
         found.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
     for text, seqs in found.items():
         times = f", {len(seqs):,} times, first" if len(seqs) > 1 else ""
@@ -90,7 +89,7 @@ def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds results of a login, not errors, that have ``success`` false (draft-1.0)."""
     rows = exchanges(
-        context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=_MOST_LOGINS
+        context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=LISTED
     )
     requests = {(row.response_seq, row.id): row.request_seq for row in rows}
     answers = messages_of_exchanges(context.reader, requests)
@@ -112,7 +111,7 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that the agent ended with the stop reason ``error``, or with an error (v2)."""
     reasons = ("error", None) if context.recording.dialect == V2 else ("error",)
     failed = [turn for turn in context.turns if turn.stop_reason in reasons]
-    ends = {one.seq: one for one in read_messages(context.reader, _ends(failed), HEAD)}
+    ends = {one.seq: one for one in read_messages(context.reader, _ends(failed), LINE_EDGE)}
     for turn in failed:
         if turn.end_seq is not None:
             end = ends.get(turn.end_seq)
@@ -124,7 +123,7 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             rule = context.faults.injected.get(turn.end_seq)
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"
-            reason = f"error: {without_middle(plain(why), _LONGEST)}" if why else "error"
+            reason = f"error: {without_middle(plain(why), SENTENCE)}" if why else "error"
             how = "with" if turn.stop_reason is None else "with stop reason"
             text = f"{what} ended {how} {reason}{by_whom} (#{turn.end_seq})"
             by, severity = FAULT, Severity.WARNING
@@ -158,7 +157,7 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
-    for end in read_messages(context.reader, _ends(empty.values()), HEAD):
+    for end in read_messages(context.reader, _ends(empty.values()), LINE_EDGE):
         # A request may be in one batch with the end.
         turn = empty.get(end.turn or 0) if end.kind != "request" else None
         sign = "" if turn is None else _sign_of_failure(context, turn, end)
@@ -188,7 +187,7 @@ def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
 
 def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
     """Returns what an error says of the environment; a provider's error may be all of its data."""
-    answers = read_messages(context.reader, [error.seq], HEAD)
+    answers = read_messages(context.reader, [error.seq], LINE_EDGE)
     is_providers = any(PROVIDERS_ERROR.search(str(one.message.get("error"))) for one in answers)
     return outside_reason(error.message) or (LOGIN_OR_NETWORK[-1] if is_providers else None)
 
@@ -208,7 +207,7 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
         again = OPENING[0]
     if again is None:
         return Severity.ERROR
-    span = error.seq + 1, LAST_SEQ
+    span = error.seq + 1, LAST_NUMBER
     later = exchanges(context.reader, methods=[again], outcome="result", span=span)
     is_overcome = any(row.direction == "to-agent" for row in later)
     return least if is_overcome else Severity.ERROR

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from attrs import define, field
 
 from acp_proxy.inspection.describe.tools import CallState, call_of, params_of, tool_content
-from acp_proxy.inspection.describe.values import HEAD, word
+from acp_proxy.inspection.describe.values import word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
 from acp_proxy.inspection.message_pass import MessagePass, messages_of
 from acp_proxy.inspection.waits import WaitTracker
+from acp_proxy.limits import KEPT_ACTIONS, LINE_EDGE, LISTED
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition, Turn
 from acp_proxy.protocol.jsonrpc import Message
@@ -23,9 +24,6 @@ from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.frame_queries import Span, call_updates_of_turn
 from acp_proxy.store.reader import RecordingReader
-
-_MOST_CALLS = 100_000
-_MOST_FAILED = 100
 
 
 @define(eq=False)
@@ -62,7 +60,7 @@ class CallLog:
         """
         call = self._last.get(key)
         if call is None:
-            if len(self.calls) == _MOST_CALLS:
+            if len(self.calls) == KEPT_ACTIONS:
                 return
             call = self._last[key] = LoggedCall(key=key, seq=seq)
             self.calls.append(call)
@@ -83,9 +81,9 @@ class CallLog:
     def failed(self, reader: RecordingReader) -> list[FailedCall]:
         """Returns the first calls that failed, in the order of the failures."""
         failed = {(call.status_seq, call.key[1]): call for call in self.calls if call.is_failed}
-        first = dict(sorted(failed.items())[:_MOST_FAILED])
+        first = dict(sorted(failed.items())[:LISTED])
         found = []
-        for message in read_messages(reader, (seq for seq, _ in first), HEAD):
+        for message in read_messages(reader, (seq for seq, _ in first), LINE_EDGE):
             call_id = message.tool_call or ""
             if (call := first.get((message.seq, call_id))) is not None:
                 title = (call.title or plain(call_id))[:80]
@@ -186,7 +184,7 @@ class FrameCounter:
         if is_update:
             raw = message.raw
             if raw is None:
-                raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], HEAD))
+                raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], LINE_EDGE))
             calls.add(key, run.seq, raw)
 
     def _count_calls(self, turns: Iterable[Turn]) -> None:
@@ -203,7 +201,7 @@ def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, s
     """
     calls = CallLog()
     last = LastCalls[CallKey](reader.recording.dialect)
-    for message in read_messages(reader, call_updates_of_turn(reader, turn, span), HEAD):
+    for message in read_messages(reader, call_updates_of_turn(reader, turn, span), LINE_EDGE):
         if message.tool_call is not None and message.turn == turn and message.method == UPDATE:
             key = message.session, message.tool_call
             kind, update = kind_and_update(message.part("params"))

@@ -6,6 +6,7 @@ from acp_proxy.inspection.diagnosis.context import READERS, RECEIVERS, Diagnosis
 from acp_proxy.inspection.diagnosis.messages import request_text, requests_by_number
 from acp_proxy.inspection.fault_effects import ENDING, read_rules
 from acp_proxy.inspection.findings import FAULT, Finding, Severity
+from acp_proxy.limits import CHUNK, LISTED
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.fired_faults import undelivered_frames
@@ -13,9 +14,6 @@ from acp_proxy.store.frame_queries import frames_before
 from acp_proxy.wording import duration, numbered, seconds
 
 EFFECT = "fault.effect"
-_LARGEST_CHUNK = 65536
-"""Bytes that a recorder reads at once, so that a chunk has no more frames."""
-_MOST = 100
 _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
 
 
@@ -64,7 +62,7 @@ def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
 def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
     """The first frame of the chunk that could not be written; a chunk has 65,536 bytes at most."""
     first = None
-    for frame in frames_before(context.reader, stream, before, _LARGEST_CHUNK):
+    for frame in frames_before(context.reader, stream, before, CHUNK):
         if frame.t_ns < since:
             break
         first = frame.seq
@@ -138,5 +136,5 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
 
 def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:
     """The frames that were not delivered whole; they end about where the loss was noted."""
-    span = around - _LARGEST_CHUNK, around + 1000
-    return undelivered_frames(context.reader, stream, span, _MOST)
+    span = around - CHUNK, around + 1000
+    return undelivered_frames(context.reader, stream, span, LISTED)

@@ -13,11 +13,12 @@ from typing import NamedTuple
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import call_of, chosen_option, tool_name
-from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
+from acp_proxy.inspection.describe.values import Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
 from acp_proxy.inspection.hints import CallSpans
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
+from acp_proxy.limits import LINE_EDGE, WHOLE_LINE
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.safe_text import plain
 from acp_proxy.store.batch_members import members_of
@@ -25,8 +26,6 @@ from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.frame_queries import Span, batches, frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
-LARGEST = 4 << 20
-"""Bytes of the largest line that is read whole."""
 _AT_A_TIME = 500
 _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
@@ -58,7 +57,7 @@ class StoredMessage(NamedTuple):
 
 
 def read_messages(
-    reader: RecordingReader, seqs: Iterable[int], largest: int = LARGEST
+    reader: RecordingReader, seqs: Iterable[int], largest: int = WHOLE_LINE
 ) -> Iterator[StoredMessage]:
     """Reads the messages of frames by their numbers, each frame once and in order of them.
 
@@ -71,7 +70,7 @@ def read_messages(
     """
     numbers = iter(sorted(set(seqs)))
     while some := list(itertools.islice(numbers, _AT_A_TIME)):
-        for row in frames_by_number(reader, some, largest, LARGEST):
+        for row in frames_by_number(reader, some, largest, WHOLE_LINE):
             members = members_of(row, reader.query) if row["kind"] == "batch" else []
             for message in members or [row]:
                 values = [message[name] for name in StoredMessage._fields[:-1]]
@@ -79,7 +78,7 @@ def read_messages(
 
 
 def messages_of_exchanges(
-    reader: RecordingReader, wanted: Iterable[tuple[int | None, int]], largest: int = HEAD
+    reader: RecordingReader, wanted: Iterable[tuple[int | None, int]], largest: int = LINE_EDGE
 ) -> dict[tuple[int, int], StoredMessage]:
     """Reads requests and answers by the number of their frame and that of their exchange.
 
@@ -161,7 +160,7 @@ def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int
         seqs: the numbers.
     """
     found: dict[int, StoredMessage] = {}
-    for message in read_messages(reader, seqs, HEAD):
+    for message in read_messages(reader, seqs, LINE_EDGE):
         if message.kind == "request":
             found.setdefault(message.seq, message)
     return found

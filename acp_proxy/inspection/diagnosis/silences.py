@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, named_calls
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
 from acp_proxy.inspection.diagnosis.environment import launcher, stderr_line
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, Finding, Severity
 from acp_proxy.inspection.waits import Party
+from acp_proxy.limits import LAST_NUMBER, LISTED
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, exchanges, first_cancel
+from acp_proxy.store.exchange_queries import TurnRow, exchanges, first_cancel
 from acp_proxy.store.frame_queries import first_message, frames_before
 from acp_proxy.wording import duration, named_cancels
 
@@ -52,7 +53,7 @@ def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
             continue
         end_ns = context.time_of(turn.end_seq)
         ignored = context.ignored_cancels(turn, end_ns, _LATE_NS)
-        sent = frames_before(context.reader, "to-agent", turn.end_seq, MOST) if ignored else ()
+        sent = frames_before(context.reader, "to-agent", turn.end_seq, LISTED) if ignored else ()
         is_held = any(one.seq not in ignored and end_ns - one.t_ns < _LATE_NS for one in sent)
         if ignored and not is_held:
             length = duration(end_ns - context.time_of(ignored[0]))
@@ -90,13 +91,13 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
     """Finds minutes before the cancel of a turn in which only the agent could go on."""
     mine = (turn.session, None)
     frames = [one for way in ("to-agent", "to-client")
-              for one in frames_before(context.reader, way, cancel, MOST)
+              for one in frames_before(context.reader, way, cancel, LISTED)
               if one.session in mine]  # fmt: skip
     last, cancel_ns = max(frames, default=None), context.time_of(cancel)
     if last is None or cancel_ns - last.t_ns < _GIVEN_UP_NS:
         return
     asked = (row for row in exchanges(context.reader, direction="to-client") if row.session in mine)
-    if any(row.request_seq < cancel < (row.response_seq or LAST_SEQ) for row in asked):
+    if any(row.request_seq < cancel < (row.response_seq or LAST_NUMBER) for row in asked):
         return
     text = (
         f"the agent sent nothing for {duration(cancel_ns - last.t_ns)} in turn {turn.id},"

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.diagnosis.checks import run_checks
-from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.inspection.diagnosis.conversation import (
     read_capabilities,
     read_sessions,
@@ -20,6 +20,7 @@ from acp_proxy.inspection.diagnosis.values import CurrentWait, Extent, Summary
 from acp_proxy.inspection.fault_effects import read_faults
 from acp_proxy.inspection.findings import Finding, counts_of, in_order
 from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, Watch
+from acp_proxy.limits import LISTED, LONG_LIST, SHOWN_LINE
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
@@ -31,9 +32,7 @@ from acp_proxy.wording import seconds
 STDERR_LINES = 5
 CLIENT_CLOSED = "the client closed its end"
 """The reason that a recorder gives whenever the client has closed its end, first or last."""
-_STDERR_SIZE = 2000
 _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
-_MOST_EVENTS = 1000
 
 
 def summarize(
@@ -84,7 +83,7 @@ def summarize(
         updates=counts.updates,
         tool_calls=counts.calls.tallies(),
         failed_calls=counts.calls.failed(reader),
-        questions=asked[:MOST],
+        questions=asked[:LISTED],
         answers=dict(Counter(request.answer or "open" for request in asked)),
         files_read=read_tally(reader, "fs/read_text_file"),
         files_written=read_tally(reader, "fs/write_text_file"),
@@ -96,11 +95,11 @@ def summarize(
         unanswered=context.unanswered,
         longest_silence=counts.waits.silences.longest if recording.knows("silences") else None,
         errors=error_count(reader),
-        error_codes=context.errors[:MOST],
+        error_codes=context.errors[:LISTED],
         not_acp=context.invalid_lines,
         faults=read_faults(reader),
-        signals=[describe_event(e.kind, e.data) for e in shown if e.kind == "signal"][:MOST],
-        events=[describe_event(event.kind, event.data) for event in shown[:_MOST_EVENTS]],
+        signals=[describe_event(e.kind, e.data) for e in shown if e.kind == "signal"][:LISTED],
+        events=[describe_event(event.kind, event.data) for event in shown[:LONG_LIST]],
         stderr_tail=[
             plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
         ],
@@ -108,7 +107,7 @@ def summarize(
 
 
 def with_rules(
-    summary: Summary, findings: list[Finding], extent: Extent, most: int = MOST
+    summary: Summary, findings: list[Finding], extent: Extent, most: int = LISTED
 ) -> Summary:
     """Returns a summary with all findings, those about the conversation and of broken rules.
 
@@ -219,7 +218,7 @@ def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[byt
     """Returns the last lines on stderr; frames are searched only if there are any such lines."""
     if not any(stream == "stderr" for stream, _ in counts.counts):
         return []
-    return last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
+    return last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE)
 
 
 def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Sequence
 from attrs import frozen
 
 from acp_proxy.inspection.diagnosis.context import (
-    MOST,
     RECEIVERS,
     DiagnosisContext,
     named_calls,
@@ -15,6 +14,7 @@ from acp_proxy.inspection.diagnosis.messages import StoredMessage, request_text,
 from acp_proxy.inspection.diagnosis.values import CurrentWait, OpenRequest
 from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
+from acp_proxy.limits import LISTED
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import StoredFrame
 from acp_proxy.safe_text import plain
@@ -232,7 +232,7 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
     if end is None or cancel is not None or not context.recording.knows("silences"):
         return None
     since_ns = end.t_ns - _AT_ONCE_NS
-    lines = frames_before(context.reader, "to-client", end.seq, MOST)
+    lines = frames_before(context.reader, "to-client", end.seq, LISTED)
     return next((one for one in lines if one.t_ns >= since_ns and one.size > _LONG_LINE), None)
 
 

@@ -15,7 +15,6 @@ from attrs import evolve, frozen
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import CallState, params_of
-from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import (
@@ -26,6 +25,7 @@ from acp_proxy.inspection.measures.waterfall import (
 )
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
 from acp_proxy.inspection.origins import known_value
+from acp_proxy.limits import LAST_NUMBER, LINE_EDGE, SMALL_LINE, TITLE
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
@@ -34,15 +34,11 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
-from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, exchanges, is_any_open_at
+from acp_proxy.store.exchange_queries import TurnRow, exchanges, is_any_open_at
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import Span, edges_of_call
 from acp_proxy.store.reader import RecordingReader
 
-_PROMPT = 200
-"""Characters of a prompt that are kept."""
-_LARGEST = 1 << 20
-"""Bytes of a line beyond which it is no chunk."""
 _READ = 8
 """Frames at the beginning and at the end of a tool call that are read."""
 
@@ -218,20 +214,21 @@ def waterfalls(
     """
     prompts = {turn: _prompt(reader, turn.prompt_seq) for turn in turns}
     first = min((turn.prompt_seq for turn in prompts), default=0)
-    last = max((LAST_SEQ if turn.end_seq is None else turn.end_seq for turn in prompts), default=0)
+    ends = (LAST_NUMBER if turn.end_seq is None else turn.end_seq for turn in prompts)
+    last = max(ends, default=0)
     requests = exchanges(reader, direction="to-client", span=(first, last), order="request_seq")
     outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
     return Waterfalls(prompts, end_ns, outcomes, reader.lines_between, most)
 
 
 def _prompt(reader: RecordingReader, seq: int) -> str:
-    kind, prompt = frame_queries.start_of_line(reader, seq, HEAD) or ("", b"")
+    kind, prompt = frame_queries.start_of_line(reader, seq, LINE_EDGE) or ("", b"")
     params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
-    return plain(prompt_text(params))[:_PROMPT]
+    return plain(prompt_text(params))[:TITLE]
 
 
 def _last_seq(turn: TurnTime) -> int:
-    return LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
+    return LAST_NUMBER if turn.open or turn.end_seq is None else turn.end_seq
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
@@ -262,7 +259,7 @@ def _first_chunks(reader: RecordingReader, turns: Iterable[TurnTime]) -> dict[in
     for group in _overlapping(turn for turn in turns if turn.first_update_ns is not None):
         silent = {turn.id: turn for turn in group}
         span = group[0].prompt_seq, max(map(_last_seq, group))
-        for number, t_ns, raw in frame_queries.small_updates(reader, span, _LARGEST):
+        for number, t_ns, raw in frame_queries.small_updates(reader, span, SMALL_LINE):
             chunk = chunk_of(raw) if number in silent else None
             if chunk is not None and chunk.update in VOICE:
                 found[number] = max(0, t_ns - silent.pop(number).start_ns)

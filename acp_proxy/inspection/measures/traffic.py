@@ -17,9 +17,10 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.recording import StoredFrame
-from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow
+from acp_proxy.store.exchange_queries import ExchangeRow
 from acp_proxy.store.frame_queries import Span
 
 BUCKETS = 24
@@ -208,7 +209,7 @@ class Traffic:
     def _span_of(self, key: CallKey, number: int) -> Span:
         repeated = self._repeated.get(key) or array("q")
         first = repeated[number - 1] if number else 0
-        return first, repeated[number] - 1 if number < len(repeated) else LAST_SEQ
+        return first, repeated[number] - 1 if number < len(repeated) else LAST_NUMBER
 
     @property
     def calls(self) -> int:

@@ -26,6 +26,7 @@ from acp_proxy.inspection.measures.turn_times import (
 )
 from acp_proxy.inspection.message_pass import messages_of
 from acp_proxy.inspection.preview import preview
+from acp_proxy.limits import NAMED, TITLE
 from acp_proxy.protocol.chunks import Chunk, ChunkReader, chunk_of
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.jsonrpc import Message
@@ -41,10 +42,6 @@ UNBROKEN_NS = PAUSE_NS - 1
 """The longest time between two frames of a run, so that no silence is within it."""
 _SHORTEST = 20
 """A silence is a step if it takes this part of the turn, or if it is a pause in any turn."""
-_TITLE = 200
-"""The most characters of a title that are kept."""
-_NAMED = 3
-"""The most tool calls that the title of a silence names."""
 
 
 @frozen
@@ -281,9 +278,9 @@ class _Waterfall:
             self._add_request(interval, interval.request, frame, method)
         elif interval.part is Part.SILENT and is_long:
             self._end_run()
-            running = list(itertools.islice(self._unfinished, _NAMED))
-            names = [self._calls[name].title or plain(name[:_TITLE]) for name in running]
-            title = f"running {', '.join(names)}"[:_TITLE] if names else ""
+            running = list(itertools.islice(self._unfinished, NAMED))
+            names = [self._calls[name].title or plain(name[:TITLE]) for name in running]
+            title = f"running {', '.join(names)}"[:TITLE] if names else ""
             self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
 
     def _add_request(
@@ -293,7 +290,7 @@ class _Waterfall:
         outcome = self._outcomes.get((asked.request_seq, asked.rpc_id))
         if is_answered and frame is not None and frame.raw is not None:
             is_shown = frame.kind == "error" or interval.part is Part.PERSON
-            answer = preview(frame.raw, frame.kind, method)[:_TITLE] if is_shown else None
+            answer = preview(frame.raw, frame.kind, method)[:TITLE] if is_shown else None
         self._add(
             "request", asked.request_seq, interval.from_ns, interval.to_ns,
             self._titles.pop(asked.id, ""), method=asked.method, waits_for=interval.part,
@@ -311,7 +308,7 @@ class _Waterfall:
         if frame.kind == "request" and frame.raw is not None:  # else it is one of a batch
             of_person = waiting_part(asked.method) is Part.PERSON
             named = call_in(frame.raw).title if of_person else ""
-            self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:_TITLE]
+            self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:TITLE]
 
     def speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
         """Takes a piece of text.
@@ -329,14 +326,14 @@ class _Waterfall:
             run = self._run = _TextRun(kind, seq, now_ns, now_ns)
         run.end_ns = now_ns
         run.frames += 1
-        if len(run.text) < _TITLE:
-            run.text += chunk.text[:_TITLE]
+        if len(run.text) < TITLE:
+            run.text += chunk.text[:TITLE]
 
     def _end_run(self) -> None:
         run, self._run = self._run, None
         if run is not None:
             text = plain(run.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-            self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:_TITLE], frames=run.frames)
+            self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
         """Ends the last tool call with an id, since the next message about it begins another one.
@@ -374,7 +371,7 @@ class _Waterfall:
         self._add(
             "tool_call", call.seq, call.start_ns,
             call.end_ns if call.is_over else self.now_ns,
-            call.title or plain(name[:_TITLE]),
+            call.title or plain(name[:TITLE]),
             status=call.status or None, frames=call.frames,
             open=not call.is_over, failed=call.is_failed, tool_call=name,
         )  # fmt: skip
@@ -389,7 +386,7 @@ class _Waterfall:
         failed = frame.kind == "error"
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:
-            title = preview(frame.raw, "error", method)[:_TITLE]
+            title = preview(frame.raw, "error", method)[:TITLE]
         start = max(self.now_ns, frame.t_ns) - self._start_ns
         self._end = WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed)
 

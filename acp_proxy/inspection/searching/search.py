@@ -18,6 +18,7 @@ from attrs import evolve
 
 from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings
 from acp_proxy.inspection.searching.streams import SearchHit, Streams, excerpt, look_through
+from acp_proxy.limits import REMEMBERED
 from acp_proxy.protocol.json_text import json_or_none, parts_of, pointer
 from acp_proxy.recording import StoredFrame
 
@@ -27,7 +28,6 @@ _TEXTS = (
     "/params/data/content/text",
     "/params/data/content",
 )
-_MOST_WAITING = 1000
 _NO_MESSAGES = ("stderr", "invalid", "blank")
 
 
@@ -136,7 +136,7 @@ class Searcher:
         """Removes and returns the hits before which no further hit can come."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
-        while waiting and (waiting[0][0] <= earliest or len(waiting) > _MOST_WAITING):
+        while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):
             complete.append(heapq.heappop(waiting)[2])
         return complete
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from attrs import frozen
 
 from acp_proxy.inspection.searching.patterns import Pattern, undone
+from acp_proxy.limits import SHOWN_LINE
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.dialects import PROMPT
 from acp_proxy.protocol.updates import UPDATE
@@ -24,7 +25,6 @@ _OVERLAP = 4096
 """The longest match of a regular expression that is found across chunks, in characters."""
 _CONTEXT = 200
 """Characters that an excerpt has before the match, and after it."""
-_LONGEST_MATCH = 2000
 _FULL = 4 * _OVERLAP
 _AROUND = 64  # for what a regular expression asserts of the text before and after a match
 _MOST_RUNS = 32
@@ -69,7 +69,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
     """
     parts = (
         text[max(0, start - _CONTEXT) : start],
-        text[start : min(end, start + _LONGEST_MATCH)],
+        text[start : min(end, start + SHOWN_LINE)],
         text[end : end + _CONTEXT],
     )
     return Excerpt._make(

@@ -22,6 +22,7 @@ from acp_proxy.inspection.transcript.values import (
     TextForm,
     TranscriptEntry,
 )
+from acp_proxy.limits import BLOCKS, SHORT_LIST
 from acp_proxy.protocol.chunks import mended
 from acp_proxy.store.checked_values import Row
 
@@ -123,9 +124,6 @@ def note_block(text: str, most: int | None = 500) -> TextBlock:
     return TextBlock(TextForm.NOTE, cut_text(text, most))
 
 
-_MOST_REMARKS = 20
-
-
 @define
 class MessageRun:
     """Consecutive pieces of one message, or lines of stderr, which become one entry."""
@@ -153,7 +151,7 @@ class MessageRun:
         is_line = self._kind is EntryKind.STDERR
         self._text.add(f"\n{text}" if is_line and self._text.characters else text)
         self._last = row
-        if len(self._remarks) < _MOST_REMARKS and not is_line and (found := mark(row)):
+        if len(self._remarks) < SHORT_LIST and not is_line and (found := mark(row)):
             self._remarks.append(f"#{row['seq']} {found.strip()}")
 
     def entry(self) -> TranscriptEntry | None:
@@ -177,7 +175,6 @@ class MessageRun:
 
 
 _DEEPEST = 10
-_MOST_BLOCKS = 200
 
 
 def blocks_of(
@@ -195,10 +192,10 @@ def blocks_of(
         if value:
             yield text_block(value, most, label)
     elif isinstance(value, list) and depth < _DEEPEST:
-        for item in value[:_MOST_BLOCKS]:
+        for item in value[:BLOCKS]:
             yield from blocks_of(item, most, label, depth + 1)
-        if len(value) > _MOST_BLOCKS:
-            yield note_block(f"… and {len(value) - _MOST_BLOCKS:,} more")
+        if len(value) > BLOCKS:
+            yield note_block(f"… and {len(value) - BLOCKS:,} more")
     elif isinstance(value, dict):
         yield from _of_block(value, most, label, depth)
 

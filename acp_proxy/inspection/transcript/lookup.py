@@ -22,7 +22,6 @@ from acp_proxy.inspection.describe.tools import (
 )
 from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.inspection.diagnosis.messages import (
-    LARGEST,
     BatchMessages,
     StoredMessage,
     messages_of_exchanges,
@@ -45,16 +44,14 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptEntry,
     TranscriptSection,
 )
+from acp_proxy.limits import BLOCKS, LAST_NUMBER, SENTENCE, WHOLE_LINE
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.frame_queries import Span, frames_of_call, frames_of_terminal
 from acp_proxy.store.reader import RecordingReader
 
 _CONTENT_CHUNK = "tool_call_content_chunk"
-_MOST_ITEMS = 200
-_LONGEST_TITLE = 300
 
 
 class CallMessages:
@@ -102,7 +99,7 @@ class CallMessages:
         for block in blocks_of(content, None):
             if block.form is TextForm.TEXT and not block.label:
                 self._streamed.add(block.text.start)
-            elif len(self._items) < _MOST_ITEMS:
+            elif len(self._items) < BLOCKS:
                 self._items.append(content)
 
     def entry(self, seq: int, t_ns: int) -> TranscriptEntry:
@@ -121,7 +118,7 @@ class CallMessages:
             seq,
             max(seq, last.seq if last is not None else seq),
             t_ns,
-            title=(word(members, *NAMES) or self._title or tool_name(members))[:_LONGEST_TITLE],
+            title=(word(members, *NAMES) or self._title or tool_name(members))[:SENTENCE],
             state=call.status,
             is_failed=call.is_failed,
             took_ns=last.t_ns - first.t_ns if is_timed and first and last else None,
@@ -272,7 +269,7 @@ class TerminalMessages:
             seq,
             max(seq, self._last_seq),
             t_ns,
-            title=(self._command or self._terminal)[:_LONGEST_TITLE],
+            title=(self._command or self._terminal)[:SENTENCE],
             state=state,
             is_failed=bool(self._error) or self._exit not in ("", "exit 0"),
             took_ns=self._last_ns - self._first_ns if self._is_over else None,
@@ -307,7 +304,7 @@ class MessageLookup:
             its: the span of the tool call.
         """
         key = (row["session"], row["tool_call"])
-        last = LAST_SEQ if section.last_seq is None else section.last_seq
+        last = LAST_NUMBER if section.last_seq is None else section.last_seq
         span = max(section.seq, its[0]), min(last, its[1])
         alone = read_messages(self._reader, frames_of_call(self._reader, *key, span))
         in_batches = self._batches.about_call(key, span)
@@ -345,7 +342,7 @@ class MessageLookup:
         if row["response_seq"] in self._batches.seqs:
             answer = self._batches.by_exchange.get(key)
         else:
-            answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
+            answer = messages_of_exchanges(self._reader, [key], WHOLE_LINE).get(key)
         return AskedRequest(
             row,
             answer,

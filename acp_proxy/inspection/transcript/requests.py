@@ -26,15 +26,12 @@ from acp_proxy.inspection.transcript.values import (
     TextLimits,
     TranscriptEntry,
 )
+from acp_proxy.limits import DESCRIPTION, PARTS
 from acp_proxy.protocol.dialects import MCP_MESSAGE
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
-
-_LONGEST = 500
-"""The most characters of a line that describes a message."""
-_MOST_OPTIONS = 50
 
 
 @frozen
@@ -88,9 +85,9 @@ class AskedRequest:
             return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":
             error = self.reply.get("error")
-            return plain(describe_error(error, self.dialect))[:_LONGEST] or "error", True
+            return plain(describe_error(error, self.dialect))[:DESCRIPTION] or "error", True
         if self.method == MCP_MESSAGE and (error := mcp_error(self.result)):
-            return plain(f"{MCP_ERROR} {describe_error(error)}")[:_LONGEST], True
+            return plain(f"{MCP_ERROR} {describe_error(error)}")[:DESCRIPTION], True
         return "", False
 
     def entry(self, kind: EntryKind, title: str) -> TranscriptEntry:
@@ -106,7 +103,7 @@ class AskedRequest:
             self.row["seq"],
             self.row["response_seq"] or self.row["seq"],
             self.row["t_ns"],
-            title=title[:_LONGEST],
+            title=title[:DESCRIPTION],
             state=state,
             is_failed=is_failed,
             took_ns=self.row["latency_ns"],
@@ -145,7 +142,7 @@ def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
         shown = [text_block(given, limits.output, "input")]
     entry = asked.entry(EntryKind.PERMISSION, title or tool_name(call))
     state = entry.state
-    options = options_of(asked.message)[:_MOST_OPTIONS]
+    options = options_of(asked.message)[:PARTS]
     outcome = part(result, "outcome") or result
     chosen = chosen_option(outcome, params)
     if asked.is_answered:
@@ -187,7 +184,7 @@ def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     entry = evolve(asked.entry(EntryKind.REQUEST, about), detail=asked.method, blocks=blocks)
     if asked.answer is None or not asked.is_answered:
         return entry
-    return evolve(entry, state=preview(asked.answer.raw, "response", asked.method)[:_LONGEST])
+    return evolve(entry, state=preview(asked.answer.raw, "response", asked.method)[:DESCRIPTION])
 
 
 def _lines(params: Value) -> str:
@@ -223,7 +220,7 @@ def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEn
         id=word(inner, "planId"),
         choices=[
             EntryChoice(
-                word(step, "content", "description")[:_LONGEST],
+                word(step, "content", "description")[:DESCRIPTION],
                 word(step, "priority"),
                 word(step, "status"),
             )

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.transcript.values import TranscriptSection
+from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, turns
+from acp_proxy.store.exchange_queries import TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
 
 _AT_A_TIME = 100
@@ -58,7 +59,7 @@ class Sections:
         for place, turn in enumerate(self._turns):
             if self._only in (None, turn.id):
                 section = _section(turn, is_open=self._reader.is_open)
-                rows = self._rows(2 * place + 1, turn.end_seq or LAST_SEQ)
+                rows = self._rows(2 * place + 1, turn.end_seq or LAST_NUMBER)
                 yield SectionRows(section, turn, rows)
             if self._only is None:
                 yield self._outside(place, turn.prompt_seq)
@@ -69,7 +70,7 @@ class Sections:
 
     def _beyond(self, place: int) -> int:
         """The last number before the turn after one begins."""
-        return self._prompts[place + 1] - 1 if place + 1 < len(self._prompts) else LAST_SEQ
+        return self._prompts[place + 1] - 1 if place + 1 < len(self._prompts) else LAST_NUMBER
 
     def _rows(self, number: int, last: int) -> Iterator[Row]:
         yield from self._kept_rows(number)
@@ -110,7 +111,7 @@ class Sections:
         return 2 * place + 2
 
     def _end(self, place: int) -> int:
-        return self._turns[place].end_seq or LAST_SEQ
+        return self._turns[place].end_seq or LAST_NUMBER
 
 
 def _section(turn: TurnRow, *, is_open: bool) -> TranscriptSection:

@@ -37,6 +37,7 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptEntry,
     TranscriptSection,
 )
+from acp_proxy.limits import DESCRIPTION, LAST_NUMBER
 from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import SENDERS
@@ -51,10 +52,8 @@ from acp_proxy.protocol.updates import (
 )
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.reader import RecordingReader
 
-_LONGEST = 500
 _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
 _PLANS = ("plan", "plan_update")
 _CALLS = (*TOOL_CALLS, "tool_call_content_chunk")
@@ -177,7 +176,7 @@ class TranscriptReader:
         is_asked = data.get("name", "SIGTERM") in _ASKED_TO_END and not data.get("code")
         failed = row["kind"] in _TROUBLE or (row["kind"] == "exit" and not is_asked)
         seq = row["seq"]
-        title = describe_event(row["kind"], data)[:_LONGEST]
+        title = describe_event(row["kind"], data)[:DESCRIPTION]
         yield TranscriptEntry(
             EntryKind.EVENT,
             seq,
@@ -192,7 +191,7 @@ class TranscriptReader:
         hints = self._hints.of(row)
         title = preview(row["raw"], row["kind"], row["method"], None, hints, size=row["size"])
         failed = row["kind"] == "error"
-        return _entry(EntryKind.NOTICE, row, title[:_LONGEST], is_failed=failed)
+        return _entry(EntryKind.NOTICE, row, title[:DESCRIPTION], is_failed=failed)
 
     # Session updates
 
@@ -280,7 +279,7 @@ class TranscriptReader:
         if method in OPENING:
             self._opened.add(row["session"] or row.get("answer_session"))
         if method in HISTORY:
-            self._loading[row["session"]] = row["response_seq"] or LAST_SEQ
+            self._loading[row["session"]] = row["response_seq"] or LAST_NUMBER
         asked = self._lookup.asked(row)
         if method == PROMPT:
             entry = requests.prompt(asked, self._limits)
@@ -311,7 +310,7 @@ class TranscriptReader:
         if row["method"] == PROMPT and turn is not None and row["seq"] == turn.end_seq:
             if row["kind"] == "error":
                 hints = self._hints.of(row)
-                error = preview(row["raw"], "error", PROMPT, None, hints)[:_LONGEST]
+                error = preview(row["raw"], "error", PROMPT, None, hints)[:DESCRIPTION]
                 yield self._end(row, f"error {error}", is_failed=True)
             else:
                 yield self._end(row, prompt_result(part(message_of(row["raw"]), "result")))

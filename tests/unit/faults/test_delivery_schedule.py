@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from acp_proxy.faults import delivery_schedule as schedule_module
-from acp_proxy.faults.delivery_schedule import LIMIT, DeliverySchedule
+from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import (
     CloseEffect,
     DirectionEnd,
@@ -19,6 +19,7 @@ from acp_proxy.faults.effects import (
     StallEffect,
     StderrEffect,
 )
+from acp_proxy.limits import WAITING_BYTES
 from acp_proxy.protocol.peers import Direction, Stream
 
 CLIENT, AGENT, STDERR = Stream.TO_CLIENT, Stream.TO_AGENT, Stream.STDERR
@@ -116,9 +117,9 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
     """Bytes count until they are gone."""
-    schedule = added(write(b"x" * (LIMIT - 1)))
+    schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
-    schedule.add(write(b"y" * LIMIT), 0)
+    schedule.add(write(b"y" * WAITING_BYTES), 0)
     assert not schedule.outboxes[CLIENT].has_room
     assert schedule.outboxes[AGENT].has_room
     schedule.outboxes[CLIENT].take(0)
@@ -127,7 +128,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
     assert not schedule.outboxes[CLIENT].has_room
     written(schedule, 0)
     assert schedule.outboxes[CLIENT].has_room
-    assert LIMIT == 1 << 20
+    assert WAITING_BYTES == 1 << 20
 
 
 # Side effects

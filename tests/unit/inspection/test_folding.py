@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.folding import KEPT, ChunkRun, fold
+from acp_proxy.inspection.folding import ChunkRun, fold
+from acp_proxy.limits import SHOWN_LINE
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import MS, LogWriter, line, notification, request, text, update
 
@@ -144,7 +145,7 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
         tracemalloc.stop()
     assert isinstance(run, ChunkRun)
     assert (run.count, run.characters) == (total, total * 50)
-    assert KEPT <= len(run.text) < 2 * KEPT
+    assert SHOWN_LINE <= len(run.text) < 2 * SHOWN_LINE
     assert peak < 500_000
 
 

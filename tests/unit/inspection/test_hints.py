@@ -16,7 +16,7 @@ from acp_proxy.inspection.measures.statistics import gather, waterfall
 from acp_proxy.inspection.timeline import Tone, frame_line
 from acp_proxy.inspection.transcript.transcript import TranscriptReader
 from acp_proxy.inspection.transcript.values import EntryKind, TranscriptEntry
-from acp_proxy.store.exchange_queries import LAST_SEQ
+from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_import import import_text_form
 from tests.audited import ALLOW, Talk
@@ -196,7 +196,7 @@ def test_each_call_has_frames_of_its_own() -> None:
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         found = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
-    assert found == [(14, LAST_SEQ), (0, 7), (8, 13), (8, 13), (0, 7)]
+    assert found == [(14, LAST_NUMBER), (0, 7), (8, 13), (8, 13), (0, 7)]
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
@@ -319,12 +319,12 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
             spans = CallSpans(reader)
-            assert spans.span("s", "c", 2) == (0, LAST_SEQ)
+            assert spans.span("s", "c", 2) == (0, LAST_NUMBER)
         recorder.to_client(update("s", "tool_call_update", toolCallId="c"))
         recorder.to_client(update("s", "tool_call", toolCallId="c"))  # 4
         with RecordingReader(recorder.path) as reader:
             spans.reader = reader
-            assert spans.span("s", "c", 4) == (4, LAST_SEQ)
+            assert spans.span("s", "c", 4) == (4, LAST_NUMBER)
             assert spans.span("s", "c", 3) == (0, 3)
 
 
@@ -338,7 +338,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
                 notification("session/update", sessionId="s", update={**call, "status": "failed"})
             )
     with RecordingReader(recorder.path) as reader:
-        assert CallSpans(reader).span("s", "c", 3) == (3, LAST_SEQ)
+        assert CallSpans(reader).span("s", "c", 3) == (3, LAST_NUMBER)
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:

@@ -21,7 +21,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     """Nothing is lost, not even of long texts, of which lines are aligned first."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "_LONGEST", longest)
+        patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
     assert "".join(text for op, text in pieces if op in "=-") == a
     assert "".join(text for op, text in pieces if op in "=+") == b

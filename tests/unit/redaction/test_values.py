@@ -127,7 +127,7 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """No more than `MOST` values are kept, so a hostile recording cannot make masking slow."""
+    """`REMEMBERED` values are kept at most, so a hostile recording cannot make masking slow."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 

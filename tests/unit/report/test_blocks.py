@@ -17,11 +17,11 @@ from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import FRAME_MEMBERS, event_json, frame_json
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import event_line, frame_line
+from acp_proxy.limits import WHOLE_VALUE
 from acp_proxy.report import blocks
 from acp_proxy.report.blocks import PAYLOAD_BYTES, report_blocks
 from acp_proxy.report.model import ReportOptions, read_report_data
 from acp_proxy.report.rows import IN_PIECES
-from acp_proxy.store.checked_values import HELD
 from acp_proxy.store.reader import RecordingReader
 from tests.captures import all_text_forms
 from tests.log_writer import LogWriter, line, notification, text, update
@@ -133,7 +133,7 @@ def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
     """Each of a mebibyte in a block of its own, also of a line that is never held as a whole."""
     with LogWriter(tmp_path / "x.db") as recorder:
-        for size in (1, PAYLOAD_BYTES + 1, 2, HELD + 5, 3):
+        for size in (1, PAYLOAD_BYTES + 1, 2, WHOLE_VALUE + 5, 3):
             raw = line(notification("x", pad="y " * (size // 2)))
             recorder.chunk(TO_CLIENT, raw[:MAX_PAYLOAD])
             recorder.chunk(TO_CLIENT, raw[MAX_PAYLOAD:])
@@ -158,7 +158,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Rows become blocks, and what is held does not grow with their number."""
     for name in ("CHUNK_ROWS", "CELL_ROWS", "PAYLOAD_ROWS"):
         monkeypatch.setattr(blocks, name, 64)
-    monkeypatch.setattr("acp_proxy.report.model.MOST_CHECKED", 1)  # findings are held
+    monkeypatch.setattr("acp_proxy.report.model.CHECKED_FRAMES", 1)  # findings are held
     peaks = []
     for count in (200, 1600):
         with LogWriter(tmp_path / f"{count}.db") as recorder:

@@ -69,7 +69,7 @@ def test_only_the_beginning_of_a_large_recording_is_checked(
 ) -> None:
     """The summary says how many frames were looked at."""
     assert meta_of(TOUR)["summary"]["checked"]["is_whole"] is True
-    monkeypatch.setattr(model, "MOST_CHECKED", 3)
+    monkeypatch.setattr(model, "CHECKED_FRAMES", 3)
     assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3
 
 

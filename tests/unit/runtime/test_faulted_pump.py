@@ -99,7 +99,7 @@ def test_a_slow_reader_holds_the_writer_back(
     outlet: Outlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the limit nothing more is taken until some of it has gone out."""
-    monkeypatch.setattr(schedule_module, "LIMIT", 10)
+    monkeypatch.setattr(schedule_module, "WAITING_BYTES", 10)
     outlet.put(b"12345", 5)
     outlet.queue.wait_for_room()
     outlet.put(b"67890", 5)

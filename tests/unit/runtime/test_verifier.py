@@ -288,7 +288,7 @@ async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So no agent can fill the memory."""
-    monkeypatch.setattr(verifier, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)

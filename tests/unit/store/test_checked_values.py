@@ -15,8 +15,9 @@ from acp_proxy.capture.log_format import MAX_PAYLOAD, TO_CLIENT
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import parse
 from acp_proxy.inspection.frames import large_frame_json
+from acp_proxy.limits import LABEL, LINE_EDGE, WHOLE_VALUE
 from acp_proxy.store import log_recovery, recorded_steps
-from acp_proxy.store.checked_values import EXCERPT, HELD, LONGEST_TEXT, is_excerpt
+from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_parts, write_text_form
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 SEQ = 7
 """A chunk of the agent's message in the story."""
 LARGE = line(
-    notification("session/update", sessionId="s-1", text="é\x7f" * 10, more="x" * (HELD + 5000))
+    notification(
+        "session/update", sessionId="s-1", text="é\x7f" * 10, more="x" * (WHOLE_VALUE + 5000)
+    )
 ).removesuffix(b"\n")
 MUCH = 5_000_000
 
@@ -54,11 +57,11 @@ def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
     """A row has its first bytes and its real size; the whole is read in pieces."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
-        assert row["raw"] == LARGE[:EXCERPT]
+        assert row["raw"] == LARGE[:LINE_EDGE]
         assert row["size"] == len(LARGE)
         assert [row["seq"] for row in reader.frames() if is_excerpt(row)] == [SEQ]
         sql = "SELECT raw, size FROM frames WHERE seq = ?"
-        assert list(reader.query(sql, (SEQ,))) == [{"raw": LARGE[:EXCERPT], "size": len(LARGE)}]
+        assert list(reader.query(sql, (SEQ,))) == [{"raw": LARGE[:LINE_EDGE], "size": len(LARGE)}]
         assert b"".join(reader.pieces(SEQ)) == LARGE
 
 
@@ -67,7 +70,7 @@ def test_the_text_form_has_all_of_it(large: Path) -> None:
     with RecordingReader(large) as reader:
         lines = list(write_text_form(reader))
         assert b"".join(write_parts(reader)) == b"".join(lines)
-        (long,) = (json.loads(one) for one in lines if len(one) > HELD)
+        (long,) = (json.loads(one) for one in lines if len(one) > WHOLE_VALUE)
         assert long["text"].encode() == LARGE
         assert b"\x7f" not in b"".join(lines)
         with RecordingReader(large, lines) as again:
@@ -77,7 +80,7 @@ def test_the_text_form_has_all_of_it(large: Path) -> None:
 
 def test_an_export_holds_little(large: Path) -> None:
     """What is held of a line does not grow with it."""
-    change(large, "UPDATE frame_rows SET raw = ? WHERE seq = ?", b"x" * (3 * HELD), SEQ)
+    change(large, "UPDATE frame_rows SET raw = ? WHERE seq = ?", b"x" * (3 * WHOLE_VALUE), SEQ)
     with RecordingReader(large) as reader:
         next(reader.frames())
         tracemalloc.start()
@@ -86,8 +89,8 @@ def test_an_export_holds_little(large: Path) -> None:
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert total > 3 * HELD
-    assert peak < HELD
+    assert total > 3 * WHOLE_VALUE
+    assert peak < WHOLE_VALUE
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
@@ -96,7 +99,7 @@ def test_the_commands_report_what_they_cut(large: Path) -> None:
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
     assert "… cut: all of it is 16.8 MB; --raw prints it" in whole
-    assert len(whole) < 2 * EXCERPT
+    assert len(whole) < 2 * LINE_EDGE
     assert run("inspect", "log", large, f"seq:{SEQ}", "--raw").stdout_bytes == LARGE + b"\n"
     assert run("inspect", "export", large, f"seq:{SEQ}", "--format", "raw").stdout_bytes == (
         LARGE + b"\n"
@@ -137,7 +140,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
-        monkeypatch.setattr(recorded_steps, "LARGEST", HELD)
+        monkeypatch.setattr(recorded_steps, "PLAYED_LINE", WHOLE_VALUE)
         with pytest.raises(UnreadableRecording, match=f"frame 7 has {len(LARGE)} bytes"):
             RecordedSteps(reader).wire(SEQ)
 
@@ -159,10 +162,10 @@ def test_a_large_line_in_a_log_is_read_the_same(
     monkeypatch.setattr(log_recovery, "finish", refuse)
     with RecordingReader(recorder.path) as reader:
         (row,) = (row for row in reader.frames() if is_excerpt(row))
-        assert row["raw"] == LARGE[:EXCERPT]
+        assert row["raw"] == LARGE[:LINE_EDGE]
         sql = "SELECT raw, size FROM frames WHERE seq = ?"
         found = list(reader.query(sql, (row["seq"],)))
-        assert found == [{"raw": LARGE[:EXCERPT], "size": len(LARGE)}]
+        assert found == [{"raw": LARGE[:LINE_EDGE], "size": len(LARGE)}]
         assert b"".join(reader.pieces(row["seq"])) == LARGE
         assert RecordedSteps(reader).wire(row["seq"]).raw == LARGE
         assert sum(map(len, write_parts(reader))) > len(LARGE)
@@ -190,7 +193,7 @@ def read_all(path: Path) -> None:
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
     """A text of many megabytes in another column is reported in one line, and not held."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
-    assert MUCH > LONGEST_TEXT
+    assert MUCH > LABEL
     tracemalloc.start()
     try:
         with pytest.raises(UnreadableRecording, match="a value in it is larger than 16 MiB"):

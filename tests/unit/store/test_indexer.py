@@ -350,8 +350,8 @@ def test_a_killed_writers_last_line_may_be_undelivered(
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes lines of more than 200 bytes large."""
-    monkeypatch.setattr(masking, "LARGE", 200)
-    monkeypatch.setattr(masking, "EDGE", 100)
+    monkeypatch.setattr(masking, "LARGE_LINE", 200)
+    monkeypatch.setattr(masking, "LINE_EDGE", 100)
 
 
 @pytest.mark.usefixtures("small_limits")

@@ -177,8 +177,8 @@ def test_every_indexer_makes_the_same_rows(
         new_database() as in_batches,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(masking, "LARGE", 200)
-        patch.setattr(masking, "EDGE", 100)
+        patch.setattr(masking, "LARGE_LINE", 200)
+        patch.setattr(masking, "LINE_EDGE", 100)
         whole.to_agent(new_session())
         emptied.to_agent(new_session())
         for number, (stream, data) in enumerate(messages):
@@ -218,8 +218,8 @@ def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Large lines are masked without being in memory as a whole."""
-    monkeypatch.setattr(masking, "LARGE", 200)
-    monkeypatch.setattr(masking, "EDGE", 100)
+    monkeypatch.setattr(masking, "LARGE_LINE", 200)
+    monkeypatch.setattr(masking, "LINE_EDGE", 100)
     recorder.to_agent(new_session())
     text = f"{'x' * 300} {SECRET} {'y' * 300}"
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1", "text": text}})

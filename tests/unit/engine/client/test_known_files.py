@@ -69,7 +69,7 @@ def test_the_oldest_contents_are_forgotten(
     files: KnownFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This happens when there are too many; a file that was written again counts as new."""
-    monkeypatch.setattr(known_files, "_MOST", 10)
+    monkeypatch.setattr(known_files, "KEPT_CONTENTS", 10)
     for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
         files.learn(WRITE, asking(path=path, content=text), None)
     found = [files.content(asking(path=path)) for path in "abc"]

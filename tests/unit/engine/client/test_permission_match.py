@@ -48,7 +48,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No agent can fill the memory."""
-    monkeypatch.setattr(permission_match, "_MOST", 2)
+    monkeypatch.setattr(permission_match, "REMEMBERED", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):
         announce(calls, call, kind="read")

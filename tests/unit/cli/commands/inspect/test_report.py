@@ -143,7 +143,7 @@ def test_rules_of_a_long_recording_are_checked_at_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page says up to where they were."""
-    monkeypatch.setattr("acp_proxy.report.model.MOST_CHECKED", 5)
+    monkeypatch.setattr("acp_proxy.report.model.CHECKED_FRAMES", 5)
     page, findings = tmp_path / "x.html", "comes after the end of the turn"
     run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page)
     html = page.read_text(encoding="utf-8")

@@ -196,7 +196,7 @@ def test_a_huge_line_is_searched_without_being_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line beyond the limit is read in pieces, and found like any other."""
-    monkeypatch.setattr(frame_table, "LARGEST", 100)
+    monkeypatch.setattr(frame_table, "WHOLE_LINE", 100)
     result = run("inspect", "search", "hello 你", "new", home=home)
     assert result.stdout.startswith("new:6:0.005:to-agent:session/prompt:")
     assert "hello 你好" in result.stdout

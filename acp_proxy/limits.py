@@ -1,0 +1,108 @@
+"""The limits of size that several parts share, one for each purpose.
+
+All are chosen by us: a format or an algorithm that has a limit of its own has it in its module.
+This module imports nothing, so that the recorder can use it before anything else is loaded.
+"""
+
+# Bytes that are read at once.
+CHUNK = 64 << 10
+"""Bytes that a recorder reads at once."""
+PIECE = 1 << 20
+"""Bytes of a long value that are read or written at once."""
+READ_AHEAD = 1 << 20
+"""Bytes of the following lines that are read to mask a text that goes on in them."""
+
+# Lines that are read whole or in part.
+LINE_EDGE = 64 << 10
+"""Bytes that are read at either end of a line that is too large to be read whole."""
+LOG_HEAD = 64 << 10
+"""Bytes by which a log of another tool is recognized."""
+SMALL_LINE = 1 << 20
+"""Bytes of the largest line that is read as a piece of a text, or masked as one value."""
+LARGE_LINE = 2 << 20
+"""Bytes of a line, newline included, from which on only its edges are read as JSON."""
+WHOLE_LINE = 4 << 20
+"""Bytes of the largest line that is read whole to be described."""
+PREVIEWED_LINE = 8_000_000
+"""Bytes of the largest line of which a preview reads more than its beginning."""
+PLAYED_LINE = 64 << 20
+"""Bytes of the largest line that is played; about three times that is held to send it."""
+LINE_WITHOUT_END = 256 << 20
+"""Bytes without a newline after which they count as a line."""
+
+# Values and files that are read whole.
+LABEL = 4 << 20
+"""Bytes of a label, or of what is known of a recording. A recorder reads no more than 2 MB of a
+line as JSON, so none that it writes is longer."""
+WHOLE_VALUE = 16 << 20
+"""Bytes of the largest value of a database that is read as a whole."""
+PLAN_FILE = 1_000_000
+"""Bytes that a plan may have."""
+SETTINGS_FILE = 16 << 20
+"""Bytes of the largest settings file of a client that is read."""
+
+# What is held in memory.
+WAITING_BYTES = 1 << 20
+"""Bytes of frames that may wait to go out."""
+COMPARED_TEXT = 1 << 18
+"""Characters of a text that are held and aligned as a whole."""
+KEPT_CONTENTS = 64 << 20
+"""Characters of contents of files that a verification keeps."""
+
+# Numbers.
+SAFE_NUMBER = 1 << 53
+"""From here on a number in JSON may be changed by a tool that reads it as a double."""
+LAST_NUMBER = (1 << 63) - 1
+"""The largest number that a column of a database can hold; no frame has it."""
+
+# Texts that are shown, cut to a number of characters.
+PHRASE = 60
+"""Characters of a text that is named in a sentence."""
+RULE_NAME = 80
+"""Characters of the name of a rule."""
+STRING = 120
+"""Characters of a string among the members of a described object."""
+TITLE = 200
+"""Characters of a title, a command or an excerpt."""
+SENTENCE = 300
+"""Characters of an error's message, or of another text that explains something."""
+DESCRIPTION = 500
+"""Characters of a line that describes a message, or bytes of the message itself."""
+SHOWN_VALUE = 1000
+"""Characters of a value that is shown as it is."""
+SHOWN_LINE = 2000
+"""Characters of a line that are shown: of a text, a path, a command or a match."""
+SHOWN_FRAME = 1 << 20
+"""Characters of a whole frame that are written before the rest is cut."""
+SHOWN_BYTES = 16 << 10
+"""Bytes of what a fault delivered, beyond which a report has only its size."""
+
+# Items that are listed one by one; of the others there is at most a count.
+NAMED = 3
+"""Items that a sentence names."""
+EXAMPLES = 5
+"""Items that are named as examples, of each kind."""
+SHORT_LIST = 20
+"""Items of a list that is one of many, such as the remarks at one message."""
+PARTS = 50
+"""Parts of one message or tool call: options, paths, items of content, differing places."""
+LISTED = 100
+"""Items of a kind: findings, turns, requests, questions, servers."""
+BLOCKS = 200
+"""Blocks or items of one entry of a transcript."""
+LONG_LIST = 1000
+"""Items of a list that may be long: lines of a text, words of a command, events."""
+
+# Entries that a table remembers.
+CANDIDATES = 50
+"""Messages that are compared to find those most like another one."""
+REMEMBERED = 1000
+"""Entries of a table: sessions, terminals, tool calls of a session, divergences, secrets."""
+CACHED = 4096
+"""Results that are cached for one place of a message or one state."""
+REMEMBERED_CALLS = 10_000
+"""Tool calls, sessions, terminals or failures of a recording that are remembered."""
+KEPT_ACTIONS = 100_000
+"""Actions or tool calls of a recording that are kept; later ones are only counted."""
+CHECKED_FRAMES = 20_000
+"""Frames whose messages a report checks for broken rules; `check` checks all frames."""
