@@ -39,7 +39,12 @@ class ChunkRun:
     """The beginning of the text: at least `SHOWN_LINE` characters, or all."""
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Takes the next frame of the run, also the first one."""
+        """Takes the next frame of the run, also the first one.
+
+        Args:
+            row: the frame.
+            chunk: the piece of text in it.
+        """
         self.last, self.last_ns = row["seq"], row["t_ns"]
         self.count += 1
         self.size += row["size"]
