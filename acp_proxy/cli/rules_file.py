@@ -59,10 +59,10 @@ def pointers(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str,
 
 
 def _read(_ctx: object, _param: object, path: Path | None) -> ComparisonRules:
-    from acp_proxy.faults.structuring import read_toml  # late: few are given a file
-
     if path is None:
         return ComparisonRules()
+    from acp_proxy.faults.structuring import read_toml  # late: few are given a file
+
     try:
         with open_plain(path) as file:
             values = read_toml(file.read(PLAN_FILE + 1).decode("utf-8"))

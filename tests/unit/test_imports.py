@@ -159,6 +159,19 @@ def test_a_replay_begins_without_the_redactor() -> None:
     assert redaction_after(script) == {"key_formats", "markers", "needles"}
 
 
+def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
+    """Nor does it structure anything, which would take a fifth of its start."""
+    script = (
+        "import sys\nfrom acp_proxy.cli.commands.replay import replay\n"
+        "with replay.make_context('replay', ['x']): pass\n"
+        "print(*sorted({'cattrs', 'tomllib'} & {*sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "\n"
+
+
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
     """No module of the command line imports it, and a line says what to do without it."""
     script = (

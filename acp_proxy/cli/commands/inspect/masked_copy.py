@@ -18,15 +18,10 @@ from acp_proxy.cli.render.output import progress, say
 from acp_proxy.cli.rules_file import pointers
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.filters import Filter
-from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import parts_of
-from acp_proxy.store.masked_rows import Level
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.side_files import SUFFIXES
-from acp_proxy.store.text_export import write_text_form
-from acp_proxy.store.text_import import import_text_form
 
 
 @frozen
@@ -58,6 +53,10 @@ class CopyMasking:
             return
         if is_unredacted():
             raise Refusal("expected --unredacted, or --level, --path and --pattern, got both")
+        # Late: what is exported as it is needs neither.
+        from acp_proxy.inspection.searching.patterns import Pattern
+        from acp_proxy.store.masked_rows import Level
+
         level = Level(
             private=self.level == "private",
             paths=tuple(parts_of(pointer) for pointer in self.paths),
@@ -91,6 +90,8 @@ class CopyMasking:
             output: the copy of it.
         """
         if self.is_given:
+            from acp_proxy.inspection.secrets import masked_values
+
             masked = list(masked_values(reader))
             say(f"{output}: {masked_summary(masked, self.level or 'secrets')}")
 
@@ -142,6 +143,9 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")
+    from acp_proxy.store.text_export import write_text_form
+    from acp_proxy.store.text_import import import_text_form
+
     lines = progress(write_text_form(reader, chosen), label="writing")
     try:
         made = import_text_form(lines, reader.path, output.parent, stem=output.stem)
