@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         could run what he likes.
         """
         repository: str
-        """The one that was compared."""
+        """The repository that the package names, as it was on the day of the comparison."""
 
 
 def _read() -> "dict[str, KnownAgent]":

@@ -21,7 +21,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def numbered(seqs: Sequence[int]) -> str:
-    """Writes the numbers of the first three frames, such as ``#1, #2, #3, ...``."""
+    """Formats the numbers of at most three frames, such as ``#1, #2, #3, ...``."""
     return ", ".join(f"#{seq}" for seq in seqs[:3]) + (", ..." if len(seqs) > 3 else "")
 
 

@@ -1,6 +1,6 @@
-"""Does the same with many recordings: one verdict each, kept in a file, on one machine or many.
+"""Runs one command on many recordings, on one machine or a cluster, with a verdict for each.
 
-Every command asks first which words name several recordings, so this imports little.
+This module imports little: every command asks it whether words name several recordings.
 """
 
 import os

@@ -85,7 +85,7 @@ class RuleMemory:
     )
     """Those by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
-    """The masked values of MCP servers, each by the hash of its marker (1.0 draft)."""
+    """The masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
     prompts: Remembered[str, int] = field(factory=_frames)
     """The hash of the latest prompt of each session."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))

@@ -132,7 +132,7 @@ _LONGEST = 300
 
 
 class DirectionMark(NamedTuple):
-    """Which way a message went."""
+    """The direction of a message."""
 
     stream: Stream
     names_peers: bool

@@ -67,7 +67,7 @@ def planes(codes: Sequence[int]) -> tuple[int, bytes]:
 
 
 class Texts:
-    """All texts that columns have, each once and in the order in which they came."""
+    """The distinct texts of all columns, numbered in the order of their first use."""
 
     def __init__(self) -> None:
         self._codes: dict[str | None, int] = {None: 0}

@@ -57,10 +57,10 @@ def annotations(report: CheckReport) -> Iterator[str]:
 
 
 def checked_verdict(verdict: JobVerdict, report: CheckReport) -> JobVerdict:
-    """Returns the verdict of a check.
+    """Adds the exit code, the kind and the findings of a check to a verdict.
 
     Args:
-        verdict: what is known besides.
+        verdict: the verdict without them.
         report: of one recording.
     """
     kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)

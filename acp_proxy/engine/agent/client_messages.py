@@ -128,7 +128,10 @@ class Cancellations:
         yield from self._handler.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
-        """Returns the recorded cancellation of the request, or of none if it is not open."""
+        """Returns the expected ``$/cancel_request`` for an id.
+
+        If no request with the id is open, it is one that named no open request when recorded.
+        """
         exchanges = self._requests.exchanges_of(token)
         for step in self._schedule.expected:
             is_of_open = step.exchange in exchanges

@@ -216,7 +216,7 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the first cancels of a turn, if the agent had the time to heed the first one.
+        """Returns the first cancels of a turn; none if the agent had no time to obey the first.
 
         Args:
             turn: the turn.

@@ -57,7 +57,7 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """A later version may add some, and an earlier one had the attempts and the shards."""
+    """Members of later versions, and the attempts and shards of earlier ones, are skipped."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)

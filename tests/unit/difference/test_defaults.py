@@ -72,7 +72,7 @@ def test_values_that_differ_between_any_two_runs_are_no_difference(
 
 @pytest.mark.parametrize("beside", [{}, {"/some/file.py": 1}], ids=["usual keys", "a path as key"])
 def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
-    """What time it is does not count, and nothing does where the user says so."""
+    """Two different times are equal; a missing one is a difference, unless the user ignores it."""
 
     def run(number: int, **time: Any) -> Run:
         return Run(number).tell("tool_call", toolCallId="c", rawOutput=beside | time).end()
