@@ -9,6 +9,7 @@ import click
 from attrs import frozen
 from click.core import ParameterSource
 
+from acp_proxy.cli.help import HelpCommand
 from acp_proxy.cli.options import collected, file_option, number_option
 from acp_proxy.cli.redaction import is_unredacted
 
@@ -51,7 +52,7 @@ def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return collected("batch", BatchOptions, _NAMES, options)(function)
 
 
-class BatchCommand(click.Command):
+class BatchCommand(HelpCommand):
     """A command that takes many recordings.
 
     With ``--``, all words before it are recordings, and those after it another command's.

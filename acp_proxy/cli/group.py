@@ -117,16 +117,14 @@ class LazyGroup(click.Group):
         return did_you_mean(word, [*self._lazy, *self._also])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the commands, and those of the group below in one paragraph.
+        """Lists the commands, unless those of the group below are here, too: a table has all.
 
         Args:
             ctx: the context of the group.
             formatter: what to write into.
         """
-        super().format_commands(ctx, formatter)
-        if self._also:
-            with formatter.section("Also without inspect"):
-                formatter.write_text(", ".join(self._also))
+        if not self._also:
+            super().format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offers commands, none of which is imported for that, and options.

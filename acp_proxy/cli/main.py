@@ -24,6 +24,33 @@ _COMMANDS = {
 }
 
 
+_WANTS = """\b
+I want to ...                                     Command
+  put it before an agent in my editor             setup
+  record an agent                                 record -- AGENT
+  check the installation and the settings         doctor
+  find a recording                                list, search
+  know what went wrong, and who is to blame       show
+  know every broken rule; fail a build by it      check
+  read each message                               log
+  read the conversation, or quote it              transcript
+  see where time and tokens went                  stats
+  see what the agent read, changed, and ran       audit
+  look at all of it on a page, and share that     report
+  hand a problem to somebody, as one archive      bundle
+  get the recording, masked, or a test of it      export
+  see which secrets it holds                      secrets
+  read what another tool has logged               import
+  keep it and say why; delete old ones            note, prune
+  compare two recordings                          diff
+  test a client without its agent                 replay
+  test an agent without its client                verify
+  test a client by an agent that misbehaves       faults
+
+`acp-proxy COMMAND --help` has examples. What looks at recordings can be typed with `inspect` before
+it, too: `acp-proxy inspect show`.
+"""
+"""What each command serves for; these are all that there are."""
 _ELSEWHERE = {
     "explain": "acp-proxy faults explain",
     "sweep": "acp-proxy faults sweep",
@@ -46,6 +73,7 @@ _ELSEWHERE = {
 
 @click.group(
     cls=LazyGroup,
+    epilog=_WANTS,
     lazy=_COMMANDS,
     also=INSPECT,
     elsewhere=_ELSEWHERE,
@@ -61,8 +89,7 @@ def cli(ctx: click.Context) -> None:
     """Record, replay and debug the Agent Client Protocol.
 
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
-    before, and look at the messages with the commands of `acp-proxy inspect`, which can be typed
-    without that word: `acp-proxy show` is `acp-proxy inspect show latest`.
+    before, and type `acp-proxy show`.
     """
     if sys.stdout is None:  # it was closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

@@ -10,6 +10,7 @@ from attrs import evolve
 from acp_proxy.capture.options import RECORD, Ignored
 from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.group import recordings
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.removed import of_variable
@@ -38,7 +39,7 @@ _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
 }
 
 
-@click.command(short_help="Check the installation, recordings and editors.", epilog=_EXAMPLES)
+@cli_command(short_help="Check the installation, recordings and editors.", epilog=_EXAMPLES)
 @click.option("--json", is_flag=True, allow_from_autoenv=False, help="Print one JSON object.")
 @unredacted_option
 @with_verdict

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.cli.group import CONTEXT
+from acp_proxy.cli.help import HelpCommand
 from acp_proxy.cli.options import agent_command, complete_agent, complete_plan
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.removed import removed_options
@@ -92,7 +93,7 @@ def _fault_runner(options: RecordOptions) -> Interceptor | None:
     return FaultRunner(plan, seed, mask_text=without_secrets)
 
 
-record = click.Command(
+record = HelpCommand(
     "record",
     callback=_run,
     params=[

@@ -15,6 +15,7 @@ import click
 from acp_proxy import system
 from acp_proxy.capture.stdio import explain_terminal, take_stdio
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_plan, complete_recording, playback_options
 from acp_proxy.cli.output_files import (
     check_report_files,
@@ -50,7 +51,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@cli_command(epilog=_EXAMPLES)
 @click.argument(
     "recording",
     nargs=-1,

@@ -9,6 +9,7 @@ from attrs import evolve
 from acp_proxy.capture.agent_names import agent_name
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import unknown
 from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
@@ -28,11 +29,11 @@ from acp_proxy.safe_text import visible
 
 _EXAMPLES = """\b
 Examples:
-  acp-proxy setup                          the clients that were found, and their agents
   acp-proxy setup zed                      settings for Zed, ready to paste
+  acp-proxy setup zed --write              adds them to the settings, if you agree
+  acp-proxy setup                          all clients that were found
   acp-proxy setup zed --agent opencode     for one agent
   acp-proxy setup zed -- python agent.py   for an agent of your own
-  acp-proxy setup zed --write              adds them to the settings, after a question
   acp-proxy setup zed --undo               takes that back
 """
 
@@ -47,9 +48,7 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-@click.command(
-    short_help="Put acp-proxy before an agent in an editor's settings.", epilog=_EXAMPLES
-)
+@cli_command(short_help="Put acp-proxy before an agent in an editor's settings.", epilog=_EXAMPLES)
 @click.argument("client", required=False, shell_complete=_complete_client)
 @click.argument("own_agent", metavar="[-- AGENT [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,

@@ -19,6 +19,7 @@ from acp_proxy.cli.batch_options import (
     split_words,
 )
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     agent_command,
     comparison_options,
@@ -97,7 +98,7 @@ class NothingRecorded(Refusal):
     """Raised if there is no new run; the recorder has printed why."""
 
 
-@click.command(
+@cli_command(
     cls=BatchCommand,
     short_help="Play the recorded client against a live agent and report what changed.",
     epilog=_EXAMPLES,

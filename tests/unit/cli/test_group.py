@@ -34,12 +34,6 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
     assert complaint("note") == "missing argument 'REC'; see `acp-proxy note --help`"
 
 
-def test_the_help_of_the_root_lists_them_in_short() -> None:
-    """Ten lines about other commands stay readable."""
-    shown = " ".join(run("--help").stdout.split())
-    assert f"Also without inspect: {', '.join(INSPECT)}" in shown
-
-
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
     """At 80 columns each says all it has to say."""

@@ -154,24 +154,23 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
         (["bogus"], "no such command 'bogus'; see `acp-proxy --help`"),
         (["inspect", "--bogus"], "no such option '--bogus'; see `acp-proxy inspect --help`"),
         (["inspect", "bogus"], "no such command 'bogus'; see `acp-proxy inspect --help`"),
-        (["inspect", "note"], "missing argument 'REC'; see `acp-proxy inspect note --help`"),
+        (["inspect", "note"], "missing argument 'REC'; see `acp-proxy note --help`"),
         (
             ["inspect", "show", "--bogus", "x"],
-            "no such option '--bogus'; see `acp-proxy inspect show --help`",
+            "no such option '--bogus'; see `acp-proxy show --help`",
         ),
         (
             ["inspect", "log", "--seq", "x", "y"],
             "invalid value for '--seq': 'x' is not a valid integer range; "
-            "see `acp-proxy inspect log --help`",
+            "see `acp-proxy log --help`",
         ),
         (
             ["inspect", "log", "--seq", "0", "y"],
-            "invalid value for '--seq': 0 is not in the range x>=1; "
-            "see `acp-proxy inspect log --help`",
+            "invalid value for '--seq': 0 is not in the range x>=1; see `acp-proxy log --help`",
         ),
         (
             ["inspect", "list", "a", "b"],
-            "got unexpected extra argument (b); see `acp-proxy inspect list --help`",
+            "got unexpected extra argument (b); see `acp-proxy list --help`",
         ),
         (["record", "--bogus"], "no such option '--bogus'; see `acp-proxy record --help`"),
         (["record"], "missing argument '-- AGENT [ARGS]...'; see `acp-proxy record --help`"),

@@ -3,6 +3,7 @@
 import click
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_plan
 from acp_proxy.cli.removed import instead
 from acp_proxy.cli.render.output import say, say_json
@@ -11,7 +12,7 @@ from acp_proxy.faults.manual import sentence
 from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
 
 
-@click.command(
+@cli_command(
     short_help="Explain in words what a plan does.",
     epilog="""\b
     Examples:

@@ -5,6 +5,7 @@ from textwrap import wrap
 
 import click
 
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_kind
 from acp_proxy.cli.render.output import say, say_json
 from acp_proxy.cli.render.output import width as terminal_width
@@ -16,7 +17,7 @@ from acp_proxy.faults.plan import KINDS, load_plan, ready_plans
 _WIDTH = 100
 
 
-@click.command(
+@cli_command(
     "list",
     short_help="List the kinds of faults, and the ready plans.",
     epilog="""\b

@@ -12,6 +12,7 @@ from attrs import evolve
 from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_plan, complete_recording, file_option
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.redaction import output_without_secrets
@@ -32,15 +33,15 @@ _LEGEND = {
 }
 
 
-@click.command(
+@cli_command(
     cls=BatchCommand,
     short_help="Run a client once per plan, and report how it handled the faults.",
     epilog="""\b
     Examples:
-      acp-proxy faults sweep demo.db --plans @all --client 'my-client --agent {agent}'
+      acp-proxy faults sweep demo.db --plans @all --client 'my-client {agent}'
           with all ready plans
-      acp-proxy faults sweep demo.db --plans plans/ --client ./run-client --junit sweep.xml
-          with the plans of a directory; ./run-client finds its agent in ACP_AGENT_COMMAND
+      acp-proxy faults sweep demo.db --plans plans/ --client ./run-client
+          plans of a directory; ./run-client starts $ACP_AGENT_COMMAND
     """,
 )
 @click.argument(

@@ -33,10 +33,8 @@ _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
 
 _EXAMPLES = """\b
 Examples:
-  acp-proxy inspect                       the newest recordings, and what to type next
-  acp-proxy inspect show latest           what went wrong?
-  acp-proxy inspect stats latest          where did the time go?
-  acp-proxy inspect log latest --follow   the messages of a running chat
+  acp-proxy inspect show    what went wrong?
+  acp-proxy show            the same
 """
 
 

@@ -5,6 +5,7 @@ from operator import attrgetter
 
 import click
 
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
@@ -32,7 +33,7 @@ Examples:
 """
 
 
-@click.command(short_help="Show what the agent read, wrote, ran and fetched.", epilog=_EXAMPLES)
+@cli_command(short_help="Show what the agent read, wrote, ran and fetched.", epilog=_EXAMPLES)
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")

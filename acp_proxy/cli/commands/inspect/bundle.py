@@ -15,6 +15,7 @@ from attrs import evolve
 from acp_proxy import __version__
 from acp_proxy.cli.commands.inspect.report import page_parts
 from acp_proxy.cli.commands.inspect.transcript import transcript_parts
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import read_argument
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
@@ -43,12 +44,12 @@ _UNIX = 3
 _OWNER_ALONE = 0o600 << 16
 
 
-@click.command(
+@cli_command(
     short_help="Pack what a bug report needs into one file.",
     epilog="""\b
     Examples:
       acp-proxy inspect bundle latest -o bug.zip
-          the recording, the conversation, the summary and the versions, without secrets
+          recording, conversation, summary and versions, without secrets
       acp-proxy inspect bundle latest -o bug.zip --level private
           also without prompts, messages and contents of files
     """,

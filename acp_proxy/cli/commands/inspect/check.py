@@ -13,6 +13,7 @@ import click
 from acp_proxy.batches import names_several
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option
 from acp_proxy.cli.output_files import (
     check_report_files,
@@ -62,7 +63,7 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 """
 
 
-@click.command(
+@cli_command(
     cls=BatchCommand,
     short_help="Check what went wrong, which rules were broken, and by whom.",
     epilog=_EXAMPLES,

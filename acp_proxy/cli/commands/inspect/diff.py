@@ -9,6 +9,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     comparison_options,
     complete_recording,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from acp_proxy.cli.render.diff_reports import DiffReporter
 
 
-@click.command(
+@cli_command(
     short_help="Compare two recordings.",
     epilog="""\b
     Examples:

@@ -13,6 +13,7 @@ from acp_proxy.cli.commands.inspect.masked_copy import (
 )
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     file_option,
     filter_argument,
@@ -40,7 +41,7 @@ _STREAMS = {
 """What each stream is in the filter grammar."""
 
 
-@click.command(
+@cli_command(
     short_help="Write a recording as text, a diagram or the bytes that passed.",
     epilog="""\b
     Examples:

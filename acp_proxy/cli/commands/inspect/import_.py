@@ -13,6 +13,7 @@ from attrs import frozen
 
 from acp_proxy.capture.files import make_private
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.recordings import STDIN
 from acp_proxy.cli.render.output import progress, say, warn
@@ -100,7 +101,7 @@ class _Options:
     log: ImportOptions
 
 
-@click.command(
+@cli_command(
     "import",
     short_help="Make a database of a text form, or of another tool's log.",
     epilog="""\b

@@ -16,6 +16,7 @@ import click
 from attrs import asdict, evolve
 
 from acp_proxy.capture.option_values import read_keep
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     complete_directory,
     directory_argument,
@@ -82,7 +83,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
         ) from None
 
 
-@click.command(
+@cli_command(
     "list",
     short_help="List recordings, newest first.",
     epilog="""\b

@@ -9,6 +9,7 @@ import click
 from attrs import frozen
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
@@ -43,7 +44,25 @@ _TAIL = 4
 """Rows at the end of a recording that are read first for each line of `--lines`."""
 
 
-@click.command()
+@cli_command(
+    epilog="""\b
+Examples:
+  acp-proxy log latest
+      every message, page by page
+  acp-proxy log latest 'failed or unanswered or latency:2s..'
+      what went wrong, and what took long
+  acp-proxy log latest --turn 2 'not params.update.content.type=text'
+      the second turn without the text
+  acp-proxy log latest --around 42
+      what led to frame 42; --seq 42 shows the frame itself
+  acp-proxy log latest --time clock
+      by the clock, to find the same moment in the editor's log
+  acp-proxy log latest -n 20 --follow
+      the last twenty lines of a chat that is running, and on
+  acp-proxy log latest --json | jq -c 'select(.kind == "request") | .method'
+      for a program
+"""
+)
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
@@ -95,24 +114,7 @@ def log(
 
     On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
     seconds without traffic have a line. In a pipe each line is plain and whole.
-
-    \b
-    Every message, page by page:
-        acp-proxy inspect log latest
-    What went wrong, and what took long:
-        acp-proxy inspect log latest 'failed or unanswered or latency:2s..'
-    The second turn without the text:
-        acp-proxy inspect log latest --turn 2 'not params.update.content.type=text'
-    What led to frame 42, and then frame 42 itself:
-        acp-proxy inspect log latest --around 42
-        acp-proxy inspect log latest --seq 42
-    By the clock, to find the same moment in the editor's log:
-        acp-proxy inspect log latest --time clock
-    The last twenty lines of a chat that is running, and on:
-        acp-proxy inspect log latest -n 20 --follow
-    For a program:
-        acp-proxy inspect log latest --json | jq -c 'select(.kind == "request") | .method'
-    """  # noqa: D301  click's mark for lines that are not to be joined
+    """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
     if (json or raw) and time != TimeForm.RELATIVE:

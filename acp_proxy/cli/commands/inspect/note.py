@@ -3,6 +3,7 @@
 import click
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option, without_secrets
@@ -11,7 +12,7 @@ from acp_proxy.store.annotations import set_note
 from acp_proxy.store.reader import RecordingReader
 
 
-@click.command(
+@cli_command(
     short_help="Write a note into a recording, or read it.",
     epilog="""\b
     Examples:

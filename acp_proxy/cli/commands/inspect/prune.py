@@ -8,6 +8,7 @@ import click
 
 from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import directory_argument, directory_of_recordings
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.store.directory import OldRecording, delete, prunable, read_id_and_note
@@ -31,7 +32,7 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
     return convert
 
 
-@click.command(
+@cli_command(
     short_help="Delete old recordings.",
     epilog="""\b
     Examples:

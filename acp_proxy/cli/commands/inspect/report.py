@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     comparison_options,
     complete_recording,
@@ -36,7 +37,7 @@ from acp_proxy.wording import byte_size, counted
 _BEFORE_SENDING = "read it before you send it: prompts, files and paths are as they were"
 
 
-@click.command(
+@cli_command(
     short_help="Make a page for a browser: pictures, filters, search.",
     epilog="""\b
     Examples:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_filter, complete_source, number_option
 from acp_proxy.cli.recordings import find_recording, note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
@@ -33,7 +34,7 @@ from acp_proxy.store.reader import RecordingReader
 _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 
 
-@click.command(
+@cli_command(
     short_help="Find a text in one or all recordings.",
     epilog="""\b
     Examples:

@@ -8,6 +8,7 @@ import click
 from attrs import asdict
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.render.output import say, say_json, warn, with_verdict
@@ -21,7 +22,7 @@ _MOST_PLACES = 5
 """Places of one value that a person is shown."""
 
 
-@click.command(
+@cli_command(
     short_help="List what is masked in recordings, and where.",
     epilog="""\b
     Examples:

@@ -6,6 +6,7 @@ from operator import attrgetter
 
 import click
 
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import read_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
@@ -24,9 +25,7 @@ Examples:
 """
 
 
-@click.command(
-    short_help="Summarize a recording: who, how it went, what is wrong.", epilog=_EXAMPLES
-)
+@cli_command(short_help="Summarize a recording: who, how it went, what is wrong.", epilog=_EXAMPLES)
 @read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @unredacted_option

@@ -6,6 +6,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
@@ -32,7 +33,7 @@ _STEPS = 30
 """Steps that are shown of the slowest turn; --turn shows all."""
 
 
-@click.command(
+@cli_command(
     short_help="Show where the time went, by turn and by method.",
     epilog="""\b
     Examples:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
@@ -31,7 +32,7 @@ _LONGEST_ISSUE = 65_536
 """Characters that GitHub takes as the text of an issue."""
 
 
-@click.command(
+@cli_command(
     short_help="Write the conversation as Markdown.",
     epilog="""\b
     Examples:

@@ -1,0 +1,61 @@
+"""The help of commands: short by default, whole if asked for, and a table of all commands."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+
+from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy.cli.main import cli
+from tests.commands import run
+from tests.unit.test_docs import COMMANDS, flags
+
+LEAVES = [name for name, command in COMMANDS.items() if not isinstance(command, click.Group)]
+
+
+def help_of(name: str, option: str = "--help") -> list[str]:
+    """Returns the lines that a command prints on a terminal of 80 columns."""
+    return run(*name.split()[1:], option, COLUMNS="80").stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_fits_on_a_page(name: str) -> None:
+    """No command has more than 50 lines of 80 columns of help."""
+    lines = help_of(name)
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
+    """One or two examples follow the purpose, before the options."""
+    text = "\n".join(help_of(name))
+    examples = text.partition("\nExamples:\n")[2].partition("\n\n")[0]
+    assert 1 <= len(re.findall(r"^  \S", examples, re.MULTILINE)) <= 2
+    assert re.search(r"\n\n(What|How|Output|Help):\n", text.partition("\nExamples:\n")[2])
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_the_whole_help_has_every_option_and_example(name: str) -> None:
+    """The option `--help-all` leaves nothing out that a command has."""
+    text = "\n".join(help_of(name, "--help-all"))
+    assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", text)) >= flags(COMMANDS[name])
+    epilog = COMMANDS[name].epilog or ""
+    for line in re.findall(r"^ +acp-proxy .*$", epilog, re.MULTILINE):
+        assert line.strip() in text
+
+
+def test_the_help_of_the_root_says_what_serves_for_what() -> None:
+    """Its table names each command once, and no other."""
+    table = "\n".join(help_of("acp-proxy")).partition("I want to ...")[2].partition("\n\n")[0]
+    cells = re.findall(r"^.{50}([a-z, ]+)(?:-- AGENT)?$", table, re.MULTILINE)
+    words = [word.strip() for cell in cells for word in cell.split(",")]
+    root = click.Context(cli)
+    assert sorted(words) == sorted({*INSPECT, *cli.list_commands(root)} - {"inspect"})
+
+
+def test_the_usage_names_a_command_in_one_way() -> None:
+    """The word `inspect` is left out, also where it was typed."""
+    assert help_of("acp-proxy inspect show") == help_of("acp-proxy show")
