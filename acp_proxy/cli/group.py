@@ -117,13 +117,13 @@ class LazyGroup(click.Group):
         return did_you_mean(word, [*self._lazy, *self._also])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the commands, unless those of the group below are here, too: a table has all.
+        """Lists the commands, unless the text below has a table of them.
 
         Args:
             ctx: the context of the group.
             formatter: what to write into.
         """
-        if not self._also:
+        if not self.epilog:
             super().format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":

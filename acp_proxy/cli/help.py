@@ -112,9 +112,7 @@ def _examples(epilog: str) -> tuple[list[str], str]:
     """Divides an epilog into its examples, each with its explanation, and what follows them."""
     before, _, after = epilog.partition(_EXAMPLES)
     examples, _, rest = after.partition("\n\n")
-    return re.findall(
-        r"^  \S.*\n?(?:   +\S.*\n?)*", examples, re.MULTILINE
-    ), f"{before}{rest}".strip()
+    return re.findall(r"^  \S.*(?:\n   +\S.*)*", examples, re.MULTILINE), f"{before}{rest}".strip()
 
 
 def cli_command(

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("recordings/*.md")])
-ELSEWHERE = {"--help"}
+ELSEWHERE = {"--help", "--help-all"}
 """Options that every command has."""
 
 

@@ -39,7 +39,7 @@ _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
 }
 
 
-@cli_command(short_help="Check the installation, recordings and editors.", epilog=_EXAMPLES)
+@cli_command(epilog=_EXAMPLES)
 @click.option("--json", is_flag=True, allow_from_autoenv=False, help="Print one JSON object.")
 @unredacted_option
 @with_verdict

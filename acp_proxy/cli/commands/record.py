@@ -113,7 +113,6 @@ record = HelpCommand(
         "show_default": False,
         "help_option_names": CONTEXT["help_option_names"],  # click keeps those of its first use
     },
-    short_help="Run an agent and record its traffic.",
     help="""Run an agent and record all that passes between it and its client.
 
     Use it as the agent's command: every byte goes through unchanged in both directions, stderr

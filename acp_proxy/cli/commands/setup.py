@@ -30,7 +30,7 @@ from acp_proxy.safe_text import visible
 _EXAMPLES = """\b
 Examples:
   acp-proxy setup zed                      settings for Zed, ready to paste
-  acp-proxy setup zed --write              adds them to the settings, if you agree
+  acp-proxy setup zed --write              adds them, if you agree
   acp-proxy setup                          all clients that were found
   acp-proxy setup zed --agent opencode     for one agent
   acp-proxy setup zed -- python agent.py   for an agent of your own
@@ -48,7 +48,7 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-@cli_command(short_help="Put acp-proxy before an agent in an editor's settings.", epilog=_EXAMPLES)
+@cli_command(epilog=_EXAMPLES)
 @click.argument("client", required=False, shell_complete=_complete_client)
 @click.argument("own_agent", metavar="[-- AGENT [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,

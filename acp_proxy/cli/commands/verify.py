@@ -100,7 +100,6 @@ class NothingRecorded(Refusal):
 
 @cli_command(
     cls=BatchCommand,
-    short_help="Play the recorded client against a live agent and report what changed.",
     epilog=_EXAMPLES,
 )
 @click.argument("recording", metavar="RECORDING...", shell_complete=complete_recording)

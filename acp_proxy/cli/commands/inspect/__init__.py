@@ -31,16 +31,16 @@ INSPECT = {word: f"{__name__}.{place}" for word, place in _COMMANDS.items()}
 _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
 
 
-_EXAMPLES = """\b
-Examples:
-  acp-proxy inspect show    what went wrong?
-  acp-proxy show            the same
+_EPILOG = f"""Commands: {", ".join(_COMMANDS)}.
+
+They can be typed without `inspect`: `acp-proxy show` is `acp-proxy inspect show`. `acp-proxy
+--help` has what each of them is for.
 """
 
 
 @click.group(
     cls=LazyGroup,
-    epilog=_EXAMPLES,
+    epilog=_EPILOG,
     lazy=INSPECT,
     elsewhere={word: f"acp-proxy {word}" for word in _OF_ROOT},
     invoke_without_command=True,
@@ -53,8 +53,8 @@ def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
     REC is a recording's path, a part of its name, the start of its id, or `latest`: the newest
-    one, of the current directory where there is one. What only reads takes that without REC. `-` is
-    the text form on standard input.
+    one, of the current directory where there is one. Commands that only read take it without
+    REC. `-` is the text form on standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.commands.inspect.list_ import overview

@@ -33,7 +33,7 @@ Examples:
 """
 
 
-@cli_command(short_help="Show what the agent read, wrote, ran and fetched.", epilog=_EXAMPLES)
+@cli_command(epilog=_EXAMPLES)
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")

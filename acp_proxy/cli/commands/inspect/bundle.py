@@ -45,7 +45,6 @@ _OWNER_ALONE = 0o600 << 16
 
 
 @cli_command(
-    short_help="Pack what a bug report needs into one file.",
     epilog="""\b
     Examples:
       acp-proxy inspect bundle latest -o bug.zip

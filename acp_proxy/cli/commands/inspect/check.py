@@ -65,7 +65,6 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 
 @cli_command(
     cls=BatchCommand,
-    short_help="Check what went wrong, which rules were broken, and by whom.",
     epilog=_EXAMPLES,
 )
 @click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)

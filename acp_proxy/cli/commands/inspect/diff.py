@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 @cli_command(
-    short_help="Compare two recordings.",
     epilog="""\b
     Examples:
       acp-proxy inspect diff yesterday today

@@ -42,7 +42,6 @@ _STREAMS = {
 
 
 @cli_command(
-    short_help="Write a recording as text, a diagram or the bytes that passed.",
     epilog="""\b
     Examples:
       acp-proxy inspect export latest -o hello.jsonl

@@ -103,7 +103,6 @@ class _Options:
 
 @cli_command(
     "import",
-    short_help="Make a database of a text form, or of another tool's log.",
     epilog="""\b
     Examples:
       acp-proxy inspect import hello.jsonl

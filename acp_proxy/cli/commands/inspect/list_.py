@@ -85,7 +85,6 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
 
 @cli_command(
     "list",
-    short_help="List recordings, newest first.",
     epilog="""\b
     Examples:
       acp-proxy inspect list

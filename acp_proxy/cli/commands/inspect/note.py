@@ -13,7 +13,6 @@ from acp_proxy.store.reader import RecordingReader
 
 
 @cli_command(
-    short_help="Write a note into a recording, or read it.",
     epilog="""\b
     Examples:
       acp-proxy inspect note latest 'hangs after the second permission'

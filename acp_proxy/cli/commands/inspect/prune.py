@@ -33,7 +33,6 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
 
 
 @cli_command(
-    short_help="Delete old recordings.",
     epilog="""\b
     Examples:
       acp-proxy inspect prune --older-than 30d --dry-run

@@ -38,7 +38,6 @@ _BEFORE_SENDING = "read it before you send it: prompts, files and paths are as t
 
 
 @cli_command(
-    short_help="Make a page for a browser: pictures, filters, search.",
     epilog="""\b
     Examples:
       acp-proxy inspect report latest

@@ -35,7 +35,6 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 
 
 @cli_command(
-    short_help="Find a text in one or all recordings.",
     epilog="""\b
     Examples:
       acp-proxy inspect search 'permission denied'

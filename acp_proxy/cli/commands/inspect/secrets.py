@@ -23,7 +23,6 @@ _MOST_PLACES = 5
 
 
 @cli_command(
-    short_help="List what is masked in recordings, and where.",
     epilog="""\b
     Examples:
       acp-proxy inspect secrets latest

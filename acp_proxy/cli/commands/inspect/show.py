@@ -25,7 +25,7 @@ Examples:
 """
 
 
-@cli_command(short_help="Summarize a recording: who, how it went, what is wrong.", epilog=_EXAMPLES)
+@cli_command(epilog=_EXAMPLES)
 @read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @unredacted_option

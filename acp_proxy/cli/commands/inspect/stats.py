@@ -34,7 +34,6 @@ _STEPS = 30
 
 
 @cli_command(
-    short_help="Show where the time went, by turn and by method.",
     epilog="""\b
     Examples:
       acp-proxy inspect stats latest

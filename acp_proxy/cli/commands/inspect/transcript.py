@@ -33,7 +33,6 @@ _LONGEST_ISSUE = 65_536
 
 
 @cli_command(
-    short_help="Write the conversation as Markdown.",
     epilog="""\b
     Examples:
       acp-proxy inspect transcript latest

@@ -532,7 +532,7 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     for name in ("yesterday", "today", "old", "new"):
         record(tmp_path / f"{name}.db", said=name)
-    shown = run("inspect", "diff", "--help").stdout
+    shown = run("inspect", "diff", "--help-all").stdout
     examples = re.findall(r"^ +acp-proxy inspect (diff [^|\n]*)", shown, re.MULTILINE)
     assert len(examples) >= 4
     for words in examples:

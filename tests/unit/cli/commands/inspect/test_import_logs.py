@@ -217,7 +217,7 @@ def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest:
     assert recording.origin is not None
     assert recording.origin.skipped > 0
     assert "middle" not in recording.origin.lost
-    told = " ".join(run("inspect", "import", "--help").stdout.split())
+    told = " ".join(run("inspect", "import", "--help-all").stdout.split())
     assert "no database is made; only a last message that is cut off is left out." in told
 
 

@@ -201,7 +201,7 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_help_has_valid_examples(tmp_path: Path) -> None:
     """There are worked examples, and each of them is taken."""
     path = record_conversation(tmp_path / "latest.db")
-    shown = run("inspect", "stats", "--help").stdout
+    shown = run("inspect", "stats", "--help-all").stdout
     examples = re.findall(r"^ +acp-proxy inspect (stats latest[^|\n]*)", shown, re.MULTILINE)
     assert len(examples) >= 4
     for words in examples:
