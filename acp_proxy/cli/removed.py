@@ -1,65 +1,17 @@
-"""What earlier versions had: each removed command and option, and what serves instead."""
+"""What earlier versions had: each removed command and option, and what serves instead.
 
+`removed.json` lists, for each sentence on what serves instead, what was typed.
+"""
+
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
-REMOVED: dict[str, str] = {
-    "audit --markdown": "in a pipe `acp-proxy audit` prints plain text, and --json has all",
-    "check --coverage": "`acp-proxy stats` counts the methods and updates of a recording",
-    "check --markdown": "`acp-proxy stats --json` counts the methods and updates of a recording",
-    "check --sarif FILE": "`acp-proxy check --github` annotates lines, and --json has all findings",
-    "check --schema FILE": "the package has the official schemas; --dialect chooses among them",
-    **dict.fromkeys(
-        (
-            f"{command} --{option}"
-            for command in ("diff", "report", "verify")
-            for option in ("alias PTR", "apart KIND")
-        ),
-        "`--rules FILE` reads such lists from a file; `acp-proxy diff --learn -o FILE` writes one",
-    ),
-    "export --format perfetto": "`acp-proxy report` draws a waterfall of each turn",
-    "import --from agent-shell": "what Emacs prints as Lisp is no JSON; `acp-proxy record`"
-    " records such a client",
-    "import --line RE": "a line has a time, `>` or `<`, and the message; `sed` brings others into"
-    " that form",
-    "import --session N": "`acp-devtools export` writes a session, which `acp-proxy import` reads",
-    "report --check": "`acp-proxy check` checks the rules of the protocol in all frames",
-    "results": "`--junit` writes a report of a batch, and `--results` a verdict on each recording",
-    **{
-        f"{command} --{option}": serves
-        for command in ("check", "faults sweep", "verify")
-        for option, serves in (
-            ("shard I/N", "each job names its own recordings, such as those of one directory"),
-            ("retries N", "the same command with --results runs again what was lost"),
-            (
-                "fail-fast",
-                "each verdict is printed and written when it is there, and Ctrl-C ends a batch",
-            ),
-        )
-    },
-    "redact": "`acp-proxy export REC -o X.db --level secrets` makes a masked copy, with --path and"
-    " --pattern as well, and a text where the name ends in .jsonl",
-    "upgrade": "`acp-proxy export REC -o X.db` makes a recording with the views of today",
-    "rename": "rename the file with `mv`; its new name finds the recording",
-    "record --fsync": "the recording survives whatever ends acp-proxy, and no power cut",
-    "record --dialect D": "the dialect follows from the messages; `acp-proxy check --dialect D`"
-    " checks by the rules of another one",
-    **dict.fromkeys(
-        ("replay --order causal", "verify --order causal"),
-        "`--order session`, the default, keeps the order within each session",
-    ),
-    **dict.fromkeys(
-        ("replay --timing fixed:MS", "verify --timing fixed:MS"),
-        "`--timing recorded --idle-cap S` waits as recorded, S seconds at most",
-    ),
-    "faults explain PLAN REC": "`acp-proxy replay REC --faults PLAN --report FILE` counts how"
-    " often each rule fires",
-    "faults explain --seed N": "the seed matters where a plan is used, as with `acp-proxy replay"
-    " --faults PLAN --seed N`",
-    "faults explain --unredacted": "nothing recorded is printed, so nothing is masked",
-}
+_ROWS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+REMOVED: dict[str, str] = {typed: serves for serves, row in _ROWS.items() for typed in row}
 """What serves instead, by what was typed: ``COMMAND``, or ``COMMAND --option``.
 
 An option that had a value ends with the name of the value in capitals: ``COMMAND --option VALUE``.
