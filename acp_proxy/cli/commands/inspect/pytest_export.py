@@ -1,8 +1,9 @@
 """``acp-proxy inspect export --format pytest``: a recording becomes a checked-in test.
 
 It makes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the turns that
-are asked for, and has replayed to its own client before anything is written. Texts from it are
-untrusted: in the test they are reduced to characters that have no meaning in Python at their place.
+are asked for, and has replayed to its own client before anything is written. The test is made of the
+template `pytest_export.txt`. Texts from the recording are untrusted: in the test they are reduced to
+characters that have no meaning in Python at their place.
 """
 
 import re
@@ -29,42 +30,7 @@ from acp_proxy.text_form.header import write_header
 _RANGE = re.compile(r"(\d{1,9})?(\.\.)?(\d{1,9})?")
 _PROMPTS = 5
 """How many prompts the test quotes."""
-_TEMPLATE = '''\
-"""{title}
-
-The conversation is in
-
-    recordings/{name}.jsonl
-
-a line of JSON for each message. acp-proxy plays the agent of it, and fails the test where the
-client diverges from what was recorded.
-"""
-
-import subprocess
-import sys
-
-import pytest
-
-from acp_proxy.pytest_plugin import AcpAgent
-
-
-def run_client(agent: AcpAgent) -> None:
-    """Runs a client with the agent, and ends both.
-
-    This one is the recorded client. PUT YOUR OWN IN ITS PLACE: start your client with
-    `agent.command` as the command of its agent, do what the user did,
-{prompts}
-    and quit it.
-    """
-    recorded = [sys.executable, "-P", "-m", "acp_proxy.client", str(agent.recording)]
-    subprocess.run([*recorded, "--", *agent.command], check=True, timeout=60)
-
-
-@pytest.mark.acp_recording("{name}")
-def test_{name}(acp_agent: AcpAgent) -> None:
-    """The client goes through {what} as it did when that was recorded."""
-    run_client(acp_agent)
-'''
+_TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 _LONGEST_QUOTE = 60
 
 
