@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from acp_proxy import system
 from acp_proxy.errors import BadResults
@@ -105,21 +105,19 @@ class JobVerdict:
 class ResultsHeader:
     """What the verdicts of a file have in common."""
 
+    acp_proxy_results: int = field(default=FORMAT, kw_only=True)
+    """The first member, by which the file is recognized."""
     version: str
     """Of the acp-proxy that began the file."""
     command: str
     digest: str
     words: tuple[str, ...]
     """The options and the agent's command, without secrets."""
-    acp_proxy_results: int = FORMAT
 
 
 def line_of(value: ResultsHeader | JobVerdict) -> bytes:
     """Returns a line of a results file."""
-    members = asdict(value)
-    if isinstance(value, ResultsHeader):
-        members = {"acp_proxy_results": members.pop("acp_proxy_results"), **members}
-    return json.dumps(members, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(asdict(value), separators=(",", ":")).encode() + b"\n"
 
 
 def header_of(line: bytes) -> ResultsHeader:

@@ -31,6 +31,7 @@ from acp_proxy.batches.selection import sha256_of
 from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
 from acp_proxy.cli.commands.inspect.check import check
 from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, verify
+from acp_proxy.cli.interruption import exit_by
 from acp_proxy.cli.output_files import new_path
 from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.redaction import one_line
@@ -154,7 +155,8 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
 def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
     reports: list[Any] = []
     output = new_path(job.words, Path(job.output or ""))
-    words = [*job.options, f"--output={output}", _operand(job.path), "--", *job.words]
+    path = f"./{job.path}" if job.path.startswith("-") else job.path  # it is no option
+    words = [*job.options, f"--output={output}", path, "--", *job.words]
     try:
         code = _exit_code(verify, words, reports.append)
     except SystemExit:
@@ -207,7 +209,7 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 
 def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, exit_by)
     with sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
         given = (ctx.params[name] for name in ("plans", "client", "timeout", "seed"))
         runs = [*runs_of(Path(job.path).absolute(), *given)]
@@ -227,10 +229,6 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
         findings=(*listed,),
         error=one_line(f"{untested[0].untested}: {untested[0].last_line}") if untested else None,
     )
-
-
-def _leave(signum: int, _: object) -> None:
-    sys.exit(128 + signum)
 
 
 def _ending(report: VerifyReport) -> str | None:
@@ -275,11 +273,6 @@ def _difference(field: Field) -> str:
 def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
-
-
-def _operand(path: str) -> str:
-    """Returns a path that is no option."""
-    return f"./{path}" if path.startswith("-") else path
 
 
 with RecordingReader(STDIN, _CONVERSATION) as a, RecordingReader(STDIN, _CONVERSATION) as b:

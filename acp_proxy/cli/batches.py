@@ -1,7 +1,6 @@
 """Runs a command on many recordings, prints what is not clean as it comes, and a summary."""
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +17,7 @@ from acp_proxy.batches.selection import SelectedRecording, selected, sha256_of
 from acp_proxy.capture.files import LOG_SUFFIX, make_private
 from acp_proxy.cli.batch_options import LOCAL, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.interruption import handling
 from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings, write_text
 from acp_proxy.cli.recordings import find_recording, processors
 from acp_proxy.cli.redaction import new_redactor, one_line
@@ -145,14 +145,8 @@ def _signals() -> Iterator[list[bool]]:
         stopped.append(True)
         sys.exit(128 + signum)
 
-    unhandled = (signal.SIG_IGN, None)  # as SIGHUP is with `nohup`
-    signums = [one for one in STOP_SIGNALS if signal.getsignal(one) not in unhandled]
-    before = {signum: signal.signal(signum, stop) for signum in signums}
-    try:
+    with handling(stop, *STOP_SIGNALS):
         yield stopped
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
 
 
 def executor_of(word: str | None, jobs: int | None) -> Any:

@@ -40,7 +40,7 @@ def interruptible(ctx: click.Context) -> Iterator[None]:
     hook = sys.unraisablehook
     sys.unraisablehook = _raise_soon
     try:
-        with _handled_by(signal.default_int_handler):
+        with handling(signal.default_int_handler, signal.SIGINT):
             yield
     finally:
         if _HAS_TIMER:
@@ -54,7 +54,7 @@ def uninterruptible(ctx: click.Context) -> Iterator[None]:
     if _LEAVES not in ctx.meta:
         yield
         return
-    with _handled_by(leave):
+    with handling(leave, signal.SIGINT):
         yield
 
 
@@ -68,13 +68,29 @@ def is_interruption(error: BaseException) -> bool:
 
 
 @contextmanager
-def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    before = signal.getsignal(signal.SIGINT)
+def handling(handler: Callable[[int, FrameType | None], None], *signums: int) -> Iterator[None]:
+    """Lets a function handle signals for a while.
+
+    Those that were ignored when we were started stay so, as SIGHUP does with `nohup`.
+
+    Args:
+        handler: the function.
+        *signums: the signals.
+    """
+    known = {signum: signal.getsignal(signum) for signum in signums}
+    before = {n: former for n, former in known.items() if former not in (signal.SIG_IGN, None)}
     try:
-        signal.signal(signal.SIGINT, handler)
+        for signum in before:
+            signal.signal(signum, handler)
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for signum, former in before.items():
+            signal.signal(signum, former)
+
+
+def exit_by(signum: int, _: object) -> None:
+    """Exits normally at a signal, so that what was begun is tidied up; a handler of signals."""
+    sys.exit(128 + signum)
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:

@@ -2,8 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from acp_proxy.cli.batch_options import (
 )
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.interruption import exit_by, handling
 from acp_proxy.cli.options import (
     agent_command,
     comparison_options,
@@ -49,7 +49,6 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.runtime.event_loop import handled
 from acp_proxy.safe_text import plain
 from acp_proxy.store.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
@@ -175,7 +174,7 @@ def verify(
     command = agent_command(command)
     if more or batch.is_given or names_several(recording):
         sys.exit(_verify_many(ctx, (recording, *more), command, batch))
-    with _exit_on_signals(), ExitStack() as stack:
+    with handling(exit_by, signal.SIGTERM, signal.SIGHUP), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
@@ -250,22 +249,6 @@ def _verify_many(
     directory = None if output is None else str(output)
     job = Job("verify", options, command, files, directory, keeps_clean=output is not None)
     return run_many(words, job, how, ctx.params["junit"])
-
-
-@contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Exits normally on SIGTERM and SIGHUP, so that directories are removed."""
-
-    def leave(signum: int, _: object) -> None:
-        sys.exit(128 + signum)
-
-    signums = handled(signal.SIGTERM, signal.SIGHUP)
-    before = {signum: signal.signal(signum, leave) for signum in signums}
-    try:
-        yield
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
 
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:

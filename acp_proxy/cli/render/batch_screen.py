@@ -17,19 +17,13 @@ from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted, duration
 
 _WORDS = {
-    VerdictKind.CLEAN: "clean",
     VerdictKind.DIFFERS: "differ",
     VerdictKind.BROKEN_RULES: "broke rules",
     VerdictKind.FINDINGS: "have findings",
-    VerdictKind.FAILED: "failed",
-    VerdictKind.INCOMPLETE: "incomplete",
-    VerdictKind.STALLED: "stalled",
-    VerdictKind.LOST: "lost",
     VerdictKind.CANNOT_START: "could not start",
-    VerdictKind.UNREADABLE: "unreadable",
     VerdictKind.UNTESTED: "tested nothing",
-    VerdictKind.REFUSED: "refused",
 }
+"""What recordings do whose verdict says it in other words."""
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
@@ -103,7 +97,7 @@ class BatchScreen:
     def summary(self) -> str:
         """Returns how many recordings there are of each kind, and how long it took."""
         done = self._kinds.total()
-        counts = ((self._kinds[kind], word) for kind, word in _WORDS.items())
+        counts = ((self._kinds[kind], _WORDS.get(kind, kind.value)) for kind in VerdictKind)
         kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in counts if n]
         if done < self._total:
             kinds.append(f"{self._total - done:,} not done")

@@ -1,8 +1,8 @@
 """``acp-proxy inspect export --format pytest``: a recording becomes a checked-in test.
 
 It makes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the turns that
-are asked for, and has replayed to its own client before anything is written. The test is made of the
-template `pytest_export.txt`. Texts from the recording are untrusted: in the test they are reduced to
+are asked for, and has replayed to its own client before anything is written. The template of the
+test is `pytest_export.txt`. Texts from the recording are untrusted: in the test they are reduced to
 characters that have no meaning in Python at their place.
 """
 
