@@ -40,7 +40,7 @@ from acp_proxy.cli.render.diff_reports import report_diff
 from acp_proxy.cli.render.verify_screen import VerifyReport
 from acp_proxy.conformance.catalogue import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
-from acp_proxy.conformance.report import CheckReport, reported
+from acp_proxy.conformance.report import reported
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.result import DiffEntry, Field
 from acp_proxy.engine.shared.divergence import DivergenceKind, Rank
@@ -201,11 +201,10 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
     ctx = check.make_context("check", [*job.options])
     chosen = {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
     find = partial(check_whole, dialect=ctx.params["dialect"])
-    report = CheckReport(ctx.params["fail_on"])
     # The context knows whether secrets are shown.
     with ctx.scope(cleanup=False), open_recording(job.path) as reader:
-        report.add(reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen))
-    return checked_verdict(verdict, report)
+        found = reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen)
+    return checked_verdict(verdict, found, ctx.params["fail_on"])
 
 
 def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:

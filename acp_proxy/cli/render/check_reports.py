@@ -56,16 +56,19 @@ def annotations(report: CheckReport) -> Iterator[str]:
             yield f"::{_LEVELS[finding.severity]} {members}::{_message(_sentence(finding))}"
 
 
-def checked_verdict(verdict: JobVerdict, report: CheckReport) -> JobVerdict:
+def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str) -> JobVerdict:
     """Adds the exit code, the kind and the findings of a check to a verdict.
 
     Args:
         verdict: the verdict without them.
-        report: of one recording.
+        checked: what was found in the recording.
+        fail_on: the least severity that counts.
     """
+    report = CheckReport(fail_on)
+    report.add(checked)
     kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)
     found = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
-    return with_findings(found, report.recordings[0])
+    return with_findings(found, checked)
 
 
 def with_findings(

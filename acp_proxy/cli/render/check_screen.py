@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from acp_proxy.cli.redaction import one_line
 from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.recording_page import MARKS, RecordingPage, verdict
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
@@ -29,57 +28,8 @@ _EITHER = "the client and the agent"
 _INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
 
 
-class ReportLines:
-    """Prints a line for each recording in which something counts, and a summary, as a batch does.
-
-    Args:
-        names: of the recordings that are to come.
-        fail_on: the least severity that counts.
-    """
-
-    def __init__(self, names: Sequence[str], fail_on: str) -> None:
-        from acp_proxy.cli.render.batch_screen import BatchScreen  # late: of one, none is needed
-
-        self._fail_on = fail_on
-        self._screen = BatchScreen(names, ())
-        self._screen.show_progress()
-
-    def add(self, name: str, one: CheckedRecording) -> None:
-        """Prints a recording that was checked.
-
-        Args:
-            name: of the recording.
-            one: what was found in it.
-        """
-        from acp_proxy.batches.results import JobVerdict, VerdictKind
-        from acp_proxy.cli.render.check_reports import checked_verdict
-
-        if one.live:
-            self._screen.remark(f"{name} is still being recorded; later frames are not checked")
-        alone = CheckReport(self._fail_on)
-        alone.add(one)
-        verdict = JobVerdict(name, "check", "", 0, VerdictKind.CLEAN, 0.0)
-        self._screen.show(checked_verdict(verdict, alone))
-
-    def add_unreadable(self, name: str, error: Exception) -> None:
-        """Prints a recording that cannot be read.
-
-        Args:
-            name: of the recording.
-            error: why.
-        """
-        from acp_proxy.batches.results import JobVerdict, VerdictKind
-
-        verdict = JobVerdict(name, "check", "", 2, VerdictKind.UNREADABLE, 0.0)
-        self._screen.show(evolve(verdict, error=one_line(str(error))))
-
-    def end(self) -> None:
-        """Prints the summary."""
-        self._screen.end()
-
-
 def show_report(
-    report: CheckReport, words: Sequence[str], *, most: int | None, hides_clean: bool = False
+    report: CheckReport, words: Sequence[str], *, most: int | None, hides_clean: bool
 ) -> None:
     """Prints what a check found.
 

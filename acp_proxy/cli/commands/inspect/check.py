@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import evolve
 
 from acp_proxy.batches import names_several
+from acp_proxy.batches.batch import Job
+from acp_proxy.batches.results import VerdictKind
 from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
@@ -22,9 +25,10 @@ from acp_proxy.cli.output_files import (
     write_text,
 )
 from acp_proxy.cli.recordings import file_of, find_recording, open_recording
-from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.redaction import one_line, unredacted_option
 from acp_proxy.cli.render import check_reports
-from acp_proxy.cli.render.check_screen import ReportLines, show_report
+from acp_proxy.cli.render.batch_screen import BatchScreen
+from acp_proxy.cli.render.check_screen import explain_rule, show_report
 from acp_proxy.cli.render.output import progress, say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
@@ -147,7 +151,6 @@ def _path_of(word: str) -> str:
 
 
 def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
-    from acp_proxy.batches.batch import Job
     from acp_proxy.cli.batches import run_many
 
     chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
@@ -176,8 +179,6 @@ def _report(
     if explain is not None:
         if any((json, github, junit, update_baseline)):
             raise Refusal("--explain checks nothing; expected no report with it")
-        from acp_proxy.cli.render.check_screen import explain_rule
-
         explain_rule(explain)
         return
     chosen = chosen_rules(rule, ignore_rule)
@@ -192,20 +193,29 @@ def _report(
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)
-    lines = ReportLines(recs, fail_on) if several and not (json or github or top) else None
+    lines = BatchScreen(recs, ()) if several and not (json or github or top) else None
+    if lines is not None:
+        lines.show_progress()
     words = []
     is_unreadable = False
     for word in recs or ("latest",):
         try:
             one = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
-            warn(str(e)) if lines is None else lines.add_unreadable(word, e)
             is_unreadable = True
+            unreadable = Job("check", recording=word).verdict(2, VerdictKind.UNREADABLE)
+            if lines is None:
+                warn(str(e))
+            else:
+                lines.show(evolve(unreadable, error=one_line(str(e))))
             continue
         report.add(one)
         words.append(word)
         if lines is not None:
-            lines.add(word, one)
+            if one.live:
+                lines.remark(f"{word} is still being recorded; later frames are not checked")
+            verdict = Job("check", recording=word).verdict(0, VerdictKind.CLEAN)
+            lines.show(check_reports.checked_verdict(verdict, one, fail_on))
     if is_unreadable:
         report.exit = 2
         written = None  # what is known of those that cannot be read stays known
