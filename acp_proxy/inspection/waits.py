@@ -33,7 +33,6 @@ from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.dialects import CANCEL, LOGIN, PERMISSION
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.states import TerminalState
 from acp_proxy.recording import FrameRun, RecordedEvent
 
 _PERSON = {PERMISSION, "elicitation/create", *LOGIN}
@@ -309,7 +308,7 @@ class WaitTracker:
                 waits.terminals.add(done.terminal)
             return
         known = self._terminals.get(done.terminal)
-        has_exited = known is not None and known.state is not TerminalState.RUNNING
+        has_exited = known is not None and known.has_exited
         if has_exited or done.method in _TERMINAL_ENDS:
             waits.terminals.discard(done.terminal)
 

@@ -1,9 +1,8 @@
-"""The state of one ACP connection: the one machine that knows what is open, and in which state.
+"""The state of one ACP connection: the one machine that knows what is open.
 
 `Connection.feed` takes one message at a time, in the order in which they passed, and returns what
 it belongs to and what it has changed. `State` is all that the machine remembers; it knows no file,
-clock or database. `states` has the tables of states; what they do not allow is listed in the
-transition, on which checks of the protocol can rest.
+clock or database.
 
 - An answer belongs to the open request of the *other* direction with the same id token; of several,
   to the oldest. Both peers number from 0, so an id alone is ambiguous.
@@ -41,7 +40,6 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.session_tracker import SessionTracker
-from acp_proxy.protocol.states import PHASES, TURNS, StateEvent, TurnPhase, Violation, step
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
@@ -65,8 +63,7 @@ class Connection:
 
     def __init__(self, state: State | None = None, dialect: str = "auto") -> None:
         self.state = state or State()
-        self._violations: list[Violation] = []
-        self._tracker = SessionTracker(self.state, self._violations)
+        self._tracker = SessionTracker(self.state)
         if dialect != "auto" and not self.state.forced:
             self.state.forced = self.state.evidence.is_complete = True
             self.state.handshake.dialect = dialect
@@ -125,19 +122,14 @@ class Connection:
         """
         kind = message.kind
         if kind is _NOTIFICATION:
-            done = self._notification(seq, t_ns, direction, message)
-        elif kind is _REQUEST:
-            done = self._request(seq, t_ns, direction, message)
-        elif kind is _RESPONSE or kind is _ERROR:
-            done = self._answer(seq, t_ns, direction, message)
-        elif kind is _BATCH:
+            return self._notification(seq, t_ns, direction, message)
+        if kind is _REQUEST:
+            return self._request(seq, t_ns, direction, message)
+        if kind is _RESPONSE or kind is _ERROR:
+            return self._answer(seq, t_ns, direction, message)
+        if kind is _BATCH:
             return self._batch(seq, t_ns, direction, message)
-        else:
-            return Transition()
-        if self._violations:
-            done.violations = tuple(self._violations)
-            self._violations.clear()
-        return done
+        return Transition()
 
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         """Gives each member its exchange; the frame has the labels on which all members agree."""
@@ -165,7 +157,7 @@ class Connection:
                 done.turn, done.tool_call = target.turn, target.tool_call
         elif method == CANCEL and direction is _TO_AGENT:
             for turn in self.state.turns.get(done.session or "", ()):
-                turn.state = self._step_turn(turn, StateEvent.CANCEL)
+                turn.is_cancelling = True
         evidence = self.state.evidence
         if not evidence.is_complete and (message.state or message.update not in evidence.seen):
             self._detect_dialect(message)
@@ -175,7 +167,7 @@ class Connection:
         call, turn = message.tool_call, self.turn_of(done.session)
         if call is not None:
             done.begins_call = self._tracker.begin_call(done.session, message, turn)
-        if call is not None or message.state is not None or message.mode is not None:
+        if call is not None or message.mode is not None:
             self._tracker.update(done.session, message)
         if turn is None:
             return
@@ -223,7 +215,6 @@ class Connection:
             if direction is _TO_AGENT:
                 state.params = shallow(body(message, "params"))
                 meet(state, None)
-                self._initialize(StateEvent.INITIALIZE)
         else:
             if method == PERMISSION and message.tool_call is not None:
                 self._ask(message.tool_call, message, done)
@@ -257,13 +248,10 @@ class Connection:
             is_accepted_only = self.dialect == V2 and message.stop_reason is None
             if message.kind is _ERROR or not is_accepted_only:
                 ended = self._end_turns(seq, t_ns, exchange.session, message, exchange.turn)
-        elif exchange.method in INITIALIZE and message.kind is _ERROR:
-            self._initialize(StateEvent.REFUSED)
-        elif exchange.method in INITIALIZE:
+        elif exchange.method in INITIALIZE and message.kind is not _ERROR:
             result = body(message, "result")
             self.state.result = shallow(result)
             meet(self.state, result)
-            self._initialize(StateEvent.INITIALIZED)
         return Transition(
             exchange.method,
             exchange.id,
@@ -353,17 +341,11 @@ class Connection:
         for turn in ended:
             turn.end_seq, turn.stop_reason = seq, message.stop_reason
             turn.duration_ns = t_ns - turn.prompt_ns
-            turn.state = self._step_turn(turn, StateEvent.END)
+            turn.is_cancelling = False
         if not open_turns:
             self.state.turns.pop(session or "", None)
             self._tracker.forget_calls(session)
         return ended
-
-    def _step_turn(self, turn: Turn, event: StateEvent) -> TurnPhase:
-        return step(TURNS, turn.state, event, self._violations, "turn", str(turn.id))
-
-    def _initialize(self, event: StateEvent) -> None:
-        self.state.phase = step(PHASES, self.state.phase, event, self._violations, "connection")
 
     def _detect_dialect(self, message: Message, answered: str | None = None) -> None:
         """Detects the dialect by the messages of the handshake and the first turn."""

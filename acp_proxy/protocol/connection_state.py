@@ -13,7 +13,6 @@ from acp_proxy.protocol.dialects import Evidence
 from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase, Violation
 
 
 @define
@@ -57,7 +56,8 @@ class Turn:
     """The ids of the tool calls counted so far; one that is used again is counted again."""
     asked: set[str] = field(factory=set)
     """The ids of tool calls that only permission requests have named so far."""
-    state: TurnPhase = TurnPhase.RUNNING
+    is_cancelling: bool = False
+    """Whether the client has cancelled it, and the agent has not ended it yet."""
 
 
 @define
@@ -77,13 +77,10 @@ class Handshake:
 class Session:
     """A session that a peer has opened."""
 
-    state: SessionState = SessionState.OPEN
     mode: str | None = None
     """Its current mode, if it has modes."""
     wanted_mode: str | None = None
     """The mode that an unanswered ``session/set_mode`` asks for."""
-    activity: str | None = None
-    """The latest ``state_update`` (v2): running, idle or requires_action."""
 
 
 @define
@@ -91,7 +88,8 @@ class Terminal:
     """A terminal that the client has created."""
 
     session: str | None
-    state: TerminalState = TerminalState.RUNNING
+    has_exited: bool = False
+    """Whether its command has ended or was killed; its output can still be read."""
 
 
 @define
@@ -222,7 +220,6 @@ class State:
     forced: bool = False
     evidence: Evidence = field(factory=Evidence)
     """What the dialect was detected by, up to the end of the first turn."""
-    phase: Phase = Phase.NEW
     unnamed: SessionDirectories = field(factory=SessionDirectories)
     """The directories of sessions, while the dialect may be the draft."""
     sessions: dict[str, Session] = field(factory=dict)
@@ -255,7 +252,6 @@ class Transition:
     updated: Turn | None = None
     """The turn that a session update belongs to."""
     ended: Sequence[Turn] = ()
-    violations: Sequence[Violation] = ()
     members: "Sequence[Transition]" = ()
     """Those of the messages of a batch; the batch itself has the labels on which they agree."""
 

@@ -5,24 +5,12 @@ from typing import Any
 from acp_proxy.limits import REMEMBERED
 from acp_proxy.protocol.call_ids import beginning, is_another
 from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal, Turn
-from acp_proxy.protocol.dialects import CLOSING, OPENING, body
+from acp_proxy.protocol.dialects import OPENING, body
 from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.states import (
-    CALLS,
-    SESSIONS,
-    TERMINALS,
-    StateEvent,
-    TerminalState,
-    Violation,
-    step,
-)
 from acp_proxy.protocol.updates import FINAL
 
-_TERMINAL_EVENTS = {
-    "terminal/wait_for_exit": StateEvent.EXIT,
-    "terminal/kill": StateEvent.KILL,
-    "terminal/release": StateEvent.RELEASE,
-}
+_EXITS = ("terminal/wait_for_exit", "terminal/kill")
+"""Requests whose result says that the command of a terminal has ended."""
 _SET_MODE = "session/set_mode"
 _RESPONSE = Kind.RESPONSE  # looking it up takes a while
 
@@ -32,12 +20,10 @@ class SessionTracker:
 
     Args:
         state: the state of the connection.
-        violations: gets the events that the tables of states do not allow.
     """
 
-    def __init__(self, state: State, violations: list[Violation]) -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
-        self._violations = violations
 
     def request(self, exchange: Exchange, message: Message) -> None:
         """Takes a request that neither initializes the connection nor opens a session.
@@ -83,11 +69,6 @@ class SessionTracker:
             _keep(state.terminals, message.terminal, Terminal(exchange.session))
         elif method.startswith("terminal/") and exchange.terminal is not None:
             self._follow_terminal(exchange.terminal, method, message)
-        elif method in CLOSING and known is not None:
-            name = exchange.session
-            known.state = step(
-                SESSIONS, known.state, StateEvent.CLOSE, self._violations, "session", name
-            )
 
     def update(self, session: str | None, message: Message) -> None:
         """Takes a session update.
@@ -100,7 +81,6 @@ class SessionTracker:
             self._follow_call(session, message.tool_call, message.status)
         elif (known := self._state.sessions.get(session or "")) is not None:
             known.mode = message.mode or known.mode
-            known.activity = message.state or known.activity
 
     def begin_call(self, session: str | None, message: Message, turn: Turn | None) -> bool:
         """Begins another tool call if a message begins one; `update` or `request` comes next.
@@ -144,25 +124,20 @@ class SessionTracker:
 
     def _follow_terminal(self, name: str, method: str, message: Message) -> None:
         known = self._state.terminals.get(name)
-        event = _TERMINAL_EVENTS.get(method)
-        if event is None and method == "terminal/output" and _has_exited(message):
-            event = StateEvent.EXIT
-        if known is None or event is None:
+        if known is None:
             return
-        known.state = TERMINALS[known.state][event]  # each is allowed until the release
-        if known.state is TerminalState.RELEASED:
+        if method == "terminal/release":
             del self._state.terminals[name]
+        elif method in _EXITS or (method == "terminal/output" and _has_exited(message)):
+            known.has_exited = True
 
     def _follow_call(self, session: str | None, call: str, status: str | None) -> None:
         calls = self._state.calls.setdefault(session or "", {})
         known = calls.get(call)
         if known is None:
             _keep(calls, call, status or "pending")
-        elif status is not None:
-            if status in CALLS.get(known, (status,)):
-                calls[call] = status
-            else:
-                self._violations.append(Violation("tool_call", call, known, status))
+        elif status is not None and known not in FINAL:
+            calls[call] = status
 
 
 def _keep(known: dict[str, Any], key: str, value: Any) -> None:

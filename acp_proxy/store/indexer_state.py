@@ -8,10 +8,8 @@ from attrs import define, field
 
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection_state import State
-from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.framing import LineFramer, Segment
-from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.protocol.states import Phase
+from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 
 
@@ -69,21 +67,13 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts what an earlier version has stored to the fields of today.
 
-    Before version 0.2 the state of a connection had ``settled`` in place of its phase, and knew the
-    terminals of the draft alone, by their sessions. A dialect was detected by one message, and
-    stays.
+    Before version 0.2 the state of a connection knew the terminals of the draft alone, by their
+    sessions; ``settled`` tells such a state. A dialect was detected by one message, and stays.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):
         state["evidence"] = {"is_complete": True}
     if "settled" in state:
-        is_asked = any(
-            exchange["method"] in INITIALIZE
-            for same_id in state["open"][Direction.TO_AGENT].values()
-            for exchange in same_id
-        )
-        pending = Phase.INITIALIZING if is_asked else Phase.NEW
-        state["phase"] = Phase.READY if state["settled"] else pending
         terminals = state["unnamed"].get("terminals", {})
         state["terminals"] = {name: {"session": session} for name, session in terminals.items()}
     return stored

@@ -21,7 +21,6 @@ from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
-from acp_proxy.protocol.states import TurnPhase
 
 Outcome = tuple[str, ...]
 CANCELLED: Outcome = ("cancelled",)
@@ -138,7 +137,7 @@ class ClientReplies:
 
     def _is_cancelled(self, lane: Lane) -> bool:
         turn = self._state.requests.turn_of(lane)
-        return turn is not None and turn.state is TurnPhase.CANCELLING
+        return turn is not None and turn.is_cancelling
 
     def _recorded_reply(self, request: OpenAgentRequest, lane: Lane) -> Step | None:
         if request.ask.reply_seq is None:
