@@ -44,6 +44,7 @@ FORMER = {
 }
 """Unstable schemas with what was dropped since, which programs of their time use."""
 REQUIRED = ROOT / "acp_proxy/inspection/diagnosis/required_params.json"
+ENUMERATED = ROOT / "acp_proxy/redaction/enumerated.json"
 FIRST = ("sessionId", "cwd")
 """Params that are named first if several are missing."""
 CANCEL = "to-agent session/cancel"
@@ -82,6 +83,7 @@ def main() -> int:
     for dialect in DIALECTS:
         (DIRECTORY / f"{dialect}.json").write_bytes(written(of_dialect(dialect)))
     REQUIRED.write_text(required_params())
+    ENUMERATED.write_text(enumerated())
     return 0
 
 
@@ -125,6 +127,32 @@ def required_params() -> str:
                 first = [one for one in FIRST if one in params]
                 methods[name] = {one: params[one] for one in (*first, *params)}
     return json.dumps(found, indent=1) + "\n"
+
+
+def enumerated() -> str:
+    """Makes the file that has the words that the types enumerate, by the name of the member."""
+    found: dict[str, set[str]] = {}
+
+    def collect(form: Any, name: str) -> None:
+        if isinstance(form, dict):
+            words = [*form.get("enum", ()), form.get("const")]
+            found.setdefault(name, set()).update(w for w in words if isinstance(w, str))
+            for member, inner in form.items():
+                if member == "properties":
+                    for each, its_form in inner.items():
+                        collect(its_form, each)
+                else:
+                    collect(inner, name)
+        elif isinstance(form, list):
+            for inner in form:
+                collect(inner, name)
+
+    for dialect in (*DIALECTS, DRAFT):
+        schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
+        for form in (*schema["properties"].values(), *schema["$defs"].values()):
+            collect(form, "")
+    words = {name: sorted(found[name]) for name in sorted(found) if name and found[name]}
+    return json.dumps(words, indent=1) + "\n"
 
 
 def _required(form: dict[str, Any], types: dict[str, Any]) -> dict[str, str]:

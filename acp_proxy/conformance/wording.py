@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.redaction.private_text import ABSOLUTE
 from acp_proxy.wording import without_middle
 
 _LONGEST = 60
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 _KINDS: dict[type, str] = {
     dict: "an object",
     list: "an array",
@@ -36,7 +36,7 @@ def not_offered(what: str, capability: str, side: str) -> str:
 
 def is_relative(path: Any) -> bool:
     """Whether a value is a path that is neither absolute on POSIX nor on Windows."""
-    return isinstance(path, str) and _ABSOLUTE.match(path) is None
+    return isinstance(path, str) and ABSOLUTE.match(path) is None
 
 
 def shown(value: Any, most: int = _LONGEST) -> str:

@@ -9,7 +9,6 @@ from acp_proxy.limits import SMALL_LINE
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.redaction.json_strings import Decoded
 
-_SHOWN = re.compile(r"\S")
 _SOUND = re.compile(rb'(?:[^\x00-\x1f\\"]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 """A string without anything that JSON does not allow, but for bytes that are not UTF-8."""
 
@@ -170,9 +169,3 @@ def _flaw(raw: bytes) -> bytes:
     except UnicodeDecodeError:
         return b"\xff"
     return b""
-
-
-def blanked(text: str) -> str:
-    """Returns a text with ``x`` for each character but white space and the padding of base64."""
-    padding = len(text) - len(text.rstrip("="))
-    return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding

@@ -3,7 +3,7 @@
 import re
 
 from acp_proxy.limits import REMEMBERED
-from acp_proxy.redaction.edits import Edit, MaskedSpan, blanked, edits_in, join_spans, replaced
+from acp_proxy.redaction.edits import Edit, MaskedSpan, edits_in, join_spans, replaced
 from acp_proxy.redaction.json_strings import (
     Decoded,
     JsonString,
@@ -13,6 +13,7 @@ from acp_proxy.redaction.json_strings import (
 )
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
+from acp_proxy.redaction.private_text import blanked, private_text
 from acp_proxy.redaction.secret_finder import SecretFinder
 
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]*)"')
@@ -96,9 +97,11 @@ class LineScan:
             spans = finder.spans(decoded.text, loose=True) + finder.address(decoded.text)
             self._edits += edits_in(decoded, string.start, join_spans(spans))
         elif treatment is Treatment.PRIVATE:
-            finder.spans(decoded.text, loose=False)
-            spans = [MaskedSpan(0, len(decoded.text), blanked(decoded.text))]
-            self._edits += edits_in(decoded, string.start, spans)
+            text = decoded.text
+            has_secret = bool(finder.spans(text, loose=False))
+            new = blanked(text) if has_secret else private_text(text, string.path)
+            if new != text:
+                self._edits += edits_in(decoded, string.start, [MaskedSpan(0, len(text), new)])
         else:
             spans = finder.spans(decoded.text, loose=treatment is Treatment.COMMAND)
             self._edits += edits_in(decoded, string.start, spans)

@@ -28,7 +28,6 @@ from acp_proxy.redaction.edits import (
     Edits,
     MaskedSpan,
     Pieces,
-    blanked,
     edits_in,
     merge_edits,
     move,
@@ -41,6 +40,7 @@ from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader, may_be_piece
 from acp_proxy.redaction.places import kind_of
+from acp_proxy.redaction.private_text import blanked
 from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 

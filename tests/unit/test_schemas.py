@@ -12,6 +12,7 @@ from acp_proxy.protocol.dialects import DRAFT
 from tests.schema_examples import generate
 from tests.schemas import (
     DIALECTS,
+    ENUMERATED,
     FILES,
     FORMER,
     INTEGRITY,
@@ -19,6 +20,7 @@ from tests.schemas import (
     REQUIRED,
     VERSIONS,
     differences,
+    enumerated,
     of_dialect,
     of_version,
     pinned,
@@ -58,6 +60,11 @@ def test_a_file_has_no_prose(name: str) -> None:
 def test_what_requests_require_is_what_the_types_say() -> None:
     """The small file by which a refusal is blamed is made of the types of the dialects."""
     assert REQUIRED.read_text() == required_params()
+
+
+def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
+    """The small file of words is made of the types of the dialects."""
+    assert ENUMERATED.read_text() == enumerated()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -1,0 +1,57 @@
+"""Makes what stands in place of private text: nobody can read it, and rules can still judge it.
+
+The length stays, words that a schema enumerates stay, and a path stays absolute. Otherwise a masked
+copy would break rules that its original keeps.
+"""
+
+import json
+import re
+from functools import cache
+from importlib import resources
+
+from acp_proxy.protocol.json_text import parts_of
+from acp_proxy.protocol.vocabulary import TABLE, Role
+from acp_proxy.redaction.places import Path
+
+ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
+"""How an absolute path begins, on POSIX or on Windows."""
+_SHOWN = re.compile(r"\S")
+_BLANKED = re.compile(rf"(?:{ABSOLUTE.pattern})?(?=\s*x)[x\s]+=*")
+_PATHS = frozenset(
+    parts_of(position.pointer)[-1]
+    for position in TABLE
+    if position.role in (Role.PATH, Role.DIRECTORY)
+) - {"*"}
+
+
+def blanked(text: str) -> str:
+    """Returns a text with ``x`` for each character but white space and the padding of base64."""
+    padding = len(text) - len(text.rstrip("="))
+    return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding
+
+
+def private_text(text: str, path: Path) -> str:
+    """Returns what stands in place of a text without secrets.
+
+    Args:
+        text: the text.
+        path: the keys that lead to it; ``*`` for an item of an array.
+    """
+    name = next((key for key in reversed(path) if key != "*"), "")
+    if text in _enumerated().get(name, ()):
+        return text
+    if name in _PATHS and (start := ABSOLUTE.match(text)):
+        return start[0] + blanked(text[start.end() :])
+    return blanked(text)
+
+
+def is_blanked(text: str) -> bool:
+    """Whether a text of a recording whose private text is masked stands in place of another."""
+    return _BLANKED.fullmatch(text) is not None
+
+
+@cache
+def _enumerated() -> dict[str, list[str]]:
+    file = resources.files("acp_proxy.redaction").joinpath("enumerated.json")
+    words: dict[str, list[str]] = json.loads(file.read_text("utf-8"))
+    return words

@@ -1,0 +1,58 @@
+"""Private text is replaced so that nobody can read it and rules can judge it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.edits import apply
+from acp_proxy.redaction.private_text import is_blanked, private_text
+from acp_proxy.redaction.redactor import Redactor, RedactorState
+
+SECRET = "Wk2mXs81qPz0"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "shown"),
+    [
+        (("entries", "*", "priority"), "high", "high"),
+        (("entries", "*", "priority"), "urgent", "xxxxxx"),
+        (("entries", "*", "content"), "high", "xxxx"),
+        (("annotations", "audience", "*"), "user", "user"),
+        (("content", "*", "path"), "/home/me/a.py", "/xxxxxxxxxxxx"),
+        (("content", "*", "path"), "c:\\me\\a.py", "c:\\xxxxxxx"),
+        (("content", "*", "path"), "\\\\host\\a", "\\\\xxxxxx"),
+        (("content", "*", "path"), "me/a.py", "xxxxxxx"),
+        (("sessions", "*", "cwd"), "/srv/my app", "/xxxxxx xxx"),
+        (("content", "*", "newText"), "/home", "xxxxx"),
+    ],
+)
+def test_what_rules_judge_stays(path: tuple[str, ...], text: str, shown: str) -> None:
+    """Words that a schema enumerates stay, and so does what shows that a path is absolute."""
+    assert private_text(text, path) == shown
+    assert private_text(shown, path) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [("xxx xx", True), ("/xxx", True), ("c:\\xx", True), ("xx==", True), ("", False), ("/", False),
+     ("  ", False), ("/tmp/xx", False), ("fix", False)],
+)  # fmt: skip
+def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
+    """It has nothing but blanks, except for what shows that a path is absolute."""
+    assert is_blanked(text) is is_one
+
+
+def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
+    """Its beginning may be a part of the secret."""
+    redactor = Redactor(
+        RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
+    )
+    for path, shown in ((f"/{SECRET}/a", "xxxxxxxxxxxxxxx"), ("/home/me/a", "/xxxxxxxxx")):
+        update = {"sessionUpdate": "tool_call", "content": [{"type": "diff", "path": path}]}
+        params = {"sessionId": "s", "update": update}
+        line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode()
+        masked = apply(line, redactor.line(Stream.TO_CLIENT, line))
+        assert json.loads(masked)["params"]["update"]["content"][0]["path"] == shown
