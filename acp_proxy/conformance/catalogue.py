@@ -30,6 +30,7 @@ _REASONS = {
     "stderr": "lines on stderr are missing",
     "times": "times are not known",
     "values": "some values are written alike",
+    "texts": "its private texts are masked",
     "parts": "parts of messages were left out",
     "directions": "directions were inferred",
 }
@@ -53,20 +54,21 @@ def left_out() -> dict[str, str]:
     return _read().left_out
 
 
-def unchecked_rules(origin: Origin | None) -> list[UncheckedRules]:
-    """Returns the rules that cannot be checked, by the reason; none in a recording of ours.
+def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[UncheckedRules]:
+    """Returns the rules that cannot be checked, by the reason; none in most recordings of ours.
 
     Nothing is claimed that a missing line could explain. What is left is what a message shows by
     itself, and what two messages show whatever was between them.
 
     Args:
         origin: what the recording was imported from.
+        is_private: whether its private texts are masked.
     """
-    if origin is None:
-        return []
-    lost: set[str] = {*origin.lost}
-    lost |= {"times"} if origin.inferred_times else set()
-    lost |= {"directions"} if origin.inferred_directions else set()
+    lost: set[str] = {"texts"} if is_private else set()
+    if origin is not None:
+        lost |= {*origin.lost}
+        lost |= {"times"} if origin.inferred_times else set()
+        lost |= {"directions"} if origin.inferred_directions else set()
     found: dict[str, list[str]] = {}
     for rule in rules().values():
         # Any rule on messages may need the parts that people left out for earlier versions.

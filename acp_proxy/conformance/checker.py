@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from itertools import chain
+from typing import Any
 
 from acp_proxy.conformance.catalogue import rules as catalogue
 from acp_proxy.conformance.catalogue import unchecked_rules
@@ -28,10 +29,13 @@ from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.limits import LAST_NUMBER
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
+from acp_proxy.protocol.json_text import member, parts_of
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameRun, RecordedEvent, Recording
+from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.private_text import is_blanked
 from acp_proxy.safe_text import plain
 from acp_proxy.store.fired_faults import touched_frames
 from acp_proxy.store.frame_queries import number_after, stderr_lines_with, unterminated_frames
@@ -88,7 +92,8 @@ class Checker:
         """Who waits for whom after the frames that were read."""
         self.last_ns = 0
         self._touched = touched_frames(reader)
-        unchecked = unchecked_rules(recording.origin)
+        self._is_private = recording.redaction == "private"
+        unchecked = unchecked_rules(recording.origin, is_private=self._is_private)
         skipped = {*chain.from_iterable(one.rules for one in unchecked)}
         if not recording.knows("all lines"):
             self._conversation.begin_partially()
@@ -244,7 +249,19 @@ class Checker:
             for breach in entry.function(seen, self._conversation) or ():
                 if breach.place is not None:
                     seen.broken.append(breach.place)
+                    # A masked text is still of its type.
+                    is_of_value = not entry.rule.startswith("rpc.")
+                    if is_of_value and self._is_masked(seen.value, breach.place):
+                        continue
                 self._add(entry.rule, breach, seen)
+
+    def _is_masked(self, value: Any, place: str) -> bool:
+        """Whether a text that breaks a rule stands in place of another, which nobody can judge."""
+        for part in parts_of(place):
+            value = value[int(part)] if isinstance(value, list) else member(value, part)
+        if not isinstance(value, str):
+            return False
+        return MARKER.search(value) is not None or (self._is_private and is_blanked(value))
 
     def _apply_to_turn(self, ended: EndedTurn, seen: CheckedMessage) -> None:
         if self._conversation.has_gap:
@@ -324,8 +341,8 @@ def _holds(rule: Rule, dialect: str | None) -> bool:
 def _unchecked_note(
     recording: Recording, unchecked: Sequence[UncheckedRules], count: int
 ) -> list[str]:
-    if recording.origin is None or not count:
+    if not count:
         return []
     reasons = ", ".join(one.reason for one in unchecked)
     what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
-    return [f"imported from {recording.origin.title}: {what}"]
+    return [what if recording.origin is None else f"imported from {recording.origin.title}: {what}"]

@@ -13,6 +13,7 @@ from acp_proxy.conformance.schema_problems import Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import member
+from acp_proxy.redaction.markers import MARKER
 
 _MOST_NAMED = 5
 
@@ -84,9 +85,10 @@ def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaPro
 
 
 def _problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
-    """Returns the problems of a message that no other rule has found."""
+    """Returns the problems of a message that no other rule has found, but for masked values."""
     found = talk.compared(seen).problems
-    return [one for one in found if not _is_broken(one.pointer, seen.broken)]
+    return [one for one in found
+            if not (_is_broken(one.pointer, seen.broken) or MARKER.search(one.found))]  # fmt: skip
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:

@@ -246,13 +246,16 @@ def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     severity = None if talk.dialect == DRAFT else Severity.INFO
     if seen.update_kind:
         blocks = items(seen.update.get("content"))
-        paths = [member(one, "path") for one in blocks if member(one, "type") == "diff"]
+        place = "/params/data" if "update" not in seen.params else "/params/update"
+        paths = {f"{place}/content/{at}/path": member(one, "path")
+                 for at, one in enumerate(blocks) if member(one, "type") == "diff"}  # fmt: skip
     else:
-        paths = [seen.params.get(_PATHS.get(seen.method or "", ""))]
-    for path in paths:
+        name = _PATHS.get(seen.method or "", "")
+        paths = {f"/params/{name}": seen.params.get(name)}
+    for place, path in paths.items():
         if isinstance(path, str) and not is_relative(path) and not _is_inside(path, session.roots):
             yield Breach(f"{shown(path)} is outside the directories of the session", (session.seq,),
-                         severity=severity)  # fmt: skip
+                         place=place, severity=severity)  # fmt: skip
 
 
 def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
@@ -277,6 +280,7 @@ def _is_inside(path: str, roots: list[str]) -> bool:
         return True  # where it leads is not known
     for root in roots:
         trimmed = root.rstrip("/\\")
-        if path == trimmed or path.startswith((f"{trimmed}/", f"{trimmed}\\")):
+        is_root = path == trimmed or MARKER.search(root) is not None
+        if is_root or path.startswith((f"{trimmed}/", f"{trimmed}\\")):
             return True
     return False

@@ -110,7 +110,7 @@ def test_names_begin_with_the_groups() -> None:
 
 def test_every_rule_declares_what_it_needs() -> None:
     """Each rule on messages says which losses forbid to find it; `CHECKS` does for the others."""
-    words = {*get_args(Lost), "directions"} - {"parts"}
+    words = {*get_args(Lost), "directions", "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
         assert words.issuperset(rule.lost_if or ()), rule.id
