@@ -52,6 +52,11 @@ def without_middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - end - 1]}…{text[len(text) - end :]}"
 
 
+def share(part: int, whole: int) -> str:
+    """Writes a part of a whole in percent."""
+    return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
+
+
 def seconds(t_ns: int | None) -> str:
     """Writes a time since the start, in seconds; empty for None."""
     return "" if t_ns is None else f"{t_ns / 1e9:.3f}"

@@ -57,7 +57,6 @@ class ChangeLog:
 
     def __init__(self, directory: Path, file: SettingsFile) -> None:
         self._directory = directory
-        self._file = file
         self.path = directory / f"{digest(os.fsencode(file.target))[:16]}.json"
 
     def read(self) -> list[AddedEntry]:

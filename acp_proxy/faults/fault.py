@@ -91,7 +91,6 @@ class Fault(ABC):
         outcome: what happens to a frame, as a phrase that follows "the frame"; the name of a
             setting in braces is replaced by its value.
         directions: the directions in which the kind can be used.
-        needs_agent: whether it acts on the agent's process.
         has_side_effect: whether it does more than change the frame; then it also fires if earlier
             rules have left nothing of the frame.
         touches_both: whether it sends something in the other direction, or waits for a message in
@@ -101,7 +100,6 @@ class Fault(ABC):
     kind: ClassVar[str]
     outcome: ClassVar[str]
     directions: ClassVar[tuple[Direction, ...]] = BOTH
-    needs_agent: ClassVar[bool] = False
     has_side_effect: ClassVar[bool] = False
     touches_both: ClassVar[bool] = False
 

@@ -27,7 +27,7 @@ from acp_proxy.report.blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
 from acp_proxy.report.script import joined
 from acp_proxy.safe_text import plain
-from acp_proxy.wording import byte_size, counted, duration
+from acp_proxy.wording import byte_size, counted, duration, share
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -225,7 +225,7 @@ def _environment() -> "Environment":
         "as_size": byte_size,
         "as_number": lambda count: f"{count:,}",
         "as_count": counted,
-        "as_share": _share,
+        "as_share": share,
         "as_time": _time,
         "with_links": _pieces,
     }
@@ -250,10 +250,6 @@ def _safe(value: Any) -> Any:
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
     """Writes a duration no more exactly than the template's ``step_ns`` allows."""
     return duration(ns, context["step_ns"])
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
 
 
 def _time(text: str | None) -> str:

@@ -131,11 +131,6 @@ class RecordingReader(Rows):
         return self.live or not self.recording.knows("all answers")
 
     @property
-    def has_tail(self) -> bool:
-        """Whether the latest rows are read from the log."""
-        return self._tail is not None
-
-    @property
     def newest(self) -> int:
         """The number of the newest frame or event while the recorder runs, else 0."""
         return self._tail.newest if self._tail is not None else 0

@@ -20,7 +20,7 @@ from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.inspection.origins import why_no_times
 from acp_proxy.inspection.timeline import ARROWS
 from acp_proxy.recording import Recording
-from acp_proxy.wording import byte_size, counted, duration, seconds
+from acp_proxy.wording import byte_size, counted, duration, seconds, share
 
 _INDENTED = 40
 """Columns from which on tables are indented."""
@@ -147,7 +147,7 @@ class _StatisticsScreen:
         rows = [
             Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
             Column("took", [cell(self._took(spent[part])) for part in shown], right=True),
-            Column("share", [cell(_share(spent[part], total)) for part in shown], right=True),
+            Column("share", [cell(share(spent[part], total)) for part in shown], right=True),
             Column("bar", bars, least=1),
         ]
         _, *lines = self._table(rows)  # without titles
@@ -259,10 +259,6 @@ def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
         Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
         Column("prompt", [_prompt(turn) for turn in turns], least=8),
     ]
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
 
 
 def _status(status: str | None) -> Cell:

@@ -1,6 +1,5 @@
 """Prints the summary of a recording as text."""
 
-import json
 import shlex
 from collections.abc import Sequence
 from functools import partial
@@ -92,7 +91,7 @@ def _verdict(summary: Summary) -> list[Piece]:
 def _about(page: RecordingPage, summary: Summary) -> None:
     recording = summary.recording
     page.row("file", summary.path)
-    page.row("command", " ".join(json.loads(recording.command)))
+    page.row("command", " ".join(recording.words))
     page.row("directory", recording.cwd)
     page.origin(recording)
     took = duration(summary.duration_ns, recording.step_ns)

@@ -1,6 +1,5 @@
 """Writes a transcript as Markdown that can go into an issue."""
 
-import json
 import re
 import shlex
 import textwrap
@@ -92,7 +91,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
     facts = [
         ("recording", f"{code(recording.id)}, {escaped(state)}"),
         ("agent", code(recording.agent_title)),
-        ("command", code(shlex.join(json.loads(recording.command)))),
+        ("command", code(shlex.join(recording.words))),
         ("client", code(recording.client_title)),
         ("dialect", escaped(dialect)),
         *((label, escaped(text)) for label, text in origin_rows(recording)),

@@ -137,10 +137,10 @@ class DivergenceLog:
     """Keeps and ranks the divergences of one replay or verification.
 
     Args:
-        masking: masks what the peer said in them; None if that holds no secrets.
+        masking: masks what the peer said in them.
     """
 
-    def __init__(self, masking: MessageMask | None = None) -> None:
+    def __init__(self, masking: MessageMask) -> None:
         self._masking = masking
         self._not_compared: set[str] = set()
         self.found: list[Divergence] = []
@@ -199,8 +199,7 @@ class DivergenceLog:
             of_handshake: whether every later divergence follows from this one.
             is_harmless: whether it is for information, although others of its kind are not.
         """
-        if self._masking is not None:
-            came = None if came is None else self._masking.came(came, hidden)
+        came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(
             kind=kind,
             rank=Rank.INFO if is_harmless else self._rank(kind, lane, seq, of_handshake),
@@ -228,14 +227,11 @@ class DivergenceLog:
         Args:
             known: secrets of the recording, as far as it holds any, each with a marker.
         """
-        if self._masking is None or not self.found:
-            return tuple(self.found)
-        self._masking.learn(known)
+        if self.found:
+            self._masking.learn(known)
         return tuple(map(self._without_secrets, self.found))
 
     def _without_secrets(self, one: Divergence) -> Divergence:
-        if self._masking is None:
-            return one
         came = one.came
         if came is not None:
             came = self._masking.shown(came, is_cut=len(came.encode()) > DESCRIPTION - 4)
@@ -251,7 +247,6 @@ class DivergenceLog:
         )
 
     def _masked_differences(self, found: tuple[Difference, ...]) -> tuple[Difference, ...]:
-        assert self._masking is not None
         shown = self._masking.shown
         return tuple(
             evolve(
@@ -271,9 +266,9 @@ class DivergenceLog:
             lane: its lane.
             seq: the number of the recorded frame.
         """
-        is_recorded = self._masking is not None and self._masking.is_recorded
+        is_recorded = self._masking.is_recorded
         for pair in pairs:
-            if self._masking is not None and pair.is_text:
+            if pair.is_text:
                 self._masking.note_pair(pair.live[1:], pair.marker)
             is_new = not pair.is_same and pair.recorded not in self._not_compared
             if is_new and (is_recorded or not pair.is_free):

@@ -13,7 +13,6 @@ class ExitFault(Fault):
     """The agent appears to exit, in place of the frame or after it."""
 
     kind = "exit"
-    needs_agent = True
     has_side_effect = True
 
     code: int = field(default=1, validator=at_least(0, 255))

@@ -16,7 +16,6 @@ class _SignalFault(Fault):
     """The agent gets a signal, and the frame passes."""
 
     signum: ClassVar[int]
-    needs_agent = True
     has_side_effect = True
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:

@@ -298,7 +298,7 @@ def test_a_recording_that_was_killed_has_the_same_labels(
         with RecordingReader(recorder.path) as unfinished:
             assert rows_of(unfinished.connection) == expected
     with RecordingReader(recorder.path) as finished:
-        assert not finished.has_tail
+        assert finished.in_one_place() is finished
         assert rows_of(finished.connection) == expected
 
 

@@ -1,7 +1,5 @@
 """``acp-proxy inspect list``, and the overview that ``acp-proxy`` prints without a command."""
 
-import contextlib
-import json as json_
 import os
 import re
 import shlex
@@ -281,7 +279,7 @@ def _cells(
         cell(begun if recording.knows("date") else f"imported {begun}"),
         cell(lasted),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
-        cell(recording.agent_title or _agent_of(recording.command)),
+        cell(recording.agent_title or _agent_of(recording.words)),
         cell(recording.client_title),
         cell(state, live),
         cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
@@ -310,15 +308,11 @@ def _name(path: Path, recording: Recording) -> str:
     return recording.name if stem == recording.name else f"{recording.name} ({stem})"
 
 
-def _agent_of(command: str) -> str:
+def _agent_of(words: list[str]) -> str:
     """Returns the name of an agent that did not give any, by its command."""
     from acp_proxy.capture.agent_names import agent_name  # late: most agents have a name
 
-    with contextlib.suppress(ValueError):
-        words = json_.loads(command)
-        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            return agent_name(words)
-    return ""
+    return agent_name(words) if words else ""
 
 
 def _tail(directory: str) -> str:

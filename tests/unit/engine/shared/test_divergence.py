@@ -15,6 +15,7 @@ from acp_proxy.engine.shared.divergence import (
     NearMiss,
     Rank,
 )
+from acp_proxy.engine.shared.masking import MessageMask
 
 AGAIN = Divergence(
     DivergenceKind.EXHAUSTED,
@@ -33,7 +34,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 def test_ranks() -> None:
     """Information never counts, and each lane has a primary divergence of its own."""
-    log, a, b = DivergenceLog(), Lane("a"), Lane("b")
+    log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
         for kind, lane in [
@@ -51,7 +52,7 @@ def test_ranks() -> None:
 
 def test_information_is_no_divergence() -> None:
     """Nor is a harmless divergence."""
-    log, lane = DivergenceLog(), Lane("a")
+    log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
     assert not log.has_diverged
@@ -61,14 +62,14 @@ def test_information_is_no_divergence() -> None:
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
     """In all lanes."""
-    log = DivergenceLog()
+    log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
     """Beyond a thousand only primary ones; the verdict counts all."""
-    log, lane = DivergenceLog(), Lane("a")
+    log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")
     log.note(DivergenceKind.STALL, lane, "")
@@ -79,7 +80,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 def test_moments_are_counted_from_the_beginning() -> None:
     """In milliseconds, whatever the clock shows."""
-    log = DivergenceLog()
+    log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)
     noted = log.note(DivergenceKind.DRIFT, Lane("a"), "", came=b"\xff" * 600)
