@@ -2,41 +2,21 @@
 
 import re
 
-_ENDINGS = {
-    "authorization": "credential",
-    "cookie": "cookie",
-    "apikey": "key",
-    "apikeys": "key",
-    "accesskey": "key",
-    "accountkey": "key",
-    "authkey": "key",
-    "encryptionkey": "key",
-    "masterkey": "key",
-    "privatekey": "key",
-    "secretkey": "key",
-    "secretkeybase": "key",
-    "privatekeyid": "key",
-    "sharedkey": "key",
-    "signingkey": "key",
-    "token": "token",
-    "secret": "secret",
-    "secrets": "secret",
-    "password": "password",
-    "passwords": "password",
-    "passwd": "password",
-    "passphrase": "password",
-    "passcode": "password",
-    "pwd": "password",
-    "mfacode": "password",
-    "credential": "credential",
-    "credentials": "credential",
-    "creds": "credential",
-    "signature": "secret",
-    "webhook": "url",
-    "webhookurl": "url",
-    "dsn": "url",
-    "connectionstring": "url",
-}
+_KINDS = {
+    "credential": ("authorization", "credential", "credentials", "creds"),
+    "cookie": ("cookie",),
+    "key": (
+        "apikey", "apikeys", "accesskey", "accountkey", "authkey", "encryptionkey", "masterkey",
+        "privatekey", "secretkey", "secretkeybase", "privatekeyid", "sharedkey", "signingkey",
+    ),
+    "token": ("token",),
+    "secret": ("secret", "secrets", "signature"),
+    "password": (
+        "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "mfacode",
+    ),
+    "url": ("webhook", "webhookurl", "dsn", "connectionstring"),
+}  # fmt: skip
+_ENDINGS = {ending: kind for kind, endings in _KINDS.items() for ending in endings}
 """The endings of names of secrets, without separators, and the kind of each secret."""
 _LAST_PARTS = dict.fromkeys(("pass", "pw", "otp", "pin"), "password")
 _LAST_PARTS |= {"auth": "credential", "bearer": "token"}
