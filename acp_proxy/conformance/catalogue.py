@@ -147,29 +147,15 @@ def _named(words: Iterable[str]) -> Iterable[str]:
 
 
 _SITE = "https://agentclientprotocol.com"
-_PAGES = {
-    "Agent Plan": "agent-plan",
-    "Authentication": "authentication",
-    "Cancellation": "cancellation",
-    "Config Options": "session-config-options",
-    "Content": "content",
-    "Elicitation": "elicitation",
-    "ErrorCode": "error",
-    "Extensibility": "extensibility",
-    "File System": "file-system",
-    "Initialization": "initialization",
-    "Overview": "overview",
-    "Prompt Turn": "prompt-turn",
-    "Schema": "schema",
-    "Session Delete": "session-delete",
-    "Session List": "session-list",
-    "Session Modes": "session-modes",
-    "Session Setup": "session-setup",
-    "Slash Commands": "slash-commands",
-    "Terminals": "terminals",
-    "Tool Calls": "tool-calls",
-    "Transports": "transports",
-}
+_NAMED_ALIKE = (
+    "Agent Plan", "Authentication", "Cancellation", "Content", "Elicitation", "Extensibility",
+    "File System", "Initialization", "Overview", "Prompt Turn", "Schema", "Session Delete",
+    "Session List", "Session Modes", "Session Setup", "Slash Commands", "Terminals", "Tool Calls",
+    "Transports",
+)  # fmt: skip
+"""Pages whose address has the words of their title."""
+_PAGES = {name: name.lower().replace(" ", "-") for name in _NAMED_ALIKE}
+_PAGES |= {"Config Options": "session-config-options", "ErrorCode": "error"}
 _PAGES_V2 = {
     "v2 extensibility": "extensibility",
     "v2 initialization": "initialization",
