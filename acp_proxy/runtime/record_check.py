@@ -25,8 +25,12 @@ def _load() -> None:
     from acp_proxy.conformance.schema_check import DialectSchema
     from acp_proxy.protocol.dialects import V1
 
-    for name in ("conformance.judgement", "conformance.report", "store.reader"):
-        import_module(f"acp_proxy.{name}")
+    for name in (
+        "acp_proxy.conformance.judgement",
+        "acp_proxy.conformance.report",
+        "acp_proxy.store.reader",
+    ):
+        import_module(name)
     load()
     DialectSchema.of_dialect(V1).load()
 

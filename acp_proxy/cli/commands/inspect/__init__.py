@@ -6,25 +6,24 @@ from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.shared_flags import NO_PAGER
 
-_COMMANDS = {
-    "list": "list_:list_",
-    "show": "show:show",
-    "log": "log:log",
-    "transcript": "transcript:transcript",
-    "stats": "stats:stats",
-    "audit": "audit:audit",
-    "check": "check:check",
-    "diff": "diff:diff",
-    "report": "report:report",
-    "export": "export:export",
-    "bundle": "bundle:bundle",
-    "secrets": "secrets:secrets",
-    "import": "import_:import_",
-    "search": "search:search",
-    "note": "note:note",
-    "prune": "prune:prune",
+INSPECT = {
+    "list": "acp_proxy.cli.commands.inspect.list_:list_",
+    "show": "acp_proxy.cli.commands.inspect.show:show",
+    "log": "acp_proxy.cli.commands.inspect.log:log",
+    "transcript": "acp_proxy.cli.commands.inspect.transcript:transcript",
+    "stats": "acp_proxy.cli.commands.inspect.stats:stats",
+    "audit": "acp_proxy.cli.commands.inspect.audit:audit",
+    "check": "acp_proxy.cli.commands.inspect.check:check",
+    "diff": "acp_proxy.cli.commands.inspect.diff:diff",
+    "report": "acp_proxy.cli.commands.inspect.report:report",
+    "export": "acp_proxy.cli.commands.inspect.export:export",
+    "bundle": "acp_proxy.cli.commands.inspect.bundle:bundle",
+    "secrets": "acp_proxy.cli.commands.inspect.secrets:secrets",
+    "import": "acp_proxy.cli.commands.inspect.import_:import_",
+    "search": "acp_proxy.cli.commands.inspect.search:search",
+    "note": "acp_proxy.cli.commands.inspect.note:note",
+    "prune": "acp_proxy.cli.commands.inspect.prune:prune",
 }
-INSPECT = {word: f"{__name__}.{place}" for word, place in _COMMANDS.items()}
 """Where each command lives; the root has them as well."""
 
 
