@@ -30,7 +30,7 @@ INSPECT = {
 _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
 
 
-_EPILOG = f"""Commands: {", ".join(_COMMANDS)}.
+_EPILOG = f"""Commands: {", ".join(INSPECT)}.
 
 They can be typed without `inspect`: `acp-proxy show` is `acp-proxy inspect show`. `acp-proxy
 --help` has what each of them is for.
