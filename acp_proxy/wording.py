@@ -53,7 +53,12 @@ def without_middle(text: str, most: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Writes a part of a whole in percent."""
+    """Writes a part of a whole in percent.
+
+    Args:
+        part: the part.
+        whole: the whole, which is not 0.
+    """
     return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
 
 
