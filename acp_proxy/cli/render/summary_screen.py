@@ -183,7 +183,8 @@ def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
         how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
         ink = Ink.TROUBLE if not session.opened and how else None
         how += [f"{way} open" for way in session.open]
-        turns = counted(session.turns, "turn")
+        how += [] if session.parent is None else [f"child of {session.parent}"]
+        turns = "" if session.parent and not session.turns else counted(session.turns, "turn")
         rows.append(
             [piece(session.id), piece(", ".join(how), ink), piece(turns), piece(session.cwd or "")]
         )

@@ -6,7 +6,7 @@ A capability is named by its path, by which it is found in the frame and in the 
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from acp_proxy.inspection.describe.peers import auth_method_ids, enabled
@@ -86,12 +86,15 @@ def _short(name: str) -> str:
     return name if len(name) <= TITLE else f"{name[:TITLE]}…"
 
 
-def read_sessions(reader: RecordingReader, turns: list[TurnRow]) -> list[SessionSummary]:
+def read_sessions(
+    reader: RecordingReader, turns: list[TurnRow], parents: Mapping[str, str]
+) -> list[SessionSummary]:
     """Returns the sessions in the order of the first request about them.
 
     Args:
         reader: the recording.
         turns: all its turns.
+        parents: for child sessions, the session that each belongs to.
     """
     opened: dict[str, list[ExchangeRow]] = {}
     for row in exchange_queries.exchanges(reader, methods=OPENING, direction="to-agent"):
@@ -111,7 +114,8 @@ def read_sessions(reader: RecordingReader, turns: list[TurnRow]) -> list[Session
         open_ = [row for row in rows if row.response_seq is None and reader.is_open]
         failed = [_way(row) for row in rows if row.outcome != "result" and row not in open_]
         folder, ways = named[-1] if named else None, [_way(row) for row in open_]
-        found.append(SessionSummary(session, folder, how, seq, counts[session], failed, ways))
+        count, parent = counts[session], parents.get(session)
+        found.append(SessionSummary(session, folder, how, seq, count, failed, ways, parent))
     return found
 
 

@@ -18,8 +18,9 @@ from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.limits import KEPT_ACTIONS, LINE_EDGE, LISTED
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition, Turn
+from acp_proxy.protocol.dialects import body
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.updates import RUNNING, UPDATE, kind_and_update
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.frame_queries import Span, call_updates_of_turn
@@ -102,6 +103,8 @@ class FrameCounts:
     """Frames by stream and kind."""
     updates: int = 0
     """Session updates, those of a replayed history included."""
+    parents: dict[str, str] = field(factory=dict)
+    """For child sessions, the session of the agent that announced each."""
     calls: CallLog = field(factory=CallLog)
     """The tool calls, without those of a replayed history."""
     calls_of_turns: dict[int, int] = field(factory=dict)
@@ -174,6 +177,9 @@ class FrameCounter:
             self._count_calls(done.ended)
         is_update = message.method == UPDATE and message.rpc_id is None
         self._found.updates += is_update
+        if message.update == NEW_CHILD and len(self._found.parents) < KEPT_ACTIONS:
+            child = word(kind_and_update(body(message, "params"))[1], "sessionId")
+            self._found.parents.setdefault(child, message.session or "")
         if done.tool_call is None:
             return
         calls, key = self._found.calls, (done.session, done.tool_call)

@@ -54,7 +54,7 @@ def summarize(
     assert counts is not None
     findings = run_checks(context)
     asked = list(read_person_requests(reader, context.waited_until_ns))
-    sessions = read_sessions(reader, context.turns)
+    sessions = read_sessions(reader, context.turns, counts.parents)
     shown = [event for event in events if event.kind in _SHOWN_EVENTS]
     frames, kinds = Counter[str](), Counter[str]()
     for (stream, kind), count in sorted(counts.counts.items()):

@@ -34,6 +34,8 @@ class SessionSummary:
     """How it could not be opened: what was tried and answered with an error, or not at all."""
     open: list[str] = field(factory=list, metadata={"optional": True})
     """The request that may have opened it; its answer is still to come, or was not imported."""
+    parent: str | None = field(default=None, metadata={"optional": True})
+    """The session whose agent has announced it as its child."""
 
 
 @frozen

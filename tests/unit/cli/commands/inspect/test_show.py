@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +25,6 @@ from tests.log_writer import (
     text,
     update,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SESSION = "a v1 handshake, session s"
 
@@ -190,6 +186,19 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
     out = run("inspect", "show", path).stdout
     assert out.startswith("judged  (c0ffee000001)  complete  no problems, 1 info\n")
     assert "\nfindings\n  - " in out
+
+
+def test_a_child_session_names_its_parent() -> None:
+    """A child has no turns of its own, which its line does not count, either."""
+    path = Path(__file__).parents[4] / "data/conformance/healthy/subagent.jsonl"
+    lines = run("inspect", "show", path).stdout.splitlines()
+    at = lines.index("sessions    2")
+    assert [line.split() for line in lines[at + 1 : at + 3]] == [
+        ["s1", "new", "1", "turn", "/w/p"],
+        ["child1", "child", "of", "s1"],
+    ]
+    parent, child = json.loads(run("inspect", "show", path, "--json").stdout)["opened"]
+    assert ("parent" in parent, child["parent"], child["turns"]) == (False, "s1", 0)
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
