@@ -7,7 +7,11 @@ UPDATE = "session/update"
 
 USER_TEXT, AGENT_TEXT = "user_message_chunk", "agent_message_chunk"
 THOUGHT_CHUNKS = ("agent_thought_chunk", "thought_message_chunk")
-CHUNKS = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, "compaction_summary_chunk"})
+CHUNKS = frozenset(
+    {
+        USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, "compaction_summary_chunk", "session_message_chunk",
+    }
+)  # fmt: skip
 """Updates that are a piece of a message, a thought or a summary."""
 
 WHOLE_THOUGHT = "agent_thought"

@@ -89,7 +89,7 @@ export function parsedRaw(text) {
 
 const CHUNK_KINDS = new Set([
   "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk",
-  "compaction_summary_chunk",
+  "compaction_summary_chunk", "session_message_chunk",
 ]);
 
 /** A piece of a streamed message; null for anything else. @param {unknown} message */

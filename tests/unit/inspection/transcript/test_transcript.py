@@ -88,6 +88,15 @@ def test_chunks_are_joined(dialect: str) -> None:
     assert (found[0].seq, found[0].last_seq) == (6, 7)
 
 
+def test_pieces_of_a_message_between_sessions_are_joined() -> None:
+    """What a session and its child tell each other is streamed as other messages are."""
+    talk = Talk()
+    for piece in ("look ", "at ", "a.py"):
+        chunk(talk, piece, "session_message_chunk", messageId="1")
+    chunk(talk, "ok", "session_message_chunk", messageId="2")
+    assert [texts(entry) for entry in entries(talk)] == [[("", "look at a.py")], [("", "ok")]]
+
+
 def test_another_message_is_another_entry() -> None:
     """Another message id, or an entry in between, begins another entry."""
     talk = Talk()
