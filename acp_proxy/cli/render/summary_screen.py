@@ -184,7 +184,8 @@ def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
         ink = Ink.TROUBLE if not session.opened and how else None
         how += [f"{way} open" for way in session.open]
         how += [] if session.parent is None else [f"child of {session.parent}"]
-        turns = "" if session.parent and not session.turns else counted(session.turns, "turn")
+        is_opened = bool(session.opened or session.failed or session.open)
+        turns = counted(session.turns, "turn") if session.turns or is_opened else ""
         rows.append(
             [piece(session.id), piece(", ".join(how), ink), piece(turns), piece(session.cwd or "")]
         )
