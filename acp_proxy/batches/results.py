@@ -27,8 +27,6 @@ from acp_proxy.inspection.findings import Finding
 from acp_proxy.plain_files import open_plain, reason
 
 FORMAT = 1
-MOST_FINDINGS = 100
-"""Findings of a recording that its verdict lists."""
 SWEEP = "faults sweep"
 _SEVEREST = (2, 3, 1)
 T = TypeVar("T")

@@ -26,7 +26,7 @@ import acp_proxy.cli.work_directory
 import acp_proxy.runtime.verifier
 import acp_proxy.store.log_recovery  # noqa: F401
 from acp_proxy.batches.batch import Job, lost
-from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict, VerdictKind
+from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.selection import sha256_of
 from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
 from acp_proxy.cli.commands.inspect.check import check
@@ -45,6 +45,7 @@ from acp_proxy.difference.diff import diff
 from acp_proxy.difference.result import DiffEntry, Field
 from acp_proxy.engine.shared.divergence import DivergenceKind, Rank
 from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
+from acp_proxy.limits import LISTED, PHRASE
 from acp_proxy.plain_files import reason
 from acp_proxy.runtime.sweep import BAD, NOT_REACHED
 from acp_proxy.store.directory import delete, recording_at
@@ -57,7 +58,6 @@ _KEPT = 64
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
-_LONGEST_VALUE = 60
 _LOOKED_AT = 20
 """Lines of stderr among which the last one is that is not blank."""
 _NOTHING = "nothing"
@@ -218,7 +218,7 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
     reported = [*wrong, *(run for run in runs if run.outcome == NOT_REACHED)]
     listed = ({"plan": one.plan, "outcome": one.outcome, "exit_code": one.exit_code,
                "output": one_line(one.last_line)}
-              for one in reported[:MOST_FINDINGS])  # fmt: skip
+              for one in reported[:LISTED])  # fmt: skip
     untested = [one for one in wrong if one.untested is not None]
     return evolve(
         verdict,
@@ -271,7 +271,7 @@ def _difference(field: Field) -> str:
 
 def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+    return text if len(text) <= PHRASE else f"{text[:PHRASE]}..."
 
 
 with RecordingReader(STDIN, _CONVERSATION) as a, RecordingReader(STDIN, _CONVERSATION) as b:

@@ -8,12 +8,12 @@ from attrs import field, frozen
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.render.output import warn
 from acp_proxy.engine.client.recorded_client import FilledScript, RecordedClient, markers_to_send
+from acp_proxy.limits import EXAMPLES
 from acp_proxy.wording import listed
 
 _GIVEN = re.compile(
     r"(?P<marker>\[?(?:redacted:)?(?:[a-z]+:)?(?P<hash>[0-9a-f]{8})\]?)=(?P<variable>\w+)", re.ASCII
 )
-_SHOWN = 5
 
 
 @frozen
@@ -66,7 +66,7 @@ def fill(
     script.fill(by_hash)
     if left := [marker for name, marker in markers.items() if name not in by_hash]:
         warn(
-            f"sent as the recording has it: {listed(left, _SHOWN)};"
+            f"sent as the recording has it: {listed(left, EXAMPLES)};"
             " to send the value of an environment variable in place of a marker, use --secret"
         )
     return found

@@ -7,6 +7,7 @@ from attrs import define, field
 
 from acp_proxy.conformance.schema_check import DialectSchema
 from acp_proxy.conformance.schema_problems import ABSENT, SchemaComparison
+from acp_proxy.limits import LONG_LIST
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
@@ -155,11 +156,7 @@ def _is_plain(value: dict[str, Any]) -> bool:
     return "method" not in value or (type(value["method"]) is str and type(value["params"]) is dict)
 
 
-MOST_ITEMS = 1_000
-"""Items of a list that are looked at, unless a rule says another number."""
-
-
-def items(value: Any, most: int | None = MOST_ITEMS) -> list[Any]:
+def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
     """Returns the items of a list; none of anything else.
 
     Args:

@@ -26,7 +26,7 @@ from acp_proxy.conformance.wording import note_of
 from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
-from acp_proxy.limits import LAST_NUMBER
+from acp_proxy.limits import LAST_NUMBER, LONG_LIST
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
 from acp_proxy.protocol.json_text import member, parts_of
@@ -44,8 +44,6 @@ from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.store.recorded_events import is_agent_leaving, is_client_ending
 from acp_proxy.wording import counted
 
-_MOST = 1_000
-"""Findings of a rule that are kept one by one; all are counted."""
 _QUICK_NS = 20 * 10**9
 """The longest silence before the answer to a request for which no model has to think."""
 _LOST = ("unrecorded", "damaged")
@@ -198,7 +196,7 @@ class Checker:
 
     def _take_frame(self, run: FrameRun, message: Message, done: Transition) -> None:
         direction = _DIRECTIONS[run.stream]
-        if run.raw is None and len(self._result.unread) < _MOST:
+        if run.raw is None and len(self._result.unread) < LONG_LIST:
             self._result.unread.append(run.seq)
         line = checked(run.seq, run.t_ns, direction, message, done)
         if message.kind not in _MESSAGES:
@@ -303,7 +301,7 @@ class Checker:
         count.count += 1
         if SEVERITIES.index(severity) < SEVERITIES.index(count.severity):
             count.severity = severity
-        if count.count > _MOST:
+        if count.count > LONG_LIST:
             return
         about = seen if seen is not None and seq == seen.seq else None
         self._result.findings.append(

@@ -19,6 +19,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import UPDATE_KINDS, kind_of
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach
+from acp_proxy.limits import REMEMBERED
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 
@@ -199,10 +200,6 @@ def is_first(seen: CheckedMessage, talk: Conversation) -> bool:
     return seen.direction not in talk.first
 
 
-_MOST = 1_000
-"""Plans that are kept; methods of a recording may be any."""
-
-
 class RulePlan(NamedTuple):
     """The functions that look at a kind of message."""
 
@@ -254,7 +251,7 @@ class RulePlans:
             if self._is_usual(*key):
                 found = [one for one in found if not one.is_for_odd]
             plan = _planned(found)
-            if len(self._plans) < _MOST:
+            if len(self._plans) < REMEMBERED:
                 self._plans[key] = plan
         return plan
 

@@ -24,6 +24,7 @@ from acp_proxy.conformance.schema_problems import (
     expected,
     place_of,
 )
+from acp_proxy.limits import LONG_LIST
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Direction
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
 DIRECTORY = Path(__file__).parent / "schemas"
-_MOST_ERRORS = 1_000
-"""Errors of one message that are read, and items of a list: each takes microseconds."""
 _DEEPEST = 200
 """Levels of a value that are kept; no type has that many."""
 _HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
@@ -103,10 +102,10 @@ class DialectSchema:
 
     def _explained(self, name: str, value: Any, names: Mapping[int, int]) -> SchemaComparison:
         found = SchemaComparison()
-        for most, errors in ((_MOST_ERRORS, self._validator.iter_errors), (None, self._first)):
+        for most, errors in ((LONG_LIST, self._validator.iter_errors), (None, self._first)):
             whole = {name: _readable(value, _DEEPEST, names, most)}
             explainer = Explainer(self._schema, whole, {new: old for old, new in names.items()})
-            for error in islice(errors(whole), _MOST_ERRORS):
+            for error in islice(errors(whole), LONG_LIST):
                 explainer.take(error)
             found = explainer.result()
             if found != SchemaComparison():  # else it is wrong further behind in a list

@@ -17,6 +17,7 @@ from acp_proxy.inspection.audit.values import (
     Source,
 )
 from acp_proxy.inspection.describe.tools import call_label
+from acp_proxy.limits import EXAMPLES
 from acp_proxy.recording import Recording
 from acp_proxy.wording import counted, duration
 
@@ -31,7 +32,6 @@ PATHS_NOTE = (
 _NOT_IMPORTED = "no request in what was imported"
 QUIET = frozenset(ActionKind) - ASKED_FOR
 """Kinds of actions for which agents seldom ask permission."""
-_MOST_PATHS = 5
 
 
 @frozen
@@ -82,8 +82,8 @@ def what(action: Action) -> list[Mark]:
     if action.kind is ActionKind.FETCH:
         return [Mark("", action.url or action.title or "?")]
     paths = _different(action)
-    found = [_path(path) for path in paths[:_MOST_PATHS]]
-    if (more := len(paths) - _MOST_PATHS) > 0:
+    found = [_path(path) for path in paths[:EXAMPLES]]
+    if (more := len(paths) - EXAMPLES) > 0:
         found.append(Mark("", f"and {more} more"))
     if action.kind in (ActionKind.SEARCH, ActionKind.OTHER) or not found:
         title = call_label(action.title or action.tool, action.tool_call) or "?"

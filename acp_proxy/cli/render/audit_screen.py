@@ -10,11 +10,10 @@ from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.audit.values import PROBLEM, Action, ActionStatus, Audit, Source
 from acp_proxy.inspection.findings import Severity
+from acp_proxy.limits import SHORT_LIST
 from acp_proxy.recording import Recording, clock
 from acp_proxy.wording import counted
 
-_MOST_ROWS = 20
-"""Rows of each table that a terminal gets."""
 _MOST = 10
 """Sessions and MCP servers that are shown."""
 _INKS = {
@@ -44,7 +43,7 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     _about(page, audit)
     _findings(page, audit)
     if most is None and page.screen.columns is not None:
-        most = _MOST_ROWS
+        most = SHORT_LIST
     for group, actions in rows.groups(audit.actions):
         page.print()
         page.print(piece(group.title, bold=True), piece(f"  {len(actions):,}", Ink.FAINT))

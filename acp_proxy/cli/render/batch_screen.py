@@ -12,7 +12,7 @@ from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import say, show_status, warn
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.inspection.findings import Finding, in_order
-from acp_proxy.limits import SHOWN_LINE
+from acp_proxy.limits import LISTED, SHOWN_LINE
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted, duration
 
@@ -27,7 +27,6 @@ _WORDS = {
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
-_MOST_LINES = 100
 
 
 class BatchScreen:
@@ -141,13 +140,13 @@ def _case(verdict: JobVerdict) -> Case:
 
 def _lines(verdict: JobVerdict) -> Iterator[str]:
     if (first := verdict.first_divergence) is not None:
-        yield from first.text.splitlines()[:_MOST_LINES]
+        yield from first.text.splitlines()[:LISTED]
     if verdict.error:
         yield verdict.error
     listed = _listed(verdict)
-    for one in listed[:_MOST_LINES]:
+    for one in listed[:LISTED]:
         yield f"{one.severity.value}: {one.whose}: #{one.seq} {one.rule}: {one.text}"
-    if listed and (more := (verdict.broken or 0) - min(len(listed), _MOST_LINES)) > 0:
+    if listed and (more := (verdict.broken or 0) - min(len(listed), LISTED)) > 0:
         yield f"and {more:,} more"
     yield from _runs(verdict)
 

@@ -6,20 +6,18 @@ from pathlib import Path
 
 from attrs import evolve
 
-from acp_proxy.batches.results import MOST_FINDINGS, JobVerdict, VerdictKind
+from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.conformance.catalogue import looked_at, rules
 from acp_proxy.conformance.report import INCOMPLETE, CheckedRecording, CheckReport, is_failing
 from acp_proxy.conformance.values import Severity
 from acp_proxy.forms import converter
 from acp_proxy.inspection.findings import Finding, in_order
+from acp_proxy.limits import LISTED, LONG_LIST
 from acp_proxy.safe_text import visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 """What annotations call the severities."""
-_MOST_LINES = 100
-"""Findings of a case that are listed."""
-_MOST_ANNOTATIONS = 1_000
 
 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
@@ -46,7 +44,7 @@ def annotations(report: CheckReport) -> Iterator[str]:
         for finding in in_order(one.findings):
             if finding.known:
                 continue
-            if shown == _MOST_ANNOTATIONS:
+            if shown == LONG_LIST:
                 return
             shown += 1
             values = {"file": file, "title": f"{finding.rule} {finding.whose}"}
@@ -84,7 +82,7 @@ def with_findings(
     counts = checked.counts.items()
     severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
     found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
-    listed = tuple(converter.unstructure(one) for one in found[:MOST_FINDINGS])
+    listed = tuple(converter.unstructure(one) for one in found[:LISTED])
     return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 
@@ -117,7 +115,7 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
     for rule in looked_at(chosen, one.dialect, one.unchecked):
         findings = by_rule.get(rule, [])
         failing = [f for f in findings if not f.known and is_failing(f.severity, report.fail_on)]
-        lines = [_line(finding) for finding in findings[:_MOST_LINES]]
+        lines = [_line(finding) for finding in findings[:LISTED]]
         if (more := counts.get(rule, 0) - len(lines)) > 0:
             lines.append(f"and {more:,} more")
         failure = None

@@ -15,12 +15,10 @@ from acp_proxy.conformance.examples import Example, examples_of
 from acp_proxy.conformance.report import CheckedRecording, CheckReport
 from acp_proxy.conformance.values import Rule, Severity
 from acp_proxy.inspection.findings import Finding, by_rule, in_order
+from acp_proxy.limits import EXAMPLES, NAMED
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
 
-MOST = 5
-"""Frames of each rule that a terminal gets."""
-_MOST_RELATED = 3
 _CLEAN = "nothing is wrong"
 _NOTHING_NEW = "nothing new"
 _LABEL = 12
@@ -41,7 +39,7 @@ def show_report(
     """
     page = RecordingPage(stdout_screen())
     if most is None and page.screen.columns is not None:
-        most = MOST
+        most = EXAMPLES
     was_long = False
     shown = [one for one in report.recordings if not hides_clean or one.fails(report.fail_on)]
     for number, one in enumerate(shown):
@@ -149,7 +147,7 @@ def _narrower(page: RecordingPage) -> Screen:
 
 
 def _row(finding: Finding, *, is_mixed: bool) -> list[Piece]:
-    related = [f"#{seq}" for seq in finding.related[:_MOST_RELATED] if seq != finding.seq]
+    related = [f"#{seq}" for seq in finding.related[:NAMED] if seq != finding.seq]
     see = f" (see {', '.join(related)})" if related else ""
     mark = f"{finding.severity.value}: " if is_mixed else ""
     method = finding.method or ""

@@ -8,7 +8,7 @@ from typing import Any
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, columns_of, piece, text_of
 from acp_proxy.difference.result import Change, DiffEntry, Field
 from acp_proxy.inspection.text_diff import excerpts, readable_diff
-from acp_proxy.limits import SHOWN_LINE
+from acp_proxy.limits import SHORT_LIST, SHOWN_LINE, STRING, TITLE
 from acp_proxy.safe_text import visible
 
 MARKS = {
@@ -19,11 +19,6 @@ MARKS = {
 }
 """How each change is marked, and what the mark means."""
 _SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
-_LONGEST_LINE = 120
-"""Characters that a changed value has on one line where there is no terminal."""
-_LONGEST_PIECE = 200
-"""Characters of a text that was added or left out."""
-_MOST_EXCERPTS = 20
 
 
 class DiffLines:
@@ -85,23 +80,23 @@ class DiffLines:
     def _fits(self, indent: str, line: list[Piece], change: Change) -> bool:
         most = self._screen.columns
         if most is None:
-            most = _LONGEST_LINE if change is Change.CHANGED else sys.maxsize
+            most = STRING if change is Change.CHANGED else sys.maxsize
         return len(indent) + 2 + columns_of(text_of(line)) <= most
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
         """Yields the changes of a text, each with a few words around it."""
         found = list(excerpts(words))
-        for excerpt in found[:_MOST_EXCERPTS]:
+        for excerpt in found[:SHORT_LIST]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]
             yield from self._screen.wrapped((indent, None, False), *pieces)
-        if len(found) > _MOST_EXCERPTS:
-            more = f"… and {len(found) - _MOST_EXCERPTS:,} more places"
+        if len(found) > SHORT_LIST:
+            more = f"… and {len(found) - SHORT_LIST:,} more places"
             yield self._screen.line((indent, None, False), (more, Ink.FAINT, False))
 
     def _word_piece(self, op: str, text: str) -> Piece:
         if op == "=":
             return piece(_escaped(text))
-        shown = _cut(_escaped(text[: _LONGEST_PIECE + 1]), _LONGEST_PIECE, len(text))
+        shown = _cut(_escaped(text[: TITLE + 1]), TITLE, len(text))
         if not self._screen.color or not shown.strip():
             shown = f"[-{shown}-]" if op == "-" else f"{{+{shown}+}}"
         return piece(shown, Ink.TROUBLE) if op == "-" else piece(shown, Ink.TO_CLIENT, bold=True)

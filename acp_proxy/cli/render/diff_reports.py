@@ -14,13 +14,12 @@ from acp_proxy.cli.render.output import Writer, say, warn
 from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
 from acp_proxy.difference.result import Counts, Diff, DiffEntry, Field, differences
+from acp_proxy.limits import NAMED
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.wording import counted
 
 _MOST_LINES = 500
 """Lines of one failure; the JSON has all of them."""
-_MOST_RULES = 3
-"""Rules that a hint has."""
 
 
 class DiffReporter:
@@ -186,7 +185,7 @@ class RuleHint(DiffReporter):
         """Prints the hint."""
         learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
         options = " ".join(f"--ignore {quoted(one)}" for one in self._ignored)
-        if len(self._ignored) > _MOST_RULES:
+        if len(self._ignored) > NAMED:
             warn(f"to let some of these pass: --ignore PTR; {learn}")
         elif options:
             some = "some of these" if self._has_moved else "these"
@@ -196,7 +195,7 @@ class RuleHint(DiffReporter):
 
     def _add(self, fields: Iterable[Field]) -> None:
         for one in fields:
-            if can_be_ignored(one) and len(self._ignored) <= _MOST_RULES:
+            if can_be_ignored(one) and len(self._ignored) <= NAMED:
                 self._ignored[place_of(one)] = None
 
 

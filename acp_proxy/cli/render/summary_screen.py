@@ -28,15 +28,10 @@ from acp_proxy.inspection.diagnosis.values import (
 )
 from acp_proxy.inspection.fault_effects import times_fired
 from acp_proxy.inspection.findings import CONVERSATION, Finding, by_rule
+from acp_proxy.limits import EXAMPLES, NAMED
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.wording import counted, duration
 
-_MOST_TURNS = 5
-"""How many of the first turns are shown, and of the last ones; a few more are shown whole."""
-_MOST = 5
-"""Sessions, questions, and findings about the conversation of one kind."""
-_MOST_CASES = 3
-"""Cases of one broken rule."""
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
@@ -147,7 +142,7 @@ def _few(names: list[str]) -> list[str]:
     return _first(names, "more", _MOST_CAPABILITIES - 1) if is_long else names
 
 
-def _first(texts: Sequence[str], more: str, most: int = _MOST) -> list[str]:
+def _first(texts: Sequence[str], more: str, most: int = EXAMPLES) -> list[str]:
     left = len(texts) - most
     return [*texts[:most], *([f"... and {left} {more}"] if left > 0 else [])]
 
@@ -178,7 +173,7 @@ def _course(page: RecordingPage, summary: Summary) -> None:
 
 def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
     rows = []
-    for session in sessions[:_MOST]:
+    for session in sessions[:EXAMPLES]:
         how = [_OPENED.get(way, way) for way in session.opened]
         how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
         ink = Ink.TROUBLE if not session.opened and how else None
@@ -201,9 +196,9 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
     page.row("turns", f"{len(turns):,}")
     most_id = None if page.screen.columns is None else SHORT_ID
     rows = [_turn(turn, summary, most_id) for turn in turns]
-    if len(rows) > 2 * _MOST_TURNS + 2:
-        more = f"and {len(rows) - 2 * _MOST_TURNS:,} more"
-        rows[_MOST_TURNS:-_MOST_TURNS] = [[piece("..."), piece(more)]]
+    if len(rows) > 2 * EXAMPLES + 2:
+        more = f"and {len(rows) - 2 * EXAMPLES:,} more"
+        rows[EXAMPLES:-EXAMPLES] = [[piece("..."), piece(more)]]
     page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN))
 
 
@@ -247,7 +242,7 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
             piece(call.status, Ink.TROUBLE),
             piece(": ".join(filter(None, (call_label(call.title, call.tool_call), call.text)))),
         ]
-        for call in summary.failed_calls[:_MOST]
+        for call in summary.failed_calls[:EXAMPLES]
     ]
     _list(page, rows, len(summary.failed_calls))
 
@@ -261,7 +256,7 @@ def _questions(page: RecordingPage, summary: Summary) -> None:
     outcomes = ", ".join(f"{n:,} {words.get(a, a)}" for a, n in answers.items())
     are_permissions = all(one.method == PERMISSION for one in summary.questions)
     page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
-    rows = [_question(question, summary) for question in summary.questions[:_MOST]]
+    rows = [_question(question, summary) for question in summary.questions[:EXAMPLES]]
     _list(page, rows, count)
 
 
@@ -298,7 +293,7 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     for group in by_rule(summary.findings):
         rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
         listed = sum(one.rule == rule for one in summary.findings)
-        shown = group[: _MOST if is_conversation else _MOST_CASES]
+        shown = group[: EXAMPLES if is_conversation else NAMED]
         for finding in shown:
             text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
             page.finding(finding.severity, text, f"  [{rule} {finding.whose}]")
@@ -311,9 +306,9 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     if summary.waiting:
         page.print()
         page.print(piece("waiting", bold=True))
-    for waiting in summary.waiting[:_MOST]:
+    for waiting in summary.waiting[:EXAMPLES]:
         page.wrap(piece("  … "), piece(waiting.text))
-    _more(page, len(summary.waiting) - _MOST)
+    _more(page, len(summary.waiting) - EXAMPLES)
 
 
 def _where(finding: Finding) -> str:
@@ -359,7 +354,7 @@ def _tally(tally: Tally, what: str, unanswered: str) -> str:
 def _list(page: RecordingPage, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
     """Prints the first rows of so many, and how many more there are."""
     page.lines(aligned(rows, page.screen, is_cut=is_cut))
-    _more(page, count - _MOST)
+    _more(page, count - EXAMPLES)
 
 
 def _more(page: RecordingPage, count: int) -> None:

@@ -33,6 +33,7 @@ from acp_proxy.inspection.diagnosis.summary import find_quickly
 from acp_proxy.inspection.diagnosis.unanswered import waiting_for
 from acp_proxy.inspection.findings import Finding, Severity
 from acp_proxy.inspection.origins import took
+from acp_proxy.limits import SHORT_LIST
 from acp_proxy.recording import Recording
 from acp_proxy.store.directory import ListedRecording, list_recordings, paths
 from acp_proxy.store.newest import newest_first
@@ -46,7 +47,6 @@ _PROMPT = 200
 _UNFINISHED = ("incomplete", "unindexed", "recording")
 
 _BROKEN = "BROKEN RULES"
-_MOST_FINDINGS = 20
 _COLUMNS = (
     Column(""),
     Column("ID"),
@@ -200,7 +200,7 @@ def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
 
 def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str]:
     findings, waiting = find_quickly(reader, now_ns)
-    return tuple(findings[:_MOST_FINDINGS]), waiting_for(waiting)
+    return tuple(findings[:SHORT_LIST]), waiting_for(waiting)
 
 
 def _broken_rules(found: Sequence[ListedRecording]) -> dict[Path, dict[str, int] | None]:

@@ -19,6 +19,7 @@ from acp_proxy.cli.output_files import write_files
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import spans, trim
+from acp_proxy.limits import EXAMPLES, PHRASE
 from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow, exchanges_by_own_session
@@ -28,10 +29,7 @@ from acp_proxy.store.text_export import write_text_form
 from acp_proxy.text_form.header import write_header
 
 _RANGE = re.compile(r"(\d{1,9})?(\.\.)?(\d{1,9})?")
-_PROMPTS = 5
-"""How many prompts the test quotes."""
 _TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
-_LONGEST_QUOTE = 60
 
 
 @frozen
@@ -173,7 +171,7 @@ def _source(reader: RecordingReader, turns: list[TurnRow], *, partly: bool) -> t
         agent=recording.agent_name or "an agent",
         date=f"{recording.started_at[:10]}{imported}",
         what=what,
-        prompts=[_prompt(reader, turn) for turn in turns[:_PROMPTS]],
+        prompts=[_prompt(reader, turn) for turn in turns[:EXAMPLES]],
     )
 
 
@@ -210,4 +208,4 @@ def _harmless(text: str) -> str:
     """Reduces a text to one line that cannot end a docstring."""
     line = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(line.replace("\\", "/").replace('"', "'").split())
-    return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"
+    return line if len(line) <= PHRASE else f"{line[: PHRASE - 1]}…"

@@ -15,10 +15,10 @@ from acp_proxy.cli.render.output import say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.inspection.secrets import MaskedValue, masked_values
+from acp_proxy.limits import EXAMPLES
 from acp_proxy.store.masked_rows import Level
 from acp_proxy.wording import counted
 
-_MOST_PLACES = 5
 """Places of one value that a person is shown."""
 
 
@@ -93,11 +93,11 @@ def _say(found: Sequence[MaskedValue], *, is_private: bool) -> None:
     for marker, values in by_marker.items():
         where = "in the file itself" if values[0].in_file else "masked in the file"
         say(f"{marker}  {counted(len(values), 'place')}, {where}")
-        for value in values[:_MOST_PLACES]:
+        for value in values[:EXAMPLES]:
             number = "" if value.seq is None else f"#{value.seq} "
             say(f"    {number}{value.place} {value.pointer or ''}".rstrip())
-        if len(values) > _MOST_PLACES:
-            say(f"    and {len(values) - _MOST_PLACES} more")
+        if len(values) > EXAMPLES:
+            say(f"    and {len(values) - EXAMPLES} more")
     say(_summary(by_marker) if by_marker else "no secret was found, and none is masked")
     if is_private:
         say("prompts, messages and contents of files are masked as well")
