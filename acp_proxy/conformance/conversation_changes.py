@@ -10,8 +10,6 @@ from acp_proxy.conformance.checked_message import CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import CALL
 from acp_proxy.conformance.session_record import (
-    MESSAGES,
-    WORK,
     CallRecord,
     EndedTurn,
     SessionRecord,
@@ -45,7 +43,7 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
-from acp_proxy.protocol.updates import NEW_CHILD, UPDATE
+from acp_proxy.protocol.updates import MESSAGES, NEW_CHILD, PLANS, UPDATE, WORK
 
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
@@ -320,7 +318,7 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         _set_status(call, seen)
     elif kind == "tool_call":
         talk.pairs.lose_update(seen.seq)
-    elif kind in ("plan", "plan_update"):
+    elif kind in PLANS:
         session.take_plan(update, seen.seq, seen.done.turn)
     elif kind in ("available_commands_update", "available_commands"):
         found = update.get("availableCommands", update.get("commands"))
@@ -357,11 +355,11 @@ def _announce(talk: Conversation, seen: CheckedMessage) -> None:
 
 
 def _set_status(call: CallRecord, seen: CheckedMessage) -> None:
-    if (status := seen.message.status) is not None:
-        call.status, call.status_seq = status, seen.seq
-        call.has_run = call.has_run or status == "in_progress"
-    elif call.status is None and seen.update_kind == "tool_call":
-        call.status, call.status_seq = "pending", seen.seq  # what v1 says of one without a status
+    status = seen.message.status
+    if not call.status and seen.update_kind == "tool_call":
+        status = status or "pending"  # what v1 says of one without a status
+    call.take_status(status, seen.seq)
+    call.has_run |= call.status == "in_progress"
 
 
 def _set_options(session: SessionRecord, holder: dict[str, Any], seen: CheckedMessage) -> None:

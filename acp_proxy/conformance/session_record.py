@@ -6,24 +6,9 @@ from attrs import define, field
 
 from acp_proxy.protocol.dialects import FORK
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.updates import FINAL, RUNNING
+from acp_proxy.protocol.tool_calls import CallStatus
+from acp_proxy.protocol.updates import RUNNING
 
-MESSAGES = frozenset(
-    {
-        "user_message_chunk",
-        "agent_message_chunk",
-        "agent_thought_chunk",
-        "thought_message_chunk",
-        "user_message",
-        "agent_message",
-        "agent_thought",
-    }
-)
-"""Updates that are a message or a thought, or a piece of one."""
-TOOLS = frozenset({"tool_call", "tool_call_update", "tool_call_content_chunk"})
-PLANS = frozenset({"plan", "plan_update", "plan_removed"})
-WORK = MESSAGES | TOOLS | PLANS
-"""Updates that are the work of a turn; all others may come at any time."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -83,15 +68,12 @@ class Remembered(Generic[_Key, _Value]):
 
 
 @define(eq=False)
-class CallRecord:
+class CallRecord(CallStatus):
     """A tool call."""
 
-    id: str
-    seq: int
+    id: str = ""
+    seq: int = 0
     """Where it was named first."""
-    status: str | None = None
-    """None until one was named."""
-    status_seq: int | None = None
     has_run: bool = False
     """Whether it was in progress at any time."""
     announced_seq: int | None = None
@@ -103,11 +85,6 @@ class CallRecord:
     """The terminals that it has shown, of the first hundred."""
     refused_seq: int | None = None
     """The answer that refused permission, unless the agent has asked again since."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether its status is final."""
-        return self.status in FINAL
 
 
 @define(eq=False)
@@ -255,8 +232,8 @@ class SessionRecord:
         known = self.calls.get(call_id)
         if known is None or begins:
             announced_seq = None if known is None else known.announced_seq
-            known = CallRecord(call_id, seq, turn=None if turn is None else turn.id)
-            known.announced_seq = announced_seq
+            number = None if turn is None else turn.id
+            known = CallRecord(id=call_id, seq=seq, announced_seq=announced_seq, turn=number)
             self.calls.add(call_id, known)
         if turn is not None and len(turn.calls) < 1_000:
             turn.calls[call_id, known.seq] = known

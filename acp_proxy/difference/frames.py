@@ -15,9 +15,10 @@ import msgspec
 
 from acp_proxy.protocol.chunks import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
 from acp_proxy.protocol.dialects import PERMISSION, PUSH
-from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.protocol.json_text import json_or_text, params_of
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.protocol.tool_calls import call_of
+from acp_proxy.protocol.updates import UPDATE, kind_and_update
 from acp_proxy.recording import StoredFrame
 
 NO_ANSWER = "an answer to nothing"
@@ -71,26 +72,13 @@ def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = 
 
 def update_of(message: Any) -> str | None:
     """Returns the kind of update in a ``session/update`` of any dialect."""
-    try:
-        params = message["params"]
-        kind = params["update"]["sessionUpdate"] if "update" in params else params["type"]
-    except (KeyError, TypeError):
-        return None
-    return kind if isinstance(kind, str) else None
+    return kind_and_update(params_of(message))[0] or None
 
 
 def kind_of_call(message: Any) -> str | None:
     """Returns the kind of a tool call, if a message contains it."""
-    params = message.get("params") if isinstance(message, dict) else None
-    if not isinstance(params, dict):
-        return None
-    subject = params.get("subject")
-    in_v2 = subject.get("toolCall") if isinstance(subject, dict) else None
-    for call in (params.get("update"), params.get("toolCall"), in_v2):
-        kind = call.get("kind") if isinstance(call, dict) else None
-        if isinstance(kind, str):
-            return kind
-    return None
+    kind = call_of(params_of(message)).get("kind")
+    return kind if isinstance(kind, str) else None
 
 
 def ends_cancelled(message: Any) -> bool:

@@ -11,11 +11,12 @@ from acp_proxy.inspection.describe.methods import (
     describe_params,
     describe_result,
 )
-from acp_proxy.inspection.describe.tools import NAMES, call_of, permission_result
+from acp_proxy.inspection.describe.tools import permission_result
 from acp_proxy.inspection.describe.values import beginning, without_base64, word
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.limits import LINE_EDGE, PREVIEWED_LINE, SHOWN_LINE
 from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.protocol.tool_calls import NAMES, call_of
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import byte_size
 

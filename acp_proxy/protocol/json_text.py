@@ -117,6 +117,26 @@ def member(value: Any, *names: str) -> Any:
     return value
 
 
+def word(value: dict[str, Any], *keys: str) -> str:
+    """Returns a scalar member as text; empty if there is none.
+
+    Args:
+        value: an object.
+        keys: names of members; the first that is a scalar counts.
+    """
+    for key in keys:
+        found = value.get(key)
+        if found is None or found == "":
+            continue
+        if isinstance(found, str):
+            return found
+        if isinstance(found, bool):
+            return "true" if found else "false"
+        if isinstance(found, int | float):
+            return str(found)
+    return ""
+
+
 def params_of(message: Any) -> dict[str, Any]:
     """Returns the params of a message that is decoded; empty if they are no object."""
     params = member(message, "params")

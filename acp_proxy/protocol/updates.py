@@ -20,7 +20,13 @@ WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
 
 NEW_CALL = "tool_call"
 TOOL_CALLS = (NEW_CALL, "tool_call_update")
-"""Kinds of updates that announce or change a tool call; v2 has a third kind for its content."""
+"""Kinds of updates that announce or change a tool call."""
+CONTENT_CHUNK = "tool_call_content_chunk"
+"""Adds an item to the content of a tool call (v2)."""
+CALL_UPDATES = (*TOOL_CALLS, CONTENT_CHUNK)
+"""All kinds of updates about a tool call."""
+PLANS = ("plan", "plan_update")
+"""Kinds of updates that hold a plan, or change one."""
 
 STATE_UPDATES = (
     "available_commands_update",
@@ -41,20 +47,20 @@ V1_UPDATES = frozenset({"tool_call", "plan", "current_mode_update"})
 V2_UPDATES = frozenset(
     {
         "state_update", *WHOLE_MESSAGES,
-        "tool_call_content_chunk", "terminal_update", "terminal_output_chunk",
+        CONTENT_CHUNK, "terminal_update", "terminal_output_chunk",
     }
 )  # fmt: skip
 """Updates that only v2 has."""
 
-TURN_OUTPUT = frozenset(
-    {
-        "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",
-        "tool_call_update", "plan", "plan_update", "agent_message", "agent_thought",
-        "tool_call_content_chunk",
-    }
-)  # fmt: skip
-"""Updates that are a turn's work. Commands, modes, options, titles, usage, notices and what is
-custom may come at any time, and so may an echo of the user's message."""
+MESSAGES = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, *WHOLE_MESSAGES})
+"""Updates that are a message or a thought, or a piece of one."""
+WITH_CONTENT = MESSAGES | {*CALL_UPDATES}
+"""Updates that have content."""
+WORK = WITH_CONTENT | {*PLANS, "plan_removed"}
+"""Updates that are the work of a turn. Commands, modes, options, titles, usage, notices and what is
+custom may come at any time."""
+TURN_OUTPUT = WORK - {USER_TEXT, "user_message", "plan_removed"}
+"""Those of them that come within a turn alone, unlike an echo of the user's message."""
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""

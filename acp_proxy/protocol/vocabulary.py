@@ -12,7 +12,13 @@ from functools import cache
 from typing import NamedTuple
 
 from acp_proxy.protocol.dialects import DRAFT, OPENING, SUCCESSOR, V1, V2
-from acp_proxy.protocol.updates import SUBAGENTS, WHOLE_MESSAGES
+from acp_proxy.protocol.updates import (
+    CALL_UPDATES,
+    CONTENT_CHUNK,
+    SUBAGENTS,
+    TOOL_CALLS,
+    WHOLE_MESSAGES,
+)
 
 UNSTABLE = "v1-unstable"
 """The parts of v1 that are allowed after both peers agreed to try them."""
@@ -76,7 +82,6 @@ _CONTEXT = (
     "recentFiles", "relatedSnippets", "editHistory", "userActions", "openFiles", "diagnostics",
 )  # fmt: skip
 _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
-_CALLS = ("tool_call", "tool_call_update", "tool_call_content_chunk")
 _DRAFT_CHUNKS = ("agent_message_chunk", "user_message_chunk", "thought_message_chunk")
 _UPDATE = ("session/update",)
 _PERMISSION = ("session/request_permission",)
@@ -185,8 +190,8 @@ TABLE: tuple[Position, ...] = (
     Position(Role.TEXT, "/params/update/content/text", _UPDATE, _OFFICIAL, _CHUNKS),
     *_in(_UPDATE, _at("/params/update/content", _BLOCK), *_CHUNKS, "compaction_summary_chunk"),
     *_in(_UPDATE, _at("/params/update/content/*", _BLOCK), *WHOLE_MESSAGES),
-    *_in(_UPDATE, _at("/params/update", _CALL), *_CALLS),
-    *_in(_UPDATE, _at("/params/update/content", _PART), "tool_call_content_chunk"),
+    *_in(_UPDATE, _at("/params/update", _CALL), *CALL_UPDATES),
+    *_in(_UPDATE, _at("/params/update/content", _PART), CONTENT_CHUNK),
     *(
         Position(Role.SESSION, f"/params/update/{name}", _UPDATE, (UNSTABLE, V2), SUBAGENTS)
         for name in ("sessionId", "senderSessionId", "recipientSessionId")
@@ -204,7 +209,7 @@ TABLE: tuple[Position, ...] = (
     Position(Role.SESSION, "/params/update/sessionId", _UPDATE, (UNSTABLE, V2)),
     Position(Role.SESSION, "/params/update/senderSessionId", _UPDATE, (UNSTABLE, V2)),
     Position(Role.SESSION, "/params/update/recipientSessionId", _UPDATE, (UNSTABLE, V2)),
-    *_in(_UPDATE, _at("/params/data", _DRAFT_CALL), *_CALLS[:2]),
+    *_in(_UPDATE, _at("/params/data", _DRAFT_CALL), *TOOL_CALLS),
     Position(Role.MESSAGE, "/params/data/messageId", _UPDATE, (AGENTS,), _DRAFT_CHUNKS),
     Position(Role.TEXT, "/params/data/content", _UPDATE, (DRAFT,), _DRAFT_CHUNKS),
     Position(Role.CUTTING, "/params/data/index", _UPDATE, (DRAFT,), _DRAFT_CHUNKS),

@@ -98,7 +98,7 @@ def refused_is_denied(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
         return
     for call in ended.turn.calls.values():
         if call.refused_seq is not None and call.status not in _SETTLED:
-            status = "has no status" if call.status is None else f"is {call.status}"
+            status = f"is {call.status}" if call.status else "has no status"
             text = f"the tool call {shown(call.id)} was refused, but {status}, not denied,"
             yield Breach(f"{text} at the end of the turn", (call.refused_seq,))
 
@@ -109,7 +109,7 @@ def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iter
     session, name = talk.session(seen.session), seen.message.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     status = seen.message.status
-    if call is None or status is None or call.status is None or seen.done.begins_call:
+    if call is None or status is None or seen.done.begins_call:
         return
     if status == "denied" and call.refused_seq is not None:
         return  # the draft's own example (16.2) goes there from pending

@@ -15,7 +15,7 @@ from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT, WITH_CONTENT
 from acp_proxy.redaction.markers import MARKER
 
 _STOP_REASONS = {
@@ -30,11 +30,6 @@ LOST = re.compile(
 """What an error says of a session that is not there."""
 _OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
 _BINARY = ("image", "audio", "resource")
-_WITH_CONTENT = (
-    "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk",
-    "user_message", "agent_message", "agent_thought",
-    "tool_call", "tool_call_update", "tool_call_content_chunk",
-)  # fmt: skip
 _FILES = ("fs/read_text_file", "fs/write_text_file")
 _LISTED = 5
 _MOST = 1_000
@@ -94,7 +89,7 @@ def stop_reason_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[B
         yield Breach(text, place="/result/stopReason")
 
 
-@rule("prompt.base64", requests=(PROMPT,), updates=_WITH_CONTENT, alone=True)
+@rule("prompt.base64", requests=(PROMPT,), updates=WITH_CONTENT, alone=True)
 def binary_content_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds images, audio and blobs whose data is not base64."""
     if seen.update_kind:

@@ -7,16 +7,15 @@ from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage,
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import SESSION
 from acp_proxy.conformance.registry import ANY, is_while_opening, rule
-from acp_proxy.conformance.session_record import MESSAGES, TOOLS
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1
 from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import WITH_CONTENT
 from acp_proxy.redaction.markers import MARKER
 
 _OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")
-_REPLAYED = MESSAGES | TOOLS
 _OF_ANY_TIME = (
     "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
 )  # fmt: skip
@@ -97,7 +96,7 @@ def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 @rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
 def remember_replay(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers that a session is replayed."""
-    if seen.update_kind in _REPLAYED and (name := seen.session) is not None:
+    if seen.update_kind in WITH_CONTENT and (name := seen.session) is not None:
         for request in talk.opening.values():
             if request.session == name and request.method in _REOPENING:
                 talk.memory.replays.add(request.seq, seen.seq)
@@ -115,7 +114,7 @@ def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
                      severity=severity)  # fmt: skip
 
 
-@rule("session.load-late-replay", updates=tuple(_REPLAYED))
+@rule("session.load-late-replay", updates=WITH_CONTENT)
 def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages of the history after the answer to session/load."""
     session = talk.session(seen.session)

@@ -14,6 +14,7 @@ from acp_proxy.conformance.wording import dialect_name, shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import PLANS
 
 _KINDS = {
     # What only the other version has is reported as such.
@@ -22,7 +23,6 @@ _KINDS = {
     DRAFT: UPDATE_KINDS[DRAFT],
 }
 _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
-_PLANS = ("plan", "plan_update")
 _COMMANDS = ("available_commands_update", "available_commands")
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]*)(?:\s|$)")
 _PRIORITIES = ("high", "medium", "low")
@@ -75,7 +75,7 @@ def ids_do_not_return(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
                      place="/params/update/messageId")  # fmt: skip
 
 
-@rule("plan.entry", updates=_PLANS, alone=True)
+@rule("plan.entry", updates=PLANS, alone=True)
 def entries_are_whole(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds entries of plans that lack a member, or have another value than is allowed."""
     members = _ENTRY.get(talk.dialect or "")
@@ -95,7 +95,7 @@ def entries_are_whole(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
             yield Breach(text, place=f"{place}/{name}")
 
 
-@rule("plan.partial", updates=_PLANS)
+@rule("plan.partial", updates=PLANS)
 def updates_are_complete(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports entries that one update leaves out and a later one has again."""
     before = _plan_before(seen, talk)
@@ -109,7 +109,7 @@ def updates_are_complete(seen: CheckedMessage, talk: Conversation) -> Iterator[B
         yield Breach(text, (seen.seq,), seq=seq)
 
 
-@rule("plan.regression", updates=_PLANS)
+@rule("plan.regression", updates=PLANS)
 def states_move_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports entries that were completed and are pending again."""
     before = _plan_before(seen, talk)

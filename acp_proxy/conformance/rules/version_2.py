@@ -7,12 +7,12 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.registry import ANY, IN_FLIGHT_NS, MOMENT_NS, end_rule, rule, turn_rule
 from acp_proxy.conformance.rules.mcp_servers import servers_of
-from acp_proxy.conformance.session_record import MESSAGES, EndedTurn, TurnRecord
+from acp_proxy.conformance.session_record import EndedTurn, TurnRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import parts_of
-from acp_proxy.protocol.updates import V1_UPDATES
+from acp_proxy.protocol.updates import MESSAGES, V1_UPDATES
 from acp_proxy.redaction.markers import MARKER
 
 _REMOVED = {method for _, method in METHODS[V1]} - {method for _, method in METHODS[V2]}
@@ -143,7 +143,7 @@ def servers_name_their_type(seen: CheckedMessage, talk: Conversation) -> Iterato
             yield Breach(text, related, place=place)
 
 
-@rule("v2.message-id", updates=tuple(MESSAGES), alone=True)
+@rule("v2.message-id", updates=MESSAGES, alone=True)
 def messages_have_ids(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages, and pieces of them, without an id."""
     if "update" in seen.params and seen.update.get("messageId") is None:

@@ -31,22 +31,21 @@ from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.limits import REMEMBERED
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.tool_calls import merge
 from acp_proxy.protocol.updates import FINAL, UPDATE
 from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
 """What a recorded frame is for a permission request; within one frame in this order."""
-_ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
-"""Members of an update that are no members of the tool call."""
 _UNREADABLE = "(an update that cannot be read)"
 
 
 class ToolCalls:
     """What an agent has announced of the tool calls that have not ended, by session and id.
 
-    An update changes only the members that it has, so all updates of a tool call are merged. The
-    names of the members are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool``
-    and ``input`` in the 1.0 draft. In v2, a member that is null removes the earlier value.
+    All updates of a tool call are merged, as `protocol.tool_calls` says. The names of the members
+    are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the
+    1.0 draft.
     """
 
     def __init__(self, *, null_clears: bool) -> None:
@@ -71,12 +70,7 @@ class ToolCalls:
             return
         call = self._calls.setdefault(key, {})
         self._calls.move_to_end(key)
-        if message.update == "tool_call_content_chunk":
-            known = call.get("content")
-            items = known if isinstance(known, list) else []
-            call["content"] = [*items, update.get("content")]
-        else:
-            self._merge(call, update)
+        merge(call, update, message.update or "", null_clears=self._null_clears)
         if len(self._calls) > REMEMBERED:
             self._calls.popitem(last=False)
 
@@ -89,13 +83,6 @@ class ToolCalls:
         if call is None:
             return {}
         return self._calls.get((session if isinstance(session, str) else None, call), {})
-
-    def _merge(self, call: dict[str, Any], update: dict[str, Any]) -> None:
-        for name, value in update.items():
-            if value is not None and name not in _ABOUT_UPDATE:
-                call[name] = value
-            elif value is None and self._null_clears:
-                call.pop(name, None)
 
 
 def call_named(request: Any) -> str | None:

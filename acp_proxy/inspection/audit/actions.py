@@ -27,7 +27,6 @@ from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.limits import KEPT_ACTIONS, LONG_LIST, PARTS, REMEMBERED_CALLS
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange
-from acp_proxy.protocol.updates import FINAL
 
 _CANDIDATES = 100
 """How many of the latest open tool calls are compared with a request."""
@@ -227,8 +226,7 @@ class ActionLog:
     def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
         """Adds what a message says to an action, but keeps what the client was asked to do."""
         directories = self._sessions.directories(moment.session)
-        if said.status is not None:
-            action.call_status, action.call_seq = cut(said.status), moment.seq
+        action.call.take_status(cut(said.status or ""), moment.seq)
         action.title = cut(said.title) if said.title is not None else action.title
         action.tool = cut(said.tool) if said.tool is not None else action.tool
         _add_paths(action, (locate(path, directories, done) for path, done in said.paths))
@@ -290,7 +288,7 @@ class ActionLog:
         found = {
             one.id: one
             for one in self._candidates(probe)
-            if one.call_status not in FINAL and not is_refused(one) and is_alike(one, probe)
+            if not one.call.is_over and not is_refused(one) and is_alike(one, probe)
         }
         return next(iter(found.values())) if len(found) == 1 else None
 
@@ -316,7 +314,7 @@ class ActionLog:
             if one.kind is probe.kind
             and one.permissions[-1].decision == "granted"
             and not one.requests
-            and one.call_status not in FINAL
+            and not one.call.is_over
         ]
         if len(granted) == 1 and (granted[0].paths or granted[0].command):
             action.instead_of = granted[0]

@@ -31,7 +31,7 @@ from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
 from acp_proxy.protocol.effects import ClientEffect, effect_of
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.permissions import DENIED
-from acp_proxy.protocol.updates import FAILED, UPDATE, kind_and_update
+from acp_proxy.protocol.updates import CONTENT_CHUNK, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, read_time
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import events as read_events
@@ -51,6 +51,8 @@ def finish(log: ActionLog) -> list[Action]:
     for number, action in enumerate(actions, 1):
         action.id = number
         action.source = Source.CLIENT if action.requests else Source.CLAIMED
+        if action.call.status:
+            action.call_status, action.call_seq = action.call.status, action.call.status_seq
         action.status = _status(action)
         if action.kind is ActionKind.RUN:
             command = action.command or action.title or ""
@@ -70,14 +72,14 @@ def _status(action: Action) -> ActionStatus:
     if action.requests:
         return _answered_status(action)
     decision = action.permissions[-1].decision if action.permissions else None
-    if (said := _SAID.get(action.call_status or "")) is not None:
+    if (said := _SAID.get(action.call.status)) is not None:
         return said
-    if action.call_status in FAILED or action.call_status is None or is_refused(action):
+    if action.call.is_failed or not action.call.status or is_refused(action):
         if decision == DENIED:
             return ActionStatus.REFUSED
         if decision == CANCELLED:
             return ActionStatus.CANCELLED
-    if action.call_status in FAILED:
+    if action.call.is_failed:
         return ActionStatus.FAILED
     if action.exit_code is not None or action.exit_signal is not None:
         return ActionStatus.DONE
@@ -197,11 +199,10 @@ class AuditPass:
         moment = _moment(run, done)
         if done.tool_call is None:
             self.log.take_terminal(moment, update)
-        elif message.update == "tool_call_content_chunk":  # v2 streams one item of the content
-            self.log.take_update(moment, done.tool_call, {"content": [update.get("content")]})
         else:
-            begins = done.begins_call
-            self.log.take_update(moment, done.tool_call, update, begins=begins)
+            if message.update == CONTENT_CHUNK:
+                update = {"content": [update.get("content")]}
+            self.log.take_update(moment, done.tool_call, update, begins=done.begins_call)
 
     def _take_request(self, run: FrameRun, message: Message, done: Transition) -> None:
         exchange = done.opened

@@ -15,9 +15,10 @@ from attrs import define, field
 
 from acp_proxy.inspection.audit.values import ActionKind
 from acp_proxy.inspection.describe.content import command_of
-from acp_proxy.inspection.describe.tools import call_of, given_to
+from acp_proxy.inspection.describe.tools import given_to
 from acp_proxy.inspection.describe.values import Value, part, parts, word
 from acp_proxy.limits import PARTS
+from acp_proxy.protocol.tool_calls import call_of
 
 _KINDS = {
     "read": ActionKind.READ, "search": ActionKind.SEARCH, "edit": ActionKind.WRITE,

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from attrs import define, field, frozen
 
+from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"
@@ -178,8 +179,10 @@ class Action:
     """The ids of actions of the other source that may be the same action."""
     not_from_agent: bool = False
     """Whether a fault added one of its requests."""
+    call: CallStatus = field(init=False, factory=CallStatus)
+    """Those two while messages are read; like all fields below, not in the JSON."""
     directories: list[str] = field(init=False, factory=list)
-    """The session's directories when the action began; like all fields below, not in the JSON."""
+    """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
     """The last permission request of the turn for the same file or command by another action."""
     instead_of: "Action | None" = field(init=False, default=None)

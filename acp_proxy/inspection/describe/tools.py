@@ -5,8 +5,6 @@ Of a tool call these are the name, state and files, and what it returned.
 
 from typing import Any
 
-from attrs import define
-
 from acp_proxy.inspection.describe.content import content
 from acp_proxy.inspection.describe.values import (
     Value,
@@ -21,60 +19,16 @@ from acp_proxy.inspection.describe.values import (
     phrase,
     word,
 )
-from acp_proxy.limits import TITLE
-from acp_proxy.protocol.updates import FAILED, FINAL, kind_and_update
-from acp_proxy.safe_text import plain
+from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
 
 _LONG, _SHOWN = 24, 6
 """The length up to which an id is shown whole, and how much of a longer one is shown."""
-NAMES = ("title", "name", "tool")
-"""The members that may name a tool call."""
-
-
-@define
-class CallState:
-    """What a tool call is now: what the messages about it say, the later before the earlier.
-
-    All that shows, counts or times tool calls holds one for each. What it has not heard is empty.
-    """
-
-    title: str = ""
-    """Or the name of its tool; like all texts here safe to print, and cut."""
-    kind: str = ""
-    tool: str = ""
-    """The name of the tool, which the 1.0 draft has in place of the kind."""
-    status: str = ""
-    members: Value | None = None
-    """All of the call's members, merged; None where only what is above is kept."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more happens after its status."""
-        return self.status in FINAL
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether it failed, or was denied."""
-        return self.status in FAILED
-
-    def take(self, call: Value) -> None:
-        """Takes the call in an update, or in a permission request; what it omits stays."""
-        self.title = _text(call, *NAMES) or self.title
-        self.kind = _text(call, "kind") or self.kind
-        self.tool = _text(call, "tool") or self.tool
-        self.status = _text(call, "status") or self.status
-        if self.members is not None:
-            self.members |= {key: value for key, value in call.items() if value is not None}
-
-    def take_line(self, raw: bytes) -> None:
-        """Takes a session update about a tool call, or a permission request; never raises."""
-        self.take(call_of(params_of(raw)))
 
 
 def call_in(raw: bytes) -> CallState:
-    """Returns what one message alone says of a tool call."""
+    """Returns what one message alone says of a tool call; never raises."""
     call = CallState()
-    call.take_line(raw)
+    call.take(call_of(params_of(raw)))
     return call
 
 
@@ -86,12 +40,6 @@ def given_to(call: Value) -> Any:
 def params_of(raw: bytes) -> Value:
     """Reads the params of a message, or as much of them as there is; never raises."""
     return part(message_of(raw), "params")
-
-
-def call_of(params: Value) -> Value:
-    """Returns the tool call of a session update or of a permission request; empty if none."""
-    _, call = kind_and_update(params)
-    return call or part(params, "toolCall") or part(part(params, "subject"), "toolCall")
 
 
 def tool_call(call: Value) -> str:
@@ -257,10 +205,6 @@ def _command(subject: Value) -> str:
 def _option(option: Value) -> str:
     name, kind = word(option, "name", "optionId"), word(option, "kind")
     return f"{name} ({kind})" if name and kind else name or kind
-
-
-def _text(call: Value, *names: str) -> str:
-    return plain(word(call, *names)[:TITLE])
 
 
 def _place(place: Value, known: str) -> str:

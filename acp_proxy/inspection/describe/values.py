@@ -12,6 +12,7 @@ from typing import Any
 
 from acp_proxy.limits import LINE_EDGE, STRING
 from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.protocol.json_text import word as word
 from acp_proxy.wording import byte_size, counted
 
 _WHOLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
@@ -107,26 +108,6 @@ def message_of(raw: bytes) -> Value:
     """Reads an object, perhaps cut off; empty for any other line, and never raises."""
     value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
-
-
-def word(value: Value, *keys: str) -> str:
-    """Returns a scalar member as text; empty if there is none.
-
-    Args:
-        value: an object.
-        keys: names of members; the first that is a scalar counts.
-    """
-    for key in keys:
-        found = value.get(key)
-        if found is None or found == "":
-            continue
-        if isinstance(found, str):
-            return found
-        if isinstance(found, bool):
-            return "true" if found else "false"
-        if isinstance(found, int | float):
-            return str(found)
-    return ""
 
 
 def part(value: Value, key: str) -> Value:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from acp_proxy.inspection.describe.tools import CallState, call_of, params_of, tool_content
+from acp_proxy.inspection.describe.tools import params_of, tool_content
 from acp_proxy.inspection.describe.values import word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
@@ -20,6 +20,7 @@ from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition, Turn
 from acp_proxy.protocol.dialects import body
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.safe_text import plain
@@ -29,11 +30,10 @@ from acp_proxy.store.reader import RecordingReader
 
 @define(eq=False)
 class LoggedCall(CallState):
-    """A tool call, and the frames that it began with and that set its status."""
+    """A tool call, and the frame that it began with."""
 
     key: CallKey = (None, "")
     seq: int = 0
-    status_seq: int = 0
 
 
 class CallLog:
@@ -65,10 +65,7 @@ class CallLog:
                 return
             call = self._last[key] = LoggedCall(key=key, seq=seq)
             self.calls.append(call)
-        update = call_of(params_of(raw))
-        call.take(update)
-        if word(update, "status"):
-            call.status_seq = seq
+        call.take(call_of(params_of(raw)), seq)
 
     def tallies(self) -> list[ToolTally]:
         """Returns how many calls there are of each kind, the most frequent first."""

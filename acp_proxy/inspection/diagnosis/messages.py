@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.sessions import prompt_text
-from acp_proxy.inspection.describe.tools import call_of, chosen_option, tool_name
+from acp_proxy.inspection.describe.tools import chosen_option, tool_name
 from acp_proxy.inspection.describe.values import Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
 from acp_proxy.inspection.hints import CallSpans
@@ -20,6 +20,7 @@ from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
 from acp_proxy.limits import LINE_EDGE, WHOLE_LINE
 from acp_proxy.protocol.call_ids import CallKey
+from acp_proxy.protocol.tool_calls import call_of
 from acp_proxy.safe_text import plain
 from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges

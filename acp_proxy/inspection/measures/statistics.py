@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
-from acp_proxy.inspection.describe.tools import CallState, params_of
+from acp_proxy.inspection.describe.tools import params_of
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import (
@@ -31,6 +31,7 @@ from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
@@ -285,5 +286,5 @@ def _overlapping(turns: Iterable[TurnTime]) -> Iterator[list[TurnTime]]:
 def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:
     now = CallState()
     for line in edges_of_call(reader, call.session, call.tool_call, span, _READ):
-        now.take_line(line)
+        now.take(call_of(params_of(line)))
     return evolve(call, title=now.title or None, kind=now.kind or None, status=now.status or None)

@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.describe.tools import CallState, call_in
+from acp_proxy.inspection.describe.tools import call_in, params_of
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Interval,
@@ -31,6 +31,7 @@ from acp_proxy.protocol.chunks import Chunk, ChunkReader, chunk_of
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
@@ -358,7 +359,7 @@ class _Waterfall:
             self._end_run()
             call = self._calls[name] = _TimedCall(seq=frame.seq, start_ns=now_ns)
         if frame.raw is not None:
-            call.take_line(frame.raw)
+            call.take(call_of(params_of(frame.raw)))
         call.end_ns = now_ns
         call.frames += 1
         if call.is_over:

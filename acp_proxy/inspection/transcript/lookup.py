@@ -12,14 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from acp_proxy.inspection.describe.content import command_of, exit_state
-from acp_proxy.inspection.describe.tools import (
-    NAMES,
-    CallState,
-    call_of,
-    given_to,
-    places,
-    tool_name,
-)
+from acp_proxy.inspection.describe.tools import given_to, places, tool_name
 from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.inspection.diagnosis.messages import (
     BatchMessages,
@@ -46,12 +39,11 @@ from acp_proxy.inspection.transcript.values import (
 )
 from acp_proxy.limits import BLOCKS, LAST_NUMBER, SENTENCE, WHOLE_LINE
 from acp_proxy.protocol.dialects import PERMISSION
-from acp_proxy.protocol.updates import UPDATE, kind_and_update
+from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
+from acp_proxy.protocol.updates import CONTENT_CHUNK, UPDATE, kind_and_update
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.frame_queries import Span, frames_of_call, frames_of_terminal
 from acp_proxy.store.reader import RecordingReader
-
-_CONTENT_CHUNK = "tool_call_content_chunk"
 
 
 class CallMessages:
@@ -87,7 +79,7 @@ class CallMessages:
         kind, update = kind_and_update(params)
         self._first = self._first or message
         self._last = message
-        if kind == _CONTENT_CHUNK:  # v2
+        if kind == CONTENT_CHUNK:
             self._add_chunk(update.get("content"))
             self._call.take({"toolCallId": update.get("toolCallId")})
             return

@@ -6,7 +6,7 @@ from attrs import evolve, field, frozen
 
 from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.methods import MCP_ERROR, mcp_error
-from acp_proxy.inspection.describe.tools import NAMES, call_of, chosen_option, tool_input, tool_name
+from acp_proxy.inspection.describe.tools import chosen_option, tool_input, tool_name
 from acp_proxy.inspection.describe.values import (
     Value,
     joined,
@@ -30,6 +30,7 @@ from acp_proxy.limits import DESCRIPTION, PARTS
 from acp_proxy.protocol.dialects import MCP_MESSAGE
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.protocol.permissions import options_of, read_answer
+from acp_proxy.protocol.tool_calls import NAMES, call_of
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
 

@@ -42,9 +42,10 @@ from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.protocol.updates import (
+    CALL_UPDATES,
+    PLANS,
     STATE_UPDATES,
     THOUGHT_CHUNKS,
-    TOOL_CALLS,
     UPDATE,
     WHOLE_MESSAGES,
     WHOLE_THOUGHT,
@@ -55,8 +56,6 @@ from acp_proxy.store.checked_values import Row
 from acp_proxy.store.reader import RecordingReader
 
 _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
-_PLANS = ("plan", "plan_update")
-_CALLS = (*TOOL_CALLS, "tool_call_content_chunk")
 _TERMINALS = ("terminal_update", "terminal_output_chunk")
 _QUIET = ("start", "eof")
 """Events that say nothing about the conversation."""
@@ -202,11 +201,11 @@ class TranscriptReader:
             return
         kind, update = kind_and_update(part(message_of(row["raw"]), "params"))
         turn = self._part.turn
-        if kind in _CALLS and row["tool_call"] is not None:
+        if kind in CALL_UPDATES and row["tool_call"] is not None:
             yield from self._call(row)
         elif kind in _TERMINALS and row["terminal"] is not None:
             yield from self._terminal(row, row["terminal"])
-        elif kind in _PLANS:
+        elif kind in PLANS:
             yield requests.plan(update, row["seq"], row["t_ns"], self._limits)
         elif kind == "state_update" and turn is not None and row["seq"] == turn.end_seq:
             yield self._end(row, prompt_result(update))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.tools import CallState, call_in, call_label, params_of, places
+from acp_proxy.inspection.describe.tools import call_in, call_label, params_of, places
+from acp_proxy.protocol.tool_calls import CallState
 from tests.log_writer import line, notification, request, update
 
 
@@ -16,23 +17,23 @@ from tests.log_writer import line, notification, request, update
     [
         (
             update("s", "tool_call", toolCallId="c", title="Edit", status="pending"),
-            CallState("Edit", status="pending"),
+            CallState("pending", title="Edit"),
         ),
         (
             notification(
                 "session/update", sessionId="s", type="tool_call", data={"id": "c", "tool": "t"}
             ),
-            CallState("t", tool="t"),
+            CallState(title="t", tool="t"),
         ),
         (
             request(1, "session/request_permission", toolCall={"title": "Run", "kind": "execute"}),
-            CallState("Run", "execute"),
+            CallState(title="Run", kind="execute"),
         ),
         (
             request(1, "session/request_permission", subject={"toolCall": {"title": "Run"}}),
-            CallState("Run"),
+            CallState(title="Run"),
         ),
-        (update("s", "tool_call", title="\x1b[2J"), CallState("\\x1b[2J")),
+        (update("s", "tool_call", title="\x1b[2J"), CallState(title="\\x1b[2J")),
         (update("s", "tool_call", title=["a"], status={}), CallState()),
         ({"params": [1]}, CallState()),
         ([1, 2], CallState()),
@@ -41,18 +42,6 @@ from tests.log_writer import line, notification, request, update
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
     """Title, kind and status are found in every dialect, and are safe to print."""
     assert call_in(line(message)) == state
-
-
-def test_a_later_message_replaces_what_it_names() -> None:
-    """What it omits stays as it was, and all members are merged where they are kept."""
-    call = CallState(members={})
-    call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}})
-    call.take({"title": None, "status": "failed", "rawInput": {}})
-    assert (call.title, call.kind, call.status) == ("Run", "execute", "failed")
-    assert (call.is_over, call.is_failed) == (True, True)
-    assert call.members == {
-        "title": "Run", "kind": "execute", "status": "failed", "rawInput": {},
-    }  # fmt: skip
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
