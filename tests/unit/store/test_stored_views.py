@@ -12,14 +12,20 @@ import pytest
 
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.measures.statistics import gather
+from acp_proxy.inspection.message_pass import messages_of
 from acp_proxy.protocol.chunks import chunk_of, mended
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.json_text import json_or_none, params_of
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.stored_views import STORED_VIEWS
 from acp_proxy.store.text_export import write_text_form
 from acp_proxy.store.text_import import import_text_form, read_text_form
 from tests.audited import Talk
-from tests.captures import all_captures, load
+from tests.captures import all_captures, all_text_forms, load
 from tests.log_writer import LogWriter, notification, request, result, text
 from tests.rows import new_database
 from tests.unit.inspection.diagnosis.test_checks import play
@@ -30,8 +36,10 @@ if TYPE_CHECKING:
     from acp_proxy.inspection.diagnosis.values import Summary
 
 Row = dict[str, Any]
-RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
+ROOT = Path(__file__).parents[2]
+RECORDINGS = sorted((ROOT.parent / "recordings").glob("*.db"))
 ROLES = {"user": "user", "agent_message": "agent", "agent_thought": "thought"}
+TEXT_FORMS = [*all_text_forms(), *sorted((ROOT / "data" / "reports").rglob("*.jsonl"))]
 OPENING = ("session/load", "session/resume")
 
 
@@ -75,6 +83,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
     names = ("tool_calls", "permissions", "sessions", "messages", "frames")
     with contextlib.closing(sqlite3.connect(made)) as connection:
         views = {name: rows(connection, name) for name in names}
+        assert_merged(connection)
     # Of a large line our readers read only the beginning, where titles and kinds may not be.
     is_large = path.suffix == ".gz"
     with RecordingReader(made, unredacted=True) as reader:
@@ -90,6 +99,35 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
         is_json = row["kind"] not in ("stderr", "invalid", "blank")
         assert row["json"] == (row["raw"].decode() if is_json else None)
         assert row["rowid"] == row["seq"]
+
+
+@pytest.mark.parametrize("path", TEXT_FORMS, ids=lambda path: path.stem)
+def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
+    """The last call with each id has the title, kind and status that `CallState` gives it."""
+    with path.open("rb") as lines, rows_of(lines) as connection:
+        assert_merged(connection)
+
+
+def assert_merged(connection: sqlite3.Connection) -> None:
+    """Asserts that the last tool call with each id is what its messages say, merged."""
+    ((dialect,),) = connection.execute("SELECT dialect FROM recording")
+    machine, calls = Connection(dialect=dialect or "auto"), dict[Any, CallState]()
+    for row in rows(connection, "frames"):
+        if row["stream"] == "stderr":
+            continue
+        message = read(row["raw"])
+        done = machine.feed(row["seq"], row["t_ns"], Direction(row["stream"]), message)
+        for one, its in messages_of(message, done):
+            if its.tool_call is not None:
+                key = its.session, its.tool_call
+                if its.begins_call or key not in calls:
+                    calls[key] = CallState()
+                calls[key].take(call_of(params_of(json_or_none(one.raw or b""))))
+    shown = {(row["session"], row["id"]): row for row in rows(connection, "tool_calls")}
+    assert {
+        key: tuple(plain(row[name] or "")[:200] for name in ("title", "kind", "status"))
+        for key, row in shown.items()
+    } == {key: (call.title, call.kind, call.status) for key, call in calls.items()}
 
 
 def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
