@@ -254,20 +254,20 @@ class Conversation:
         found = next((one for one in reversed(open_) if one.id != number), None)
         return None if found is None else self.turns.get(found.id)
 
-    def is_overtaken(self, turn: TurnRecord) -> bool:
-        """Whether a later prompt of the session of an open turn was answered."""
-        last = self.last_ends.get(turn.session or "")
-        return last is not None and last.turn.prompt_seq > turn.prompt_seq
-
-    def open_requests(self, direction: Direction, session: str | None) -> list[CheckedMessage]:
-        """Returns the open requests of a session, the oldest first.
+    def is_overtaken(self, session: str | None, prompt: int) -> bool:
+        """Whether a later prompt of a session than an open one was answered.
 
         Args:
-            direction: that of the requests.
-            session: the session that they belong to.
+            session: the session.
+            prompt: the frame of the open prompt.
         """
-        asked = [self.asked.get(one.id) for one in self.connection.open_requests(direction)]
-        return [one for one in asked if one is not None and one.session == session]
+        last = self.last_ends.get(session or "")
+        return last is not None and last.turn.prompt_seq > prompt
+
+    def open_requests(self, direction: Direction) -> list[CheckedMessage]:
+        """Returns the open requests of one direction, the oldest first."""
+        asked = (self.asked.get(one.id) for one in self.connection.open_requests(direction))
+        return [one for one in asked if one is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
         """Whether a request that opens a session is open.

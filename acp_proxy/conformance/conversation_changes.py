@@ -119,7 +119,8 @@ def _cancel(
     open_ = talk.connection.state.turns
     every = [*open_.values()] if session is None else [open_.get(session, [])]
     for one in chain.from_iterable(every):
-        if (turn := talk.turns.get(one.id)) is not None and not talk.is_overtaken(turn):
+        turn = talk.turns.get(one.id)
+        if turn is not None and not talk.is_overtaken(turn.session, turn.prompt_seq):
             _cancel_turn(talk, turn, seen, must_confirm=must_confirm)
 
 

@@ -107,8 +107,7 @@ def meant_for(talk: Conversation, seen: CheckedMessage) -> CheckedMessage | None
     retyped = talk.connection.oldest(direction, retyped_id(token) or "null")
     if retyped is not None:
         return talk.asked.get(retyped.id)
-    found = [talk.asked.get(one.id) for one in talk.connection.open_requests(direction)]
-    return best_fit(seen, [one for one in found if one is not None], talk.schema_of(seen))
+    return best_fit(seen, talk.open_requests(direction), talk.schema_of(seen))
 
 
 def follow_stray(talk: Conversation, seen: CheckedMessage) -> None:

@@ -81,12 +81,6 @@ class Connection:
         waiting = [e for same_id in self.state.open[direction].values() for e in same_id]
         return sorted(waiting, key=lambda e: e.id)
 
-    @property
-    def permissions(self) -> list[Exchange]:
-        """The permission requests that wait for their answer, oldest first."""
-        asked = self.open_requests(Direction.TO_CLIENT)
-        return [exchange for exchange in asked if exchange.method == PERMISSION]
-
     def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
         """Returns the open request that an answer would belong to.
 

@@ -56,7 +56,8 @@ class CallStatus:
 class CallState(CallStatus):
     """A tool call by the messages about it so far; what none of them has is empty.
 
-    Its texts are safe to print, and cut.
+    Its texts are safe to print, and cut. They are for people, who want to know what was said last:
+    so null changes nothing here, in no dialect.
     """
 
     title: str = ""

@@ -64,8 +64,7 @@ def cancelled_prompts_are_answered(talk: Conversation) -> Iterator[Breach]:
         turn = talk.turn(request.done.turn) if request.method == PROMPT else None
         if turn is None or turn.cancel_seq is None or not turn.must_confirm:
             continue
-        last = talk.last_ends.get(turn.session or "")
-        is_overtaken = last is not None and last.turn.prompt_seq > request.seq
+        is_overtaken = talk.is_overtaken(turn.session, request.seq)
         if talk.left == AGENT or request.seq in talk.hung or is_overtaken:
             yield Breach("the prompt was cancelled and never answered", (turn.cancel_seq,),
                          by=AGENT, seq=request.seq, explains=("rpc.unanswered",))  # fmt: skip
@@ -85,8 +84,9 @@ def remember_pending_permissions(seen: CheckedMessage, talk: Conversation) -> No
     """Remembers the permission requests that a cancel must settle."""
     if talk.dialect == V1 and seen.sender == CLIENT and seen.session is not None:
         pending = talk.memory.pending_permissions
-        for request in talk.open_requests(Direction.TO_CLIENT, seen.session):
-            if request.method == PERMISSION and request.seq not in pending:
+        for request in talk.open_requests(Direction.TO_CLIENT):
+            is_of_session = request.method == PERMISSION and request.session == seen.session
+            if is_of_session and request.seq not in pending:
                 pending.add(request.seq, seen.seq)
 
 

@@ -80,7 +80,5 @@ def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator
 
 def _is_written(path: str, talk: Conversation) -> bool:
     """Whether a request to write a file is open."""
-    open_ = (talk.asked.get(one.id) for one in talk.connection.open_requests(Direction.TO_CLIENT))
-    return any(
-        one is not None and one.method == _WRITE and one.params.get("path") == path for one in open_
-    )
+    open_ = talk.open_requests(Direction.TO_CLIENT)
+    return any(one.method == _WRITE and one.params.get("path") == path for one in open_)

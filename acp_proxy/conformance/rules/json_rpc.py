@@ -318,15 +318,9 @@ def unanswered(talk: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
                 yield request, Breach(text, by=by, seq=request.seq)
         elif request.seq in talk.hung:
             yield request, Breach(f"{method} was never answered", by=by, seq=request.seq)
-        elif method == PROMPT and _has_answered_later(request, talk):
+        elif method == PROMPT and talk.is_overtaken(request.session, request.seq):
             text = f"{method} was never answered, but a later one was"
             yield request, Breach(text, by=by, seq=request.seq)
-
-
-def _has_answered_later(prompt: CheckedMessage, talk: Conversation) -> bool:
-    """Whether a later prompt of the same session was answered."""
-    last = talk.last_ends.get(prompt.session or "")
-    return last is not None and last.turn.prompt_seq > prompt.seq
 
 
 def _stray(seen: CheckedMessage, talk: Conversation) -> str | None:

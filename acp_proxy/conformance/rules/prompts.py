@@ -156,7 +156,7 @@ def requests_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breac
     """
     if ended.turn.cancel_seq is not None or talk.dialect == V2:
         return
-    for request in talk.open_requests(Direction.TO_CLIENT, ended.turn.session):
+    for request in talk.open_requests(Direction.TO_CLIENT):
         opened = request.done.opened
         if request.done.turn != ended.turn.id or opened is None or opened.cancelled:
             continue

@@ -6,7 +6,6 @@ import pytest
 
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Session, Terminal
-from acp_proxy.protocol.peers import Direction
 from tests.transcripts import Conversation, play
 
 
@@ -142,18 +141,6 @@ def test_the_number_of_unreleased_terminals_is_bounded() -> None:
     terminals = connection("\n".join(lines)).state.terminals
     assert len(terminals) == 1_000
     assert "1199" in terminals
-
-
-def test_open_permissions_are_known() -> None:
-    """Other requests to the client are none."""
-    found = connection("""
-        <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
-        <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
-        <- #3 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "d"}}
-        -> #1 result {"outcome": {"outcome": "cancelled"}}
-    """)
-    assert [asked.tool_call for asked in found.permissions] == ["d"]
-    assert len(found.open_requests(Direction.TO_CLIENT)) == 2
 
 
 def test_the_state_of_a_session_leaves_its_mode() -> None:
