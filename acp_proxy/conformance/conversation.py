@@ -36,8 +36,8 @@ class TurnText:
     """What the agent has said in the latest turn of a session."""
 
     turn: int
-    prompt: int | None = None
-    """The hash of its prompt."""
+    asked: str = ""
+    """Its prompt."""
     again: int = 0
     """How many turns in a row had the same line and nothing else, with different prompts."""
     line: str = ""
@@ -45,6 +45,8 @@ class TurnText:
     text: str = ""
     last: str = ""
     """The last chunk of the text."""
+    grown: int = 0
+    """How many chunks in a row have begun with the whole one before them."""
     seq: int = 0
     """The frame of the last chunk."""
 
@@ -86,8 +88,8 @@ class RuleMemory:
     """Those by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
     """The masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
-    prompts: Remembered[str, int] = field(factory=_frames)
-    """The hash of the latest prompt of each session."""
+    prompts: Remembered[str, str] = field(factory=lambda: Remembered[str, str](_MOST))
+    """The beginning of the latest prompt of each session."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
     """The text of the latest turn of each session."""
     grants: Remembered[str, int] = field(factory=_frames)

@@ -34,7 +34,8 @@ def collection(name: str) -> Collection:
     return Collection(path, entries)
 
 
-CULPRITS, FRESH = COLLECTIONS = [collection("culprits"), collection("fresh")]
+NAMES = ("culprits", "fresh", "second")
+CULPRITS, FRESH, SECOND = COLLECTIONS = [collection(name) for name in NAMES]
 REPORTS = [(one, entry) for one in COLLECTIONS for entry in one.reports]
 HEALTHY = [(one, entry) for one in COLLECTIONS for entry in one.entries if "thread" not in entry]
 
@@ -94,8 +95,8 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
 
 @pytest.mark.parametrize(
     ("among", "read", "least"),
-    [(CULPRITS, None, 90), (FRESH, None, 94), (FRESH, 5, 86)],
-    ids=["culprits", "fresh", "fresh-first-five"],
+    [(CULPRITS, None, 90), (FRESH, None, 94), (FRESH, 5, 86), (SECOND, None, 70)],
+    ids=["culprits", "fresh", "fresh-first-five", "second"],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
     """The points of all reports are enough; the score and what is missing are printed."""

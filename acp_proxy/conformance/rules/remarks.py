@@ -15,7 +15,7 @@ from acp_proxy.conformance.rules.prompts import LOST
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach
 from acp_proxy.conformance.wording import shown
-from acp_proxy.inspection.diagnosis.environment import LOGIN_OR_NETWORK, outside_reason
+from acp_proxy.inspection.diagnosis.environment import NO_LOGIN, OUTSIDE, outside_reason
 from acp_proxy.inspection.findings import ENVIRONMENT
 from acp_proxy.protocol.dialects import OPENING, PROMPT
 from acp_proxy.protocol.json_text import member
@@ -23,8 +23,8 @@ from acp_proxy.protocol.json_text import member
 _CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Characters of a turn's text that are kept, of a text that is noticed twice, and of a line."""
-_AGAIN = 3
-"""The same line in so many turns, one after the other, is remarkable."""
+_GROWN, _AGAIN = 2, 3
+"""So many chunks that begin with the one before, and the same line in so many turns."""
 _NUMBER = re.compile(r"\d+")
 _FAILURE = re.compile(
     r"\W*(?:\w+ ){0,2}error\b|\W*failed to\b|\W*(?:invalid|missing) api key|\W*please run /login"
@@ -40,17 +40,20 @@ def _text_of(seen: CheckedMessage, talk: Conversation) -> TurnText | None:
         return None
     found = talk.memory.texts.get(seen.session)
     if found is None or found.turn != turn.id:
-        prompt = talk.memory.prompts.get(seen.session)
-        is_asked_again = found is not None and found.prompt == prompt
+        asked = talk.memory.prompts.get(seen.session) or ""
+        is_asked_again = found is not None and found.asked == asked
         again, line = (0, "") if found is None or is_asked_again else (found.again, found.line)
-        found = TurnText(turn.id, prompt, again, line)
+        found = TurnText(turn.id, asked, again, line)
         talk.memory.texts.add(seen.session, found)
     return found
 
 
 @rule("update.text-twice", updates=(_CHUNK,))
 def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds a chunk that has again, as a whole, what several chunks before it have streamed."""
+    """Finds a chunk that has again, as a whole, what several chunks before it have streamed.
+
+    Also finds chunks of which each begins with all of the one before, as if they were no pieces.
+    """
     said, piece = _text_of(seen, talk), member(seen.update, "content", "text")
     if said is None or not isinstance(piece, str):
         return
@@ -58,7 +61,24 @@ def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     if len(whole) >= _LEAST and len(whole) > len(last) and said.text.rstrip().endswith(whole):
         text = f"the text {shown(whole)} was streamed in pieces and is sent again as a whole"
         yield Breach(text, (said.seq,))
+    is_grown = len(last) >= _LEAST and whole.startswith(last) and whole != last
+    said.grown = said.grown + 1 if is_grown else 0
+    if said.grown == _GROWN:
+        text = f"each chunk has the whole text so far again: {shown(whole)}"
+        yield Breach(text, (said.seq,))
     said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, seen.seq
+
+
+@turn_rule("update.text-twice")
+def turns_say_all_once(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn whose whole text is a longer one, twice."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is None or said.turn != ended.turn.id:
+        return
+    text = said.text.strip()
+    half, rest = text[: len(text) // 2].strip(), text[len(text) // 2 :].strip()
+    if len(half) >= 2 * _LEAST and half == rest and half not in said.asked:
+        yield Breach(f"the turn says {shown(half)} twice", (said.seq,))
 
 
 @rule("update.prompt-echo", updates=("user_message_chunk",))
@@ -77,7 +97,7 @@ def prompts_are_not_echoed(seen: CheckedMessage, talk: Conversation) -> Iterator
 def keep_prompt(seen: CheckedMessage, talk: Conversation) -> None:
     """Keeps a prompt, since the same one may well have the same answer."""
     if isinstance(session := seen.params.get("sessionId"), str):
-        talk.memory.prompts.add(session, hash(str(seen.params)))
+        talk.memory.prompts.add(session, str(seen.params)[:_LONGEST])
 
 
 @turn_rule("turn.repeated")
@@ -104,7 +124,7 @@ def failures_are_errors(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
     if ended.turn.calls or not _FAILURE.match(line) or len(line) > _LINE:
         return
     reason = outside_reason(line)
-    if reason in LOGIN_OR_NETWORK:
+    if reason in OUTSIDE and reason != outside_reason(said.asked):  # it may explain an error
         text = f"the turn ends well, though {reason}: its text is {shown(line, _LINE)}"
         yield Breach(text, (said.seq,), by=ENVIRONMENT)
 
@@ -142,7 +162,7 @@ def missing_logins_have_a_code(seen: CheckedMessage, talk: Conversation) -> Iter
     if not seen.is_error or not isinstance(message, str) or seen.error.get("code") == -32000:
         return
     said = f"{message} {seen.error.get('data') or ''}"
-    is_login = outside_reason(said) == LOGIN_OR_NETWORK[0]
+    is_login = outside_reason(said) == NO_LOGIN
     if is_login and member(talk.agent.announced, "authMethods"):
         text = f"the error asks for a login with the code {shown(seen.error.get('code'))}"
         yield Breach(f"{text}, by which no client offers one: {shown(message, _LINE)}")

@@ -15,7 +15,7 @@ from acp_proxy.wording import counted, named_cancels
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
-"""Signals with which an agent does not crash; the system may kill one that takes much memory."""
+"""Signals with which an agent does not crash."""
 _KILLED = "its signal did not come through acp-proxy"
 
 
@@ -56,7 +56,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     elif not amid and "reason" not in exit_.data and context.client_end is None and signal is None:
         text = f"{text}, its client was still there"
     said = ""
-    if severity is Severity.ERROR and by in (AGENT, ENVIRONMENT):
+    if severity is Severity.ERROR and (by == AGENT or why is not None):
         _, line = stderr_line(context)
         said = f': stderr says "{line}"' if line else ""
     because = f": {why}" if why is not None and "reason" not in exit_.data else ""
@@ -121,7 +121,8 @@ def _blame(
         # A signal to the whole process group may end the agent before it is seen here.
         if _stopped_by(context) is not None:
             return CLIENT, None
-        return None, _KILLED
+        is_systems = exit_.data["signal"] == SIGKILL  # as it kills what takes too much memory
+        return (ENVIRONMENT, None) if is_systems else (None, _KILLED)
     if signal is not None:
         return CLIENT, None
     if context.client_end is not None and not context.cut:

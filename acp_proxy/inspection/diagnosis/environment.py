@@ -23,30 +23,45 @@ _REASONS = (
     (
         "a login is missing",
         r"not (?:logged|signed) in|(?:login|authentication) flow|unauthenticated|unauthori[sz]ed"
-        r"|(?:please|need to|must|to) (?:log|sign) ?in\b|log ?in (?:first|required|failed)"
-        r"|authenticat\w+ (?:required|failed|error)|\b401\b"
-        r"|(?:invalid|missing|expired|no) (?:api.?key|token|credentials)"
-        r"|api.?key (?:is |was )?(?:not|missing|invalid|required)"
-        r"|(?:token|session|login) (?:has )?expired|\w+_(?:API_KEY|TOKEN)\b.* (?:not set|required)",
+        r"|(?:please|need to|must|to) (?:log|sign) ?in\b|log ?in (?:first|(?:is )?required|failed)"
+        r"|authenticat\w+ (?:is )?(?:required|failed|error)|not authenticated|\b401\b"
+        r"|(?:invalid|missing|expired|revoked|no)"
+        r" (?:api.?key|(?:(?:access|bearer|refresh) )?token|credentials|auth(?:entication)?)\b"
+        r"|(?:api.?key|credentials) (?:is |was |are |were )?"
+        r"(?:not|missing|invalid|required|expired|revoked)"
+        r"|(?:token|session|login|credentials) (?:has |have |is |was )?(?:expired|revoked)"
+        r"|\w+_(?:API_KEY|TOKEN)\b.* (?:not set|not found|required|must be set|missing)"
+        r"|(?:set|specify|provide|export) (?:the |your |a |an )?\w+_(?:API_KEY|TOKEN)\b"
+        r"|no (?:model )?provider (?:is )?configured|could not resolve authentication",
     ),
     (
         "the network failed",
         r"\b(?:ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b"
         r"|getaddrinfo|network error|network is unreachable|could not resolve|name resolution"
         r"|connection (?:refused|reset|timed out|error)|fetch failed|certificate|tls handshake"
-        r"|proxy error|error sending request|socket hang up",
+        r"|proxy error|error sending request|socket hang up|\bUND_ERR_\w+|connect timeout"
+        r"|stream disconnected|dns error|failed to lookup address|no route to host",
     ),
     (
         "the model's provider refused",
         r"rate.?limit|\b(?:429|502|503|529)\b|quota|overloaded|credit balance|billing|usage limit"
-        r"|(?:insufficient|out of) (?:credit|balance|funds)|service unavailable",
+        r"|(?:insufficient|out of) (?:credit|balance|funds)|service unavailable|payment required"
+        r"|too many requests|resource.?exhausted|hit your (?:\w+ )?limit|no capacity available",
+    ),
+    (
+        "the system has run short",
+        r"\b(?:ENOSPC|EMFILE|ENFILE|ENOMEM|EROFS)\b|no space left on device|too many open files"
+        r"|cannot allocate memory|read-only file system",
     ),
     (
         "the agent is not installed as it should be",
         r"command not found|ENOENT|failed to execute|cannot execute|no such file or directory"
         r"|cannot find (?:module|package)|not found: |error while loading shared librar"
         r"|version `GLIBC|npm err(?:or|!)|ModuleNotFoundError|ERR_MODULE_NOT_FOUND|bad interpreter"
-        r"|exec format error|permission denied|not recognized as an internal",
+        r"|exec format error|permission denied|not recognized as an internal|ImportError"
+        r"|failed to locate|executable file not found|program not found|unsupported engine"
+        r"|(?:requires|unsupported) node|library not loaded|symbol lookup error|bad cpu type"
+        r"|is not installed",
     ),
     (
         "the command is no ACP agent",
@@ -55,12 +70,12 @@ _REASONS = (
         r"|not a terminal|reading (?:prompt|input) from stdin|input must be provided",
     ),
 )
-LOGIN_OR_NETWORK = tuple(reason for reason, _ in _REASONS[:3])
+NO_LOGIN, _, PROVIDER, _, _, _NO_AGENT = (reason for reason, _ in _REASONS)
+OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
 """Reasons for which a request that the agent has taken can fail."""
 _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
 """A member of the error of a model's provider, also where it is JSON within a string."""
-_NO_AGENT = _REASONS[-1][0]
 _POINTER = "complete log of this run"
 """What npm says at the end, where it does not say what has failed."""
 _PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]

@@ -8,7 +8,8 @@ from acp_proxy.inspection.describe.sessions import turn_error
 from acp_proxy.inspection.describe.values import part, word
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, quoted_prompt
 from acp_proxy.inspection.diagnosis.environment import (
-    LOGIN_OR_NETWORK,
+    OUTSIDE,
+    PROVIDER,
     PROVIDERS_ERROR,
     outside_reason,
     stderr_line,
@@ -30,6 +31,7 @@ from acp_proxy.protocol.dialects import (
     LOGIN,
     OPENING,
     PERMISSION,
+    PROMPT,
     PROMPT_WITH_CONTENT,
     V2,
 )
@@ -45,6 +47,9 @@ _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 """Requests that have to succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
 _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", re.IGNORECASE)
+_OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
+"""Codes of errors that say something of the request."""
+_LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
 _ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECASE)
 """A line of stderr that tells of a failure."""
 
@@ -61,10 +66,12 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
             reason, line = _reason(context, error), ""
             if reason is None and (error.code == _INTERNAL or error.method in LOGIN):
                 reason, line = stderr_line(context)
-            if reason in LOGIN_OR_NETWORK and not error.why:
+            if reason in OUTSIDE and not error.why:
                 by = ENVIRONMENT
                 said = f', stderr says "{line}"' if line else ""
                 text = f"{text}: {reason}{said}"
+            elif by is None and _is_agents_own(context, error):
+                by = AGENT
         unblamed = "the error does not say whose fault it is" if by is None else None
         seq, related = error.seq, (error.request_seq,)
         if error.why and by != FAULT:  # it is the sender's
@@ -128,7 +135,7 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             text = f"{what} ended {how} {reason}{by_whom} (#{turn.end_seq})"
             by, severity = FAULT, Severity.WARNING
             if rule is None:
-                is_outside = outside_reason(why) in LOGIN_OR_NETWORK
+                is_outside = outside_reason(why) in OUTSIDE
                 by, severity = ENVIRONMENT if is_outside else AGENT, Severity.ERROR
             yield Finding(ANSWER, severity, by, turn.end_seq, text, (turn.prompt_seq,))
 
@@ -185,25 +192,38 @@ def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
     return context.rules.offers(error.direction, error.method, {})
 
 
+def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
+    """Whether an error says nothing of the request, but that the agent itself has failed.
+
+    Agents choose their own codes for that, also the one that asks for a login.
+    """
+    if context.recording.dialect == DRAFT or error.method not in (*INITIALIZE, OPENING[0], PROMPT):
+        return False
+    is_login = error.code == -32000 and _LOGIN_WORD.search(error.message)
+    return error.code not in _OF_REQUEST and not is_login
+
+
 def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
     """Returns what an error says of the environment; a provider's error may be all of its data."""
     answers = read_messages(context.reader, [error.seq], LINE_EDGE)
     is_providers = any(PROVIDERS_ERROR.search(str(one.message.get("error"))) for one in answers)
-    return outside_reason(error.message) or (LOGIN_OR_NETWORK[-1] if is_providers else None)
+    said = outside_reason(f"{error.code} {error.message}")
+    return said or (PROVIDER if is_providers else None)
 
 
 def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     if error.charged == FAULT:
         return Severity.WARNING
     is_refused_question = (error.direction, error.method) == ("to-client", PERMISSION)
-    if error.why.startswith("with") or error.method == "session/prompt" or is_refused_question:
+    if error.why.startswith("with") or error.method == PROMPT or is_refused_question:
         return Severity.ERROR
     least = Severity.WARNING if error.code == _INTERNAL and not error.why else Severity.INFO
     if error.direction == "to-client" or error.method not in _NEEDED:
         return least
-    # Only a login was missing, after which the same request succeeded; or an old session was gone.
+    # Only a login was missing, after which the same request succeeded; or an old session was gone,
+    # or a directory.
     again = error.method if error.name == _LOGIN_NEEDED else None
-    if error.method in OPENING[1:]:
+    if error.method in OPENING:
         again = OPENING[0]
     if again is None:
         return Severity.ERROR

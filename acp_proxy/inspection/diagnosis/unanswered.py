@@ -9,13 +9,13 @@ from acp_proxy.inspection.diagnosis.context import (
     DiagnosisContext,
     named_calls,
 )
-from acp_proxy.inspection.diagnosis.environment import LOGIN_OR_NETWORK, launcher, stderr_line
+from acp_proxy.inspection.diagnosis.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, request_text, requests_by_number
 from acp_proxy.inspection.diagnosis.values import CurrentWait, OpenRequest
 from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.limits import LISTED
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
 from acp_proxy.recording import StoredFrame
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow, first_cancel, release_after
@@ -25,6 +25,8 @@ from acp_proxy.wording import duration, named_cancels
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
 """A person who ends a conversation sooner after the agent's last message did not give up on it."""
+_LOGIN_NS = 15 * 60 * 10**9
+"""No person takes so long to log in; an agent that waits for longer should have given up."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
 """A client that leaves so soon after a line of more bytes may have read lines of that size only."""
 
@@ -119,6 +121,12 @@ def _request(
     cancel = first_cancel(context.reader, request.session, request.seq)
     if request.awaited == Party.PERSON and cancel is None:
         asked = _Judgement(None, "a person was being asked", Severity.WARNING)
+        waited_ns = request.waited_ns
+        if request.direction == "to-client" and waited_ns is not None and waited_ns < _AT_ONCE_NS:
+            text = f"{text}; the client left at once"  # before anybody could have read it
+            asked = _Judgement(CLIENT, severity=Severity.WARNING)
+        elif request.method in LOGIN and (waited_ns or 0) >= _LOGIN_NS:
+            asked = _Judgement(AGENT, severity=Severity.WARNING)
         return _finding(request.seq, text, related, asked, rule)
     if request.awaited == Party.PROGRAM:
         ran = _Judgement(None, "a program was running", Severity.INFO)
@@ -151,7 +159,7 @@ def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, 
     if running:
         return _Judgement(None, "a tool call was running")
     reason, line = stderr_line(context)
-    if reason in LOGIN_OR_NETWORK:
+    if reason in OUTSIDE:
         return _Judgement(ENVIRONMENT, said=f"{reason}: {line}")
     return _Judgement(AGENT)
 

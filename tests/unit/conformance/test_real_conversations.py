@@ -81,7 +81,7 @@ EXPECTED: dict[str, set[tuple[str, str]]] = {
 }  # fmt: skip
 """The errors and warnings of each conversation that has some."""
 _Blamed = list[tuple[str, "str | None"]]
-DIED: _Blamed = [("agent.ended", None)]
+DIED: _Blamed = [("agent.ended", "environment")]
 REFUSED: _Blamed = [("answer.error", "agent")]
 PROVIDER: _Blamed = [("answer.error", "environment")]
 """The service of the model refused."""

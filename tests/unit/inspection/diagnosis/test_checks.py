@@ -210,7 +210,7 @@ def test_the_end_of_the_agent_is_judged(
         ([exits(1)], "agent"),
         ([prompt, exits(0)], "agent"),
         ([prompt, dies(signal.SIGSEGV)], "agent"),
-        ([prompt, dies(9)], None),  # by whom is not known
+        ([prompt, dies(9)], "environment"),  # the system kills what takes too much memory
         ([client_leaves, is_told(9, "sent", reason="it did not end"), dies(9)], None),
         ([prompt, client_leaves, exits(0)], None),  # the client left while the agent was at work
         ([prompt, silence, client_leaves, exits(0)], "agent"),

@@ -77,6 +77,10 @@ def words(chat: LogWriter) -> str:
         (1, "Error: Please log in with `agent login` first", "environment"),
         (1, "TypeError: fetch failed ENOTFOUND api.example.com", "environment"),
         (2, "Usage: codex exec [OPTIONS] [PROMPT]", "environment"),
+        (1, "Failed to locate the codex-acp-linux-x64 binary", "environment"),
+        (1, "ImportError: cannot import name 'run'", "environment"),
+        (1, "You must set the GEMINI_API_KEY environment variable", "environment"),
+        (1, "Error: No provider configured", "environment"),
         (1, "TypeError: undefined is not a function", "agent"),
         (1, "", "agent"),
     ],
@@ -140,6 +144,29 @@ def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     chat.t_ns += 2 * MINUTE
     leaves(chat)
     assert judged(chat) == [expected]
+
+
+def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
+    """The client is to blame, since no person decides in less than a tenth of a second."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(PERMISSION)
+    chat.t_ns += 35 * MS
+    leaves(chat)
+    assert judged(chat) == [("wait.unanswered", "warning", "client")]
+
+
+@pytest.mark.parametrize(("minutes", "by"), [(4, None), (20, "agent")])
+def test_an_agent_does_not_wait_for_a_login_for_ever(
+    chat: LogWriter, minutes: int, by: str | None
+) -> None:
+    """After a quarter of an hour it should have given up on the person, and answered."""
+    chat.to_agent(INITIALIZE)
+    chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "m", "name": "M"}]))
+    chat.to_agent(request(1, "authenticate", methodId="m"))
+    chat.t_ns += minutes * MINUTE
+    leaves(chat)
+    assert judged(chat) == [("wait.unanswered", "warning", by)]
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
@@ -440,6 +467,42 @@ def test_an_error_of_the_models_provider_is_recognized(
     assert judged(chat) == [("answer.error", "error", by)]
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "by"),
+    [
+        (-31001, "'NoneType' object has no attribute 'x'", "agent"),
+        (500, "RESOURCE_EXHAUSTED: try later", "environment"),
+        (429, "too fast", "environment"),
+        (-32000, "worker panicked", "agent"),
+        (-32000, "not authorized", None),
+        (-32602, "no such block", None),
+        (-32603, "ENOSPC: no space left on device", "environment"),
+        (-32603, "stream disconnected before completion", "environment"),
+    ],
+)
+def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
+    chat: LogWriter, code: int, message: str, by: str | None
+) -> None:
+    """An agent names its own failures as it likes, unless their words tell of something outside."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(error(2, code, message))
+    leaves(chat)
+    assert judged(chat) == [("answer.error", "error", by)]
+
+
+def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
+    """A client may name a directory that is gone, and then another one."""
+    chat.to_agent(INITIALIZE)
+    chat.to_client(result(0, protocolVersion=1))
+    chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
+    chat.to_client(error(7, -32602, "the directory is gone"))
+    chat.to_agent(SESSION[0])
+    chat.to_client(SESSION[1])
+    leaves(chat)
+    assert judged(chat) == [("answer.error", "info", None)]
+
+
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
     """An agent that ends well without any message was never talked to."""
     chat.event(capture_log.EXIT, code=0)
@@ -486,7 +549,10 @@ def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
     assert words(chat) == 'fault half broke #7, the answer to session/prompt "go" (#6)'
 
 
-@pytest.mark.parametrize("line", ["I looked at the usage of proxy.py", "41 tests passed", ""])
+@pytest.mark.parametrize(
+    "line",
+    ["I looked at the usage of proxy.py", "41 tests passed", "no author, invalid next token", ""],
+)
 def test_ordinary_words_name_no_environment(line: str) -> None:
     """Only phrases of programs that failed count."""
     assert outside_reason(line) is None
