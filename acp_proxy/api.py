@@ -103,13 +103,12 @@ class OpenRecording:
         from acp_proxy.filters import parse
 
         recording = self.facts
-        start = read_time(recording.started_at) if recording.knows("date") else None
-        has_times = recording.knows("times")
+        start = read_time(recording.known_start) if recording.known_start else None
         for row in self._reader.frames(parse(chosen)):
             is_request = row["kind"] == "request"
             yield RecordedFrame(
                 seq=row["seq"],
-                seconds=row["t_ns"] / _NS if has_times else None,
+                seconds=_seconds(recording.known_ns(row["t_ns"])),
                 time=start and start + timedelta(microseconds=row["t_ns"] // 1000),
                 stream=row["stream"],
                 kind=row["kind"],

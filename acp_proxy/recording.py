@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple, TypeGuard, get_args
+from functools import wraps
+from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, cast, get_args
 
 from attrs import asdict, field, frozen
 
@@ -59,33 +61,40 @@ LOST: dict[Lost, str] = {
     "zone": "the time zone of its times",
 }
 """What the source of an imported recording may not have, and what that means."""
-Claim = Literal[
-    "all answers", "all lines", "bytes", "command", "date", "durations", "ending", "middle",
-    "parts", "silences", "start", "times",
-]  # fmt: skip
-CLAIMS: dict[Claim, tuple[Lost, ...]] = {
-    "all answers": ("ending", "middle"),
-    "all lines": ("start", "middle"),
-    "bytes": ("bytes",),
-    "command": ("command",),
-    "date": ("date", "times"),
-    "durations": ("times",),
-    "ending": ("ending",),
-    "middle": ("middle",),
-    "parts": ("parts",),
-    "silences": ("middle", "times"),
-    "start": ("start",),
-    "times": ("times",),
-}
-"""What commands, views and checks claim, and what none may have lost that does.
+Fact = Literal[Lost, "directions", "durations"]
+"""What commands, views and rules may need to be known.
 
-All answers are there if a request without one never got one, and all lines if what is not in the
-recording was not sent before its end. Durations are the times between frames, each of which has its
-own; where silences are known, nobody sent anything where there are no frames, so that it is known
-on what the time was spent.
+Durations are the times between frames, each of which has its own time. With the ``middle`` it is
+also known on what the time was spent: nobody sent anything where there are no frames. All answers
+are there with the ``middle`` and the ``ending``, and all lines with the ``start`` and the
+``middle``: what is not in the recording was not sent before its end.
 """
+Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
 _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
+
+
+def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
+    """Declares what a function needs; it is not called for a recording that has lost any of it.
+
+    Its first argument is the recording, or has it as its ``recording``; None is one of ours.
+
+    Args:
+        *needed: what has to be known.
+        unknown: what is returned in its place.
+    """
+
+    def declare(function: Function) -> Function:
+        @wraps(function)
+        def known(of: Any, *args: Any, **kwargs: Any) -> Any:
+            recording: Recording | None = getattr(of, "recording", of)
+            if recording is not None and not recording.knows(*needed):
+                return unknown
+            return function(of, *args, **kwargs)
+
+        return cast("Function", known)
+
+    return declare
 
 
 @frozen
@@ -114,6 +123,14 @@ class Origin:
     """Lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
     """The first `LONG_LIST` answers to requests that are not in it, if the source has methods."""
+
+    @property
+    def unknown(self) -> set[Fact]:
+        """What nobody may claim: what was lost, and what cannot be known without that."""
+        unknown: set[Fact] = {*self.lost}
+        unknown |= {"date", "durations"} if "times" in self.lost else set()
+        unknown |= {"durations"} if self.inferred_times else set()
+        return unknown | ({"directions"} if self.inferred_directions else set())
 
     @property
     def title(self) -> str:
@@ -213,17 +230,35 @@ class Recording:
     origin: Origin | None = None
     """Of an imported recording: what it was made from."""
 
-    def knows(self, *claims: Claim) -> bool:
-        """Whether all of this can be claimed of it; of a recording of ours it always can.
+    def knows(self, *needed: Fact) -> bool:
+        """Whether all of this is known, as it is of a recording of ours; see `needs`."""
+        return self.origin is None or self.origin.unknown.isdisjoint(needed)
+
+    @property
+    @needs("date")
+    def known_start(self) -> str | None:
+        """When it began; None if only the time at which it was imported is known."""
+        return self.started_at
+
+    @needs("times")
+    def known_ns(self, t_ns: int | None) -> int | None:
+        """Returns a time of it, in nanoseconds since it began; None if its times are not known."""
+        return t_ns
+
+    @needs("middle", "ending", unknown=True)
+    def is_open(self, *, live: bool) -> bool:
+        """Whether a request without an answer may get one, or may have got one elsewhere.
 
         Args:
-            *claims: what is claimed, which `CLAIMS` explains.
+            live: whether the recorder is running.
         """
-        if (origin := self.origin) is None:
-            return True
-        if origin.inferred_times and not {"durations", "silences"}.isdisjoint(claims):
-            return False
-        return not any(word in origin.lost for claim in claims for word in CLAIMS[claim])
+        return live
+
+    @property
+    @needs("start", unknown="(not known)")
+    def unnamed(self) -> str:
+        """What a peer is called that it has no name of."""
+        return "(did not say its name)"
 
     @property
     def words(self) -> list[str]:
@@ -237,7 +272,7 @@ class Recording:
     @property
     def has_zone(self) -> bool:
         """Whether the time zone of its times is known."""
-        return self.origin is None or "zone" not in self.origin.lost or not self.knows("date")
+        return self.origin is None or "zone" not in self.origin.lost or self.known_start is None
 
     def clock(self, t_ns: int = 0) -> datetime:
         """Returns the date and time of day that people are shown, as of the function `clock`.

@@ -18,7 +18,7 @@ from acp_proxy.plain_files import open_plain
 from acp_proxy.store.lookup import LatestRecording, hidden_by, latest, latest_running, resolve
 
 if TYPE_CHECKING:
-    from acp_proxy.engine.shared.playback_options import Pacing
+    from acp_proxy.recording import Fact
     from acp_proxy.store.masked_rows import Level, Watch
     from acp_proxy.store.reader import RecordingReader
 
@@ -33,6 +33,15 @@ _LEAST = 100
 _CHUNK = 16
 _MOST = 8
 """Processes at most; reading recordings is no quicker with more."""
+NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
+    "--exact": (("bytes",), "--exact compares bytes, and how messages were spelled is not known:"
+                " {path} was imported"),
+    "--timing": (("durations",), "expected --timing instant; {why}"),
+    "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
+}  # fmt: skip
+"""What an option needs to be known of an imported recording, and why it is refused else."""
+_COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
+"""What is compared only if it is known of both recordings."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -204,20 +213,22 @@ def _with_secrets(
     return stack.enter_context(again)
 
 
-def check_pacing(reader: "RecordingReader", pacing: "Pacing") -> None:
-    """Refuses to play at a recorded pace that is not known.
+def require(option: str, value: object, reader: "RecordingReader") -> None:
+    """Refuses an option that needs more than is known of an imported recording.
 
     Args:
-        reader: the recording that is to be played.
-        pacing: how long frames wait.
+        option: a key of `NEEDED`.
+        value: its value; if it is false, the option was not given.
+        reader: the recording.
 
     Raises:
-        Refusal: they wait as long as was recorded, and nobody knows how long that was.
+        Refusal: the recording has lost what the option needs.
     """
-    if pacing.factor and not reader.recording.knows("durations"):
+    facts, text = NEEDED[option]
+    if value and not reader.recording.knows(*facts):
         from acp_proxy.inspection.origins import why_no_times  # late: a replay starts sooner
 
-        raise Refusal(f"expected --timing instant; {why_no_times(reader.recording)}")
+        raise Refusal(text.format(path=reader.path, why=why_no_times(reader.recording)))
 
 
 def note_imported(reader: "RecordingReader") -> None:
@@ -225,15 +236,11 @@ def note_imported(reader: "RecordingReader") -> None:
     from acp_proxy.cli.render.output import warn
 
     recording = reader.recording
-    origin = recording.origin
-    if origin is None:
-        return
-    missing = [] if recording.knows("durations") else ["latencies"]
-    missing += [] if recording.knows("ending") else ["endings"]
+    missing = [name for name, fact in _COMPARED.items() if not recording.knows(fact)]
     words = [f"{' and '.join(missing)} are not compared"] if missing else []
-    words += [] if recording.knows("all lines") else ["messages may be missing in it"]
-    if words:
-        warn(f"{reader.path} was imported from {origin.title}: {', and '.join(words)}")
+    words += [] if recording.knows("start", "middle") else ["messages may be missing in it"]
+    if words and recording.origin is not None:
+        warn(f"{reader.path} was imported from {recording.origin.title}: {', and '.join(words)}")
 
 
 def note_masked(count: int, where: str) -> None:

@@ -28,7 +28,7 @@ _REASONS = {
     "ending": "how it ended is not known",
     "bytes": "lines may have been spelled differently",
     "stderr": "lines on stderr are missing",
-    "times": "times are not known",
+    "durations": "times are not known",
     "values": "some values are written alike",
     "texts": "its private texts are masked",
     "parts": "parts of messages were left out",
@@ -64,16 +64,13 @@ def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[
         origin: what the recording was imported from.
         is_private: whether its private texts are masked.
     """
-    lost: set[str] = {"texts"} if is_private else set()
-    if origin is not None:
-        lost |= {*origin.lost}
-        lost |= {"times"} if origin.inferred_times else set()
-        lost |= {"directions"} if origin.inferred_directions else set()
+    unknown: set[str] = {"texts"} if is_private else set()
+    unknown |= set() if origin is None else origin.unknown
     found: dict[str, list[str]] = {}
     for rule in rules().values():
         # Any rule on messages may need the parts that people left out for earlier versions.
-        needed = set() if rule.lost_if is None else {*rule.lost_if, "parts"}
-        if word := next((one for one in _REASONS if one in lost & needed), None):
+        lost = set() if rule.lost_if is None else unknown & {*rule.lost_if, "parts"}
+        if word := next((one for one in _REASONS if one in lost), None):
             found.setdefault(word, []).append(rule.id)
     return [
         UncheckedRules(_REASONS[word], tuple(found[word])) for word in _REASONS if word in found

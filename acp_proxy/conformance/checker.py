@@ -93,7 +93,7 @@ class Checker:
         self._is_private = recording.redaction == "private"
         unchecked = unchecked_rules(recording.origin, is_private=self._is_private)
         skipped = {*chain.from_iterable(one.rules for one in unchecked)}
-        if not recording.knows("all lines"):
+        if not recording.knows("start", "middle"):
             self._conversation.begin_partially()
         held = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
         self._rules = {
@@ -271,8 +271,7 @@ class Checker:
     def _end(self, last_ns: int) -> None:
         talk, recording = self._conversation, self._reader.recording
         is_over = not self._reader.live and recording.state != "incomplete"
-        is_over = is_over and recording.knows("ending")
-        talk.end(self._hung(last_ns), is_over=is_over)
+        talk.end(self._hung(last_ns), is_over=is_over and recording.knows("ending"))
         if (note := note_of(talk.client.announced or {})) is not None:
             self._result.notes.append(note)
         if talk.has_gap:

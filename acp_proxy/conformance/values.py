@@ -26,9 +26,9 @@ class Rule:
     source: tuple[str, ...]
     """The places in the specification."""
     lost_if: tuple[str, ...] | None = None
-    """What an imported recording must not have lost, or nobody can tell that the rule was broken:
-    words of `LOST`, and ``directions`` if those must not be inferred. None for what is said of the
-    conversation itself: there each of `CHECKS` declares it."""
+    """What has to be known of an imported recording, or nobody can tell that the rule was broken:
+    words of `Fact`. None for what is said of the conversation itself: there each of `CHECKS`
+    declares it."""
 
     @property
     def group(self) -> str:

@@ -10,7 +10,7 @@ from acp_proxy.difference.result import DiffOptions, Expect, Field, MethodLatenc
 from acp_proxy.protocol.capabilities import CAPABILITIES
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Recording, needs
 from acp_proxy.store.exchange_queries import exchanges, exchanges_open_during
 from acp_proxy.store.reader import RecordingReader
 
@@ -67,7 +67,7 @@ def latencies(
     Raises:
         UnreadableRecording: one is damaged.
     """
-    if not (a.recording.knows("durations") and b.recording.knows("durations")):
+    if not all(one.recording.knows("durations") for one in (a, b)):
         return ()
     held = exchanges_open_during(b, options.pauses) if options.pauses else set()
     of_a, of_b = _latencies(a, set()), _latencies(b, held)
@@ -128,10 +128,11 @@ def _fill_in(one: Any, other: Any) -> None:
                     inner.setdefault(name, {})
 
 
+@needs("ending", unknown=False)
 def _has_ending(recording: Recording) -> bool:
     """Whether exit code or signal are known; a file written by hand may leave them out."""
     is_known = recording.exit_code is not None or recording.exit_signal is not None
-    return recording.state == "complete" and is_known and recording.knows("ending")
+    return recording.state == "complete" and is_known
 
 
 def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:

@@ -235,7 +235,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
         path=str(reader.path),
         name=recording.name,
         id=recording.id,
-        started_at=recording.started_at if recording.knows("date") else None,
+        started_at=recording.known_start,
         state=recording.state,
         frames=frames,
         agent=recording.agent_title,

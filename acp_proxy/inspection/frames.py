@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from acp_proxy.inspection.fault_effects import described
-from acp_proxy.inspection.origins import took
+from acp_proxy.inspection.origins import known_members, took
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible_json
@@ -84,21 +84,22 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
         recording: of which the row is.
         live: whether an answer may still come.
     """
-    if recording.knows("times"):
-        at = f"{recording.clock(row['t_ns']):%Y-%m-%d %H:%M:%S.%f %z}".rstrip()
-        clock = f"{at}, " if recording.knows("date") else ""
-        yield "time", f"{clock}{row['t_ns'] / 1e9:.6f} s after the start"
+    row = known_members(recording, row)
+    if (t_ns := row["t_ns"]) is not None:
+        at = f"{recording.clock(t_ns):%Y-%m-%d %H:%M:%S.%f %z}".rstrip()
+        clock = "" if recording.known_start is None else f"{at}, "
+        yield "time", f"{clock}{t_ns / 1e9:.6f} s after the start"
     if "raw" not in row:
         yield "event", row["kind"]
         return
-    if (ns := row["t_ns"] - row["t_first_ns"]) and (lasted := took(recording, ns)):
+    if t_ns != row["t_first_ns"] and (lasted := took(recording, t_ns - row["t_first_ns"])):
         yield "arrived", f"over {lasted}"
     for name in ("stream", "kind", "method"):
         yield name, row[name]
     yield "id", row["rpc_id"]
     for name in ("exchange", "session", "turn", "tool_call", "terminal"):
         yield name, row[name]
-    if recording.knows("bytes"):
+    if row["size"] is not None:
         yield "size", f"{row['size']} bytes"
         yield "newline", {"\n": "\\n", "\r\n": "\\r\\n"}.get(row["newline"], "none")
     yield "delivered", row["delivered"]
@@ -115,9 +116,8 @@ def _answer(row: Row, recording: Recording, live: bool) -> str:
     if row["kind"] != "request":
         return f"{row['request_seq']}{_after(row, recording)}"
     if row["response_seq"] is None:
-        if not recording.knows("all answers"):
-            return "none in what was imported"
-        return "none yet" if live else "none"
+        still = "none yet" if recording.origin is None else "none in what was imported"
+        return still if live else "none"
     return f"{row['response_seq']}{_after(row, recording)}"
 
 

@@ -61,7 +61,6 @@ class MessagePass:
         self.connection = Connection(state, dialect or recording.dialect or "auto")
         """Its state is that after the frame that was yielded last."""
         self._reader = reader
-        self._has_times = recording.knows("durations")
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
@@ -139,7 +138,8 @@ class MessagePass:
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
         """Reads runs; where the times between frames are not known, no time passes."""
         runs = self._reader.runs(pause_ns, self._first, single_upto)
-        return runs if self._has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
+        has_times = self._reader.recording.knows("durations")
+        return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
 
     def _outline(self, seq: int) -> Message:
         """Reads the header of a line that is too large to be held."""

@@ -10,26 +10,25 @@ from typing import Any, TypeVar
 from attrs import AttrsInstance, evolve, fields
 
 from acp_proxy.forms import converter
-from acp_proxy.recording import LOST, Claim, Recording
-from acp_proxy.store.checked_values import Row
+from acp_proxy.recording import LOST, Fact, Recording, needs
 from acp_proxy.wording import counted, duration, step
 
-_CLAIMS: dict[str, Claim] = {
-    **dict.fromkeys(("t_ns", "t_first_ns"), "times"),
-    "at": "date",
-    "activity": "durations",
-    **dict.fromkeys(
-        (
-            "before_turns_ns", "in_turns_ns", "between_turns_ns", "first_update_ns",
-            "first_chunk_ns", "agent_ns", "client_ns", "streaming_ns", "silent_ns", "person_ns",
-            "terminals_ns", "files_ns", "other_ns",
-        ),
-        "silences",
+MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
+    ("times",): ("t_ns", "t_first_ns"),
+    ("date",): ("at",),
+    ("durations",): (
+        "activity", "duration_ns", "latency_ns", "length_ns", "max_ns", "p50_ns", "p90_ns",
+        "p99_ns", "start_ns", "step_ns", "took_ns", "waited_ns",
     ),
-    **dict.fromkeys(("bytes", "size", "newline"), "bytes"),
+    ("middle", "durations"): (
+        "agent_ns", "before_turns_ns", "between_turns_ns", "client_ns", "files_ns",
+        "first_chunk_ns", "first_update_ns", "in_turns_ns", "longest_silence", "other_ns",
+        "person_ns", "silent_ns", "streaming_ns", "terminals_ns",
+    ),
+    ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""What members claim to be known, by their names; those that are not here claim nothing, but for
-other times, which are durations."""
+"""What members of values need, by their names; a member that is not known is null."""
+_NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)
 
@@ -41,8 +40,7 @@ def is_known(recording: Recording, name: str) -> bool:
         recording: of which the value is.
         name: the name of the member in JSON.
     """
-    claim = _CLAIMS.get(name, "durations" if name.endswith("_ns") else None)
-    return claim is None or recording.knows(claim)
+    return recording.knows(*_NEEDED.get(name, ()))
 
 
 def known_value(recording: Recording, value: Value) -> Value:
@@ -54,24 +52,8 @@ def known_value(recording: Recording, value: Value) -> Value:
     """
     if recording.origin is None:
         return value
-    unknown: dict[str, Any] = dict.fromkeys(_unknown_members(recording, value))
-    return evolve(value, **unknown) if unknown else value  # type: ignore[misc]  # any of attrs
-
-
-def forget_unknown(recording: Recording, value: AttrsInstance) -> None:
-    """Sets members of an attrs value to None that are not known.
-
-    Args:
-        recording: of which the value is.
-        value: the value, which others have as well.
-    """
-    for name in _unknown_members(recording, value):
-        setattr(value, name, None)
-
-
-def _unknown_members(recording: Recording, value: AttrsInstance) -> list[str]:
-    names = (field.name for field in fields(type(value)))
-    return [name for name in names if not is_known(recording, name)]
+    names = [one.name for one in fields(type(value)) if not is_known(recording, one.name)]
+    return evolve(value, **dict.fromkeys(names)) if names else value  # type: ignore[misc]  # any of attrs
 
 
 def known_json(recording: Recording, value: Any) -> Any:
@@ -81,53 +63,43 @@ def known_json(recording: Recording, value: Any) -> Any:
         recording: of which the value is.
         value: the value; the names of files' sizes must not be among its members.
     """
-    plain = converter.unstructure(value)
-    return plain if recording.origin is None else _known(recording, plain)
+    return known_members(recording, converter.unstructure(value))
 
 
-def known_row(recording: Recording, row: Row) -> Row:
-    """Returns a row of frames or events with None for what is not known.
+def known_members(recording: Recording, value: Any) -> Any:
+    """Returns plain JSON, or a row of frames or events, with None for what is not known.
 
     Args:
-        recording: of which the row is.
-        row: the row.
+        recording: of which it is.
+        value: the JSON or the row.
     """
     if recording.origin is None:
-        return row
-    return {name: one if is_known(recording, name) else None for name, one in row.items()}
-
-
-def _known(recording: Recording, value: Any) -> Any:
+        return value
     if isinstance(value, list | tuple):
-        return [_known(recording, one) for one in value]
+        return [known_members(recording, one) for one in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: one
-        if name == "origin"
-        else _known(recording, one)
-        if is_known(recording, name)
-        else None
+        name: known_members(recording, one) if is_known(recording, name) else None
         for name, one in value.items()
     }
 
 
-def took(recording: Recording | None, ns: int) -> str:
+@needs("durations", unknown="")
+def took(recording: Recording | None, ns: int | None) -> str:
     """Returns how long something took, as finely as is known; empty if it is not.
 
     Args:
         recording: of which it is; None for one of ours.
         ns: the time from its beginning to its end.
     """
-    if recording is None:
-        return duration(ns)
-    return duration(ns, recording.step_ns) if recording.knows("durations") else ""
+    return duration(ns) if recording is None else duration(ns, recording.step_ns)
 
 
 def why_no_times(recording: Recording) -> str:
     """Returns why it is not said what time was spent on; empty if that is known."""
     origin = recording.origin
-    if origin is None or recording.knows("silences"):
+    if origin is None or recording.knows("middle", "durations"):
         return ""
     if recording.knows("durations"):
         return f"no times of turns: in {origin.title} messages may be missing"
@@ -144,16 +116,13 @@ def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
     if origin is None:
         return
     parts = [f"from {origin.title}"]
-    if not recording.knows("date"):
+    if recording.known_start is None:
         at = datetime.fromisoformat(recording.started_at).astimezone()
         parts = [f"from {origin.title} on {at:%Y-%m-%d %H:%M:%S %z}"]
     if recording.knows("times") and origin.resolution_ns:
         parts.append(f"times in steps of {step(origin.resolution_ns)}")
-    for count, what in (
-        (origin.inferred_directions, "inferred direction"),
-        (origin.inferred_times, "inferred time"),
-    ):
-        parts += [counted(count, what)] if count else []
+    inferred = {"direction": origin.inferred_directions, "time": origin.inferred_times}
+    parts += [counted(count, f"inferred {what}") for what, count in inferred.items() if count]
     if origin.skipped:
         parts.append(f"{counted(origin.skipped, 'line')} left out that could not be read")
     yield "imported", ", ".join(parts)

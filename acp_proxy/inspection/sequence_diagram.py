@@ -25,7 +25,7 @@ from acp_proxy.inspection.fault_effects import delivered_instead, described
 from acp_proxy.inspection.folding import ChunkRun, fold, run_line
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
-from acp_proxy.inspection.timeline import SILENCE_NS, began_ns, event_line, frame_line
+from acp_proxy.inspection.timeline import began_ns, event_line, frame_line, silence
 from acp_proxy.limits import SHORT_LIST, TITLE
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain
@@ -205,13 +205,11 @@ class SequenceDiagram:
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
         """Draws what lies between an item and the one before: a silence, and a new turn."""
         row = item if isinstance(item, dict) else item.first
-        is_next = before is not None and row["seq"] == before[0] + 1
-        if (
-            before is not None and is_next and self._recording.knows("silences")
-        ):  # else more happened meanwhile
+        silent_ns = 0
+        if before is not None and row["seq"] == before[0] + 1:  # else more happened meanwhile
             silent_ns = began_ns(row) - before[1]
-            if silent_ns >= SILENCE_NS:
-                yield note(_BOTH, f"{duration(silent_ns, self._recording.step_ns)} of silence")
+        if length := silence(self._recording, silent_ns):
+            yield note(_BOTH, f"{length} of silence")
         if (turn := self._turns.get(row["seq"])) is not None:
             yield note(_BOTH, self._turn_text(turn))
 

@@ -13,10 +13,12 @@ from acp_proxy.inspection.describe.methods import MCP_ERROR
 from acp_proxy.inspection.describe.tools import call_in
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
+from acp_proxy.inspection.origins import took
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import Party, answering_party
 from acp_proxy.protocol.dialects import MCP_MESSAGE, PERMISSION, PROMPT
 from acp_proxy.protocol.updates import FAILED, UPDATE
+from acp_proxy.recording import Recording, needs
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import byte_size, duration, seconds
 
@@ -27,6 +29,17 @@ _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 """The kind of an update, with which its preview begins."""
 _BAD = ("error", "invalid", "batch")
+
+
+@needs("middle", "durations", unknown="")
+def silence(recording: Recording | None, ns: int) -> str:
+    """Returns how long nobody sent anything; empty if it has no line, or if that is not known.
+
+    Args:
+        recording: in which that was; None for one of ours.
+        ns: the time between two frames.
+    """
+    return took(recording, ns) if ns >= SILENCE_NS else ""
 
 
 class Tone(Enum):

@@ -276,10 +276,10 @@ class _LaneReader:
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
     """Returns frames of one side with their times, and with how long the answers took."""
     seqs = [frame.seq for frame in frames if frame is not None]
-    times = frame_times(reader, seqs) if reader.recording.knows("times") else {}
-    latencies = latencies_of_answers(reader, seqs)
+    times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
+    known = reader.recording.known_ns
     return [
-        one and evolve(one, t_ns=times.get(one.seq), took_ns=latencies.get(one.seq))
+        one and evolve(one, t_ns=known(times.get(one.seq)), took_ns=latencies.get(one.seq))
         for one in frames
     ]
 

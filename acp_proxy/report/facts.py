@@ -200,7 +200,8 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
     recording = summary.recording
-    times = {turn.id: turn for turn in statistics.turns if recording.knows("silences")}
+    why = why_no_times(recording)
+    times = {} if why else {turn.id: turn for turn in statistics.turns}
     longest_ns = max((turn.duration_ns for turn in times.values()), default=0)
     is_open = summary.is_open
     turns = [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
@@ -224,7 +225,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         failed_calls=shortened(summary.failed_calls, SHORT_LIST, failed_count),
         calls=shortened(statistics.tool_calls, SHORT_LIST, statistics.tool_call_count),
         origin=[*origin_rows(recording)],
-        why_no_times=why_no_times(recording),
+        why_no_times=why,
     )
 
 

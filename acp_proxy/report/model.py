@@ -20,7 +20,7 @@ from acp_proxy.inspection.measures.statistics import (
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.limits import CHECKED_FRAMES, LONG_LIST
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Recording, needs
 from acp_proxy.store.exchange_queries import last_turn, turns
 from acp_proxy.store.fired_faults import count_undated_frames, touched_frames
 from acp_proxy.store.reader import RecordingReader
@@ -104,9 +104,7 @@ def read_report_data(
     frames = reader.count()
     messages = MessagePass(reader)
     passed = TurnsAndCalls(reader, messages)
-    shown = [turn for turn in turns(reader) if options.turn in (None, turn.id)]
-    if not reader.recording.knows("silences"):
-        shown = []
+    shown = [turn for turn in _timed_turns(reader) if options.turn in (None, turn.id)]
     most_steps = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, len(shown))))
     falls = waterfalls(reader, shown, passed.end_ns, most_steps)
     summary = summarize_whole(
@@ -130,6 +128,9 @@ def read_report_data(
     )
 
 
+_timed_turns = needs("middle", "durations", unknown=())(turns)
+
+
 def with_clock(recording: Recording) -> Recording:
     """Returns the recording with the time of its log, if that has no zone."""
     if recording.has_zone:
@@ -142,7 +143,7 @@ def described(data: ReportData) -> dict[str, Any]:
     from acp_proxy.inspection.origins import known_json, why_no_times
 
     recording = data.summary.recording
-    has_clock = recording.knows("date") and recording.knows("durations")
+    has_times = data.summary.duration_ns is not None
     is_whole = not data.options.filter.strip() and data.options.turn is None
     values = {
         "name": data.name,
@@ -151,20 +152,20 @@ def described(data: ReportData) -> dict[str, Any]:
         "rows_in_recording": data.rows_in_recording,
         "masked": data.is_masked,
         "unredacted": data.is_unredacted,
-        "started_at": with_clock(recording).started_at if has_clock else None,
+        "started_at": with_clock(recording).known_start if has_times else None,
         "summary": data.summary,
         "stats": data.statistics,
         "waterfalls": data.waterfalls,
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
     }
-    if not recording.knows("durations"):
+    if not has_times:
         values["has_times"] = False
     if recording.step_ns:
         values["step_ns"] = recording.step_ns
     if why := why_no_times(recording):
         values["why_no_times"] = f"There are {why}."
-    if recording.origin is not None and not recording.knows("all answers"):
+    if recording.origin is not None and data.summary.is_open:
         values["is_open"] = True
     plain: dict[str, Any] = known_json(recording, values)
     return plain

@@ -19,6 +19,7 @@ from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.folding import RunFinder, chunk_in, run_key
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
+from acp_proxy.inspection.origins import is_known
 from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, frame_line
 from acp_proxy.limits import REMEMBERED_CALLS, SHOWN_BYTES
 from acp_proxy.protocol.call_ids import CallKey
@@ -164,7 +165,7 @@ class RowReader:
         plan = self.reader.recording.fault_plan or ""
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
         self._is_open = self.reader.is_open
-        self._has_sizes = self.reader.recording.knows("bytes")
+        self._has_sizes = is_known(self.reader.recording, "size")
 
     def read(self, row: Row) -> ReportRow:
         """Returns what a report has of the next row of `Rows.rows`."""

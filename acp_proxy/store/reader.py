@@ -128,7 +128,7 @@ class RecordingReader(Rows):
     @property
     def is_open(self) -> bool:
         """Whether a request without an answer may get one, or may have got one elsewhere."""
-        return self.live or not self.recording.knows("all answers")
+        return self.recording.is_open(live=self.live)
 
     @property
     def newest(self) -> int:

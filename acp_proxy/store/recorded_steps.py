@@ -80,12 +80,11 @@ class RecordedSteps:
         self._held = 0
         with self._damage_reported():
             self._faulted = FaultedFrames(self._connection)
-        recording = reader.recording
         self.agent_left_at = None
-        if recording.knows("ending"):
+        if reader.recording.knows("ending"):
             self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
-        self.dialect = recording.dialect
-        self.redaction = recording.redaction
+        self.dialect = reader.recording.dialect
+        self.redaction = reader.recording.redaction
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; none at the end.

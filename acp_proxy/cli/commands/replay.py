@@ -144,10 +144,10 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
             word: stack.enter_context(RecordingReader(path, unredacted=True))
             for word, path in paths.items()
         }
-        from acp_proxy.cli.recordings import check_pacing
+        from acp_proxy.cli.recordings import require
 
         for reader in readers.values():
-            check_pacing(reader, options.pacing)
+            require("--timing", options.pacing.factor, reader)
         replays = {word: Replay(RecordedSteps(reader), options) for word, reader in readers.items()}
         choice = RecordingChoice(list(replays.values()))
         explain_terminal(source)

@@ -33,11 +33,11 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings
 from acp_proxy.cli.recordings import (
     STDIN,
-    check_pacing,
     file_of,
     masked_alike,
     note_imported,
     open_recording,
+    require,
 )
 from acp_proxy.cli.render.output import show_status, warn, with_verdict
 from acp_proxy.cli.secrets import fill
@@ -178,7 +178,7 @@ def verify(
         reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
-        check_pacing(reader, playback["pacing"])
+        require("--timing", playback["pacing"].factor, reader)
         note_imported(reader)
         script = FilledScript(RecordedSteps(reader, as_sent=True))
         client = RecordedClient(script)

@@ -17,9 +17,10 @@ from acp_proxy.inspection.audit.values import (
     Source,
 )
 from acp_proxy.inspection.describe.tools import call_label
+from acp_proxy.inspection.origins import took
 from acp_proxy.limits import EXAMPLES
-from acp_proxy.recording import Recording
-from acp_proxy.wording import counted, duration
+from acp_proxy.recording import Recording, needs
+from acp_proxy.wording import counted
 
 CLAIMED_NOTE = (
     "client: the agent had its client do it, and the client's answer says what became of it."
@@ -152,7 +153,7 @@ def status(action: Action, recording: Recording) -> str:
         action: the action.
         recording: that it is from.
     """
-    if action.status is ActionStatus.UNANSWERED and not recording.knows("all answers"):
+    if action.status is ActionStatus.UNANSWERED and recording.is_open(live=False):
         return "open"
     if action.exit_signal:
         return f"{action.status.value}, {action.exit_signal}"
@@ -168,15 +169,13 @@ def permission(action: Action, recording: Recording) -> str:
         action: the action.
         recording: that it is from.
     """
-    if not action.permissions and not recording.knows("all lines"):
-        return _NOT_IMPORTED
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
-        if action.refused_before is not None:
-            return f"not asked; #{action.refused_before} refused the same{mode}"
         earlier = action.perhaps_allowed_by[-1:]
         perhaps = "".join(f"; #{one.answer_seq} {one.option} may cover it" for one in earlier)
-        return f"not asked{perhaps}{mode}"
+        if action.refused_before is not None:
+            perhaps = f"; #{action.refused_before} refused the same"
+        return _missing(recording, f"not asked{perhaps}{mode}")
     last = action.permissions[-1]
     times = f"{len(action.permissions)} ×, last " if len(action.permissions) > 1 else ""
     if last.answer_seq is None:
@@ -184,9 +183,14 @@ def permission(action: Action, recording: Recording) -> str:
     word = last.option if last.option and last.decision in ("granted", "denied") else last.decision
     if word in ("once", "session", "workspace", "always", "remembered"):  # 1.0 draft
         word = f"{last.decision}, {word}"
-    waited = duration(last.waited_ns, recording.step_ns)
+    waited = took(recording, last.waited_ns)
     after = f", after {waited}" if waited else ""
     return f"{times}#{last.answer_seq} {word}{after}"
+
+
+@needs("start", "middle", unknown=_NOT_IMPORTED)
+def _missing(_recording: Recording, text: str) -> str:
+    return text
 
 
 def remarks(action: Action, seqs: Mapping[int, int]) -> str:
@@ -222,7 +226,7 @@ def answers(audit: Audit) -> str:
     """Returns how often permission was asked, and with which answers."""
     count = sum(audit.answers.values())
     words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
-    never = "never asked" if audit.recording.knows("all lines") else _NOT_IMPORTED
+    never = _missing(audit.recording, "never asked")
     return f"asked {counted(count, 'time')}: {words}" if count else never
 
 

@@ -11,7 +11,7 @@ from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.audit.values import PROBLEM, Action, ActionStatus, Audit, Source
 from acp_proxy.inspection.findings import Severity
 from acp_proxy.limits import SHORT_LIST
-from acp_proxy.recording import Recording, clock
+from acp_proxy.recording import Recording, clock, needs
 from acp_proxy.wording import counted
 
 _MOST = 10
@@ -98,7 +98,7 @@ def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list
     seqs = {action.id: action.seq for action in audit.actions}
     many = len({action.session for action in audit.actions}) > 1
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
-    times = [cell(_time(action, recording), Ink.FAINT) for action in actions]
+    times = [cell(_time(recording, action), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
         Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
@@ -152,9 +152,8 @@ def _permission(action: Action, recording: Recording) -> Cell:
     return cell(text, Ink.FAINT if action.kind in rows.QUIET else Ink.STDERR)
 
 
-def _time(action: Action, recording: Recording) -> str:
-    if action.at is None:
-        return ""
+@needs("date", unknown="")
+def _time(recording: Recording, action: Action) -> str:
     return f"{clock(action.at, has_zone=recording.has_zone):%H:%M:%S}"
 
 

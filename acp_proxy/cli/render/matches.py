@@ -1,12 +1,13 @@
 """Prints what a search has found: for a terminal, a pipe, or as JSON."""
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from acp_proxy.cli.group import recordings
 from acp_proxy.cli.render.output import Page, stdout_screen
+from acp_proxy.cli.render.recording_page import begun
 from acp_proxy.cli.render.styled_text import (
     STREAM_INKS,
     Ink,
@@ -22,7 +23,7 @@ from acp_proxy.inspection.timeline import ARROWS
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain, visible
-from acp_proxy.wording import seconds, when
+from acp_proxy.wording import seconds
 
 _BEFORE, _AFTER = 60, 140
 """Characters before and after a match where the output is no terminal."""
@@ -118,7 +119,7 @@ class _CountPrinter(MatchPrinter):
 
 class _LinePrinter(MatchPrinter):
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
-        place, at = hit.place, seconds(_time(recording, hit))
+        place, at = hit.place, seconds(recording.known_ns(hit.place.t_ns))
         head = f"{self._name}:{place.seq}:{at}:{place.stream}:{_method(hit)}:"
         before, match, after = map(plain, hit.excerpt)
         before = before if len(before) <= _BEFORE else f"…{before[-_BEFORE:]}"
@@ -139,16 +140,12 @@ class _ScreenPrinter(MatchPrinter):
         if not self._is_first:
             self._page.print()
         self._is_first = False
-        started = datetime.fromisoformat(recording.started_at)
-        imported = "" if recording.knows("date") else "imported "
-        ago = f"{imported}{when(started, datetime.now(started.tzinfo))}"
-        if not recording.has_zone:
-            ago = f"{recording.clock():%Y-%m-%d}"  # in another zone it may be another day
+        ago = begun(recording, datetime.now(UTC))
         self._page.print(piece(self._name, bold=True), piece(f"  {ago}"))
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
         place = hit.place
-        head = f"{place.seq:>7} {seconds(_time(recording, hit)):>9} "
+        head = f"{place.seq:>7} {seconds(recording.known_ns(place.t_ns)):>9} "
         room = max(20, self._columns - len(head) - self._method - 3)
         before, match, after = _fitted(hit, room)
         arrow, ink = ARROWS.get(place.stream, "·"), STREAM_INKS.get(place.stream, Ink.FAINT)
@@ -168,11 +165,6 @@ class _ScreenPrinter(MatchPrinter):
         if not label.endswith(call):
             return fit(label, self._method)
         return fit(label.removesuffix(call), self._method - columns_of(call)) + call
-
-
-def _time(recording: Recording, hit: SearchHit) -> int | None:
-    """The time of a match; None if that is not known."""
-    return hit.place.t_ns if recording.knows("times") else None
 
 
 def _method(hit: SearchHit) -> str:
@@ -195,7 +187,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
         "recording": recording.id,
         "seq": place.seq,
         "last_seq": hit.last_seq,
-        "t_ns": _time(recording, hit),
+        "t_ns": recording.known_ns(place.t_ns),
         "stream": None if place.stream == "event" else place.stream,
         "kind": place.kind,
         "method": place.method,

@@ -1,11 +1,13 @@
 """The page of a screen about one recording: a headline, rows with labels, and marked findings."""
 
+from datetime import datetime
+
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece, text_of
 from acp_proxy.inspection.findings import SEVERITIES, Severity
 from acp_proxy.inspection.origins import origin_rows
-from acp_proxy.recording import Recording
-from acp_proxy.wording import counted
+from acp_proxy.recording import Recording, needs
+from acp_proxy.wording import counted, when
 
 LABEL = 12
 """Columns of a label."""
@@ -81,10 +83,24 @@ class RecordingPage(Page):
         self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text), piece(about, Ink.FAINT))
 
 
+@needs("date", unknown="")
 def started_at(recording: Recording) -> str:
     """Returns the time of day at which a recording began; empty if that is not known."""
-    started = f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
-    return started if recording.knows("date") else ""
+    return f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
+
+
+def begun(recording: Recording, now: datetime | None) -> str:
+    """Returns when a recording began, or was imported if that is all that is known.
+
+    Args:
+        recording: the recording.
+        now: counts back from then; None for the date and time of day.
+    """
+    at = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
+    if now is not None:  # in another zone it may be another day
+        began = datetime.fromisoformat(recording.started_at)
+        at = when(began, now) if recording.has_zone else at.partition(" ")[0]
+    return at if recording.known_start else f"imported {at}"
 
 
 def shortened(text: str, most: int | None = SHORT_ID) -> str:

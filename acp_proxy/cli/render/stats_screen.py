@@ -89,14 +89,14 @@ class _StatisticsScreen:
         turns: Sequence[TurnTime],
         shown: TurnTime | None,
     ) -> Iterator[str]:
-        recording, is_timed = self._recording, self._recording.knows("silences")
+        recording, why = self._recording, why_no_times(self._recording)
         frames = counted(found.frames, "frame")
         sums = filter(None, (self._took(found.duration_ns), frames, byte_size(found.bytes)))
         yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
-        if is_timed:
-            yield from self._whole(found)
+        if why:
+            yield self._line(why)
         else:
-            yield self._line(why_no_times(recording))
+            yield from self._whole(found)
         if found.methods:
             yield from self._section("methods", self._methods(found.methods))
         if found.tool_calls:
@@ -105,22 +105,20 @@ class _StatisticsScreen:
                 found.tool_call_count - len(found.tool_calls), "lighter tool call"
             )
         if turns:
-            columns = self._turns(turns) if is_timed else _untimed(turns)
+            columns = _untimed(turns) if why else self._turns(turns)
             yield from self._section("turns", columns)
-            noun = "quicker turn" if is_timed else "later turn"
+            noun = "later turn" if why else "quicker turn"
             yield from self._more(len(found.turns) - len(turns), noun)
         if found.waterfall is not None and shown is not None:
             state = "open" if shown.open else shown.stop_reason or "ended"
             title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
-            yield from self._section(title, self._waterfall(found.waterfall, self._is_open(found)))
+            is_open = recording.is_open(live=found.live)
+            yield from self._section(title, self._waterfall(found.waterfall, is_open))
             left_out = found.waterfall.left_out
             yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
 
     def _took(self, ns: int | None) -> str:
         return duration(ns, self._recording.step_ns)
-
-    def _is_open(self, found: Statistics) -> bool:
-        return found.live or not self._recording.knows("all answers")
 
     def _whole(self, found: Statistics) -> Iterator[str]:
         """How the recording divides, then how its turns do."""

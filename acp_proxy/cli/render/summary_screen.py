@@ -38,7 +38,6 @@ _SPARE_OF_TURN = (4, 5, 3)
 """The cells of a turn that a narrow terminal does without: updates, tool calls, its time."""
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
-_UNNAMED, _UNKNOWN = "(did not say its name)", "(not known)"
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
 
@@ -93,7 +92,7 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     took = f"last heard of after {took}" if summary.live else took
     began = started_at(recording)
     page.row("started" if began else "took", ", ".join(filter(None, (began, took))))
-    page.row("ended", summary.ending if recording.knows("ending") else "")
+    page.row("ended", summary.known_ending or "")
     page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
@@ -107,9 +106,8 @@ def _about(page: RecordingPage, summary: Summary) -> None:
 
 def _peers(page: RecordingPage, summary: Summary) -> None:
     recording, can = summary.recording, summary.capabilities
-    unnamed = _UNNAMED if recording.knows("start") else _UNKNOWN
-    client = recording.client_title or unnamed
-    agent = recording.agent_title or unnamed
+    client = recording.client_title or recording.unnamed
+    agent = recording.agent_title or recording.unnamed
     rows = [("", "client", "agent"), ("name", client, agent)]
     names = zip_longest(_few(can.client), _few(can.agent), fillvalue="")
     rows += [("" if n else "can", mine, theirs) for n, (mine, theirs) in enumerate(names)]

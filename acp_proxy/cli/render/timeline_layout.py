@@ -20,7 +20,6 @@ from acp_proxy.cli.render.table import WIDE
 from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.timeline import (
-    SILENCE_NS,
     Cells,
     Pace,
     TimelineLine,
@@ -29,11 +28,11 @@ from acp_proxy.inspection.timeline import (
     event_line,
     frame_line,
     member_lines,
+    silence,
 )
-from acp_proxy.recording import Claim, Recording
+from acp_proxy.recording import Fact, Recording
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row
-from acp_proxy.wording import duration
 
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
@@ -52,6 +51,12 @@ class TimeForm(StrEnum):
     """The local time."""
     DELTA = "delta"
     """Seconds since the line before."""
+
+
+_NEEDED: dict[TimeForm, Fact] = {
+    TimeForm.RELATIVE: "times", TimeForm.CLOCK: "date", TimeForm.DELTA: "durations",
+}  # fmt: skip
+"""What has to be known of an imported recording for times of each form."""
 
 
 class TimelineLayout:
@@ -84,7 +89,9 @@ class TimelineLayout:
         self._times = times
         self._recording = recording
         self._step_ns = 0 if recording is None else recording.step_ns
-        self._has_silences = recording is None or recording.knows("silences")
+        needed: dict[str, Fact] = {"time": _NEEDED[times], "size": "bytes"}
+        unknown = (name for name, fact in needed.items() if recording and not recording.knows(fact))
+        self._unknown = dict.fromkeys(unknown, "")
         self.live = live
         self.hints_of = hints_of
         columns = screen.columns
@@ -135,8 +142,8 @@ class TimelineLayout:
             line: the line.
             mark: its margin.
         """
-        if self._recording is not None and self._recording.origin is not None:
-            line = evolve(line, cells=_known(line.cells, self._recording, self._times))
+        if self._unknown:
+            line = evolve(line, cells=line.cells._replace(**self._unknown))
         return self.screen.line((mark, None, True), *self._pieces(line))
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
@@ -164,12 +171,10 @@ class TimelineLayout:
     def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
         number, ended_ns = self._before
-        silent_ns = began_ns(row) - ended_ns
-        is_next = row["seq"] == number + 1 and self._has_silences
-        if is_next and silent_ns >= SILENCE_NS:  # else more happened meanwhile
-            yield self._note(f"··· {duration(silent_ns, self._step_ns)} ···", Ink.STDERR)
-        elif self._marks and row["seq"] != number + 1:
-            yield self._note("⋮", Ink.FAINT)
+        if row["seq"] != number + 1:  # more happened meanwhile
+            yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
+        elif length := silence(self._recording, began_ns(row) - ended_ns):
+            yield self._note(f"··· {length} ···", Ink.STDERR)
         if line.tone is Tone.PROMPT and row["turn"] is not None:
             yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
 
@@ -230,18 +235,6 @@ class TimelineLayout:
         """Returns the pair only if it is slow or open; the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
-
-
-_CLAIMS: dict[TimeForm, Claim] = {TimeForm.DELTA: "durations", TimeForm.CLOCK: "date"}
-"""What times of these forms claim to be known."""
-
-
-def _known(cells: Cells, recording: Recording, times: TimeForm) -> Cells:
-    """Leaves out what the source of an imported recording does not know."""
-    return cells._replace(
-        time=cells.time if recording.knows(_CLAIMS.get(times, "times")) else "",
-        size=cells.size if recording.knows("bytes") else "",
-    )
 
 
 def _fitted(method: str, columns: int) -> str:

@@ -19,7 +19,7 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptEntry,
     TranscriptSection,
 )
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Recording, needs
 from acp_proxy.safe_text import plain, visible
 from acp_proxy.wording import counted, duration, seconds
 
@@ -84,7 +84,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
     tool = f"acp-proxy {recording.tool_version}"
     started = datetime.fromisoformat(recording.started_at).astimezone(UTC)
     at = f"{started:%Y-%m-%d %H:%M:%S}{' UTC' if recording.has_zone else ''}"
-    where = f" in {code(recording.cwd)}" if recording.knows("command") else ""
+    where = f" in {code(recording.cwd)}" if recording.cwd else ""
     dialect = recording.dialect or "unknown"
     if recording.protocol_version:
         dialect += f", protocol {recording.protocol_version}"
@@ -95,8 +95,8 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
         ("client", code(recording.client_title)),
         ("dialect", escaped(dialect)),
         *((label, escaped(text)) for label, text in origin_rows(recording)),
-        ("started", f"{at}{where}" if recording.knows("date") else ""),
-        ("ended", escaped("" if live or not recording.knows("ending") else _ending(recording))),
+        ("started", recording.known_start and f"{at}{where}"),
+        ("ended", escaped("" if live else _ending(recording))),
         (maker, escaped(", ".join(filter(None, (tool, recording.platform))))),
         ("shown", escaped(shown)),
     ]
@@ -119,6 +119,7 @@ def _promise(limits: TextLimits) -> str:
     )
 
 
+@needs("ending", unknown="")
 def _ending(recording: Recording) -> str:
     parts = []
     if recording.exit_signal is not None:

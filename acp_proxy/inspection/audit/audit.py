@@ -7,7 +7,7 @@ from collections import Counter
 
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.audit.actions import ActionLog, Moment
-from acp_proxy.inspection.audit.findings import OF_MISSING_LINES, find
+from acp_proxy.inspection.audit.findings import KINDS, find
 from acp_proxy.inspection.audit.paths import mentions
 from acp_proxy.inspection.audit.permission_log import CANCELLED, UNANSWERED, is_refused
 from acp_proxy.inspection.audit.sessions import SessionLog
@@ -24,7 +24,6 @@ from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
-from acp_proxy.inspection.origins import forget_unknown
 from acp_proxy.limits import LINE_EDGE, SHORT_LIST
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
@@ -248,10 +247,6 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
     messages.play_to([reading], PAUSE_NS, watch)
     recording = reader.recording
     actions = finish(reading.log)
-    for action in actions:
-        forget_unknown(recording, action)
-        for one in action.permissions:
-            forget_unknown(recording, one)
     if chosen is not EVERYTHING:
         actions = _matching(reader, actions, chosen)
     counts: dict[str, Counter[str]] = {}
@@ -259,8 +254,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         counts.setdefault(action.kind.value, Counter())[action.status.value] += 1
     asked = {id(one): one for action in actions for one in action.permissions}
     found = find(actions, asked=reading.log.permissions.any_asked)
-    if not recording.knows("all lines"):
-        found = [finding for finding in found if finding.kind not in OF_MISSING_LINES]
+    found = [finding for finding in found if recording.knows(*KINDS[finding.kind])]
     return Audit(
         recording=recording,
         path=str(reader.path),

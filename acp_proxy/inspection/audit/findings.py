@@ -21,6 +21,7 @@ from acp_proxy.inspection.audit.values import (
 from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.limits import LISTED, NAMED, PHRASE
 from acp_proxy.protocol.permissions import GRANTED
+from acp_proxy.recording import Fact
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted
 
@@ -32,10 +33,14 @@ _NOUNS = {
 }  # fmt: skip
 _PLURALS = {ActionKind.SEARCH: "searches", ActionKind.FETCH: "fetches"}
 _READS = (ActionKind.READ, ActionKind.SEARCH)
-OF_MISSING_LINES = (
-    "before-answer", "never-asked", "not-asked", "perhaps-allowed", "other-not-asked",
-)  # fmt: skip
-"""Kinds of findings on messages that are missing, which an import may just not have."""
+_ALL: tuple[Fact, ...] = ("start", "middle")
+KINDS: dict[str, tuple[Fact, ...]] = {
+    "answered-at-once": ("durations",), "asked-for-another": (), "before-answer": _ALL,
+    "command-outside": (), "credentials": (), "made-up": (), "never-asked": _ALL, "not-asked": _ALL,
+    "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
+    "refused-but-done": (),
+}  # fmt: skip
+"""The kinds of findings, each with what an imported recording has to know for it."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:

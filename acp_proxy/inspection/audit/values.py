@@ -140,9 +140,9 @@ class Action:
     """The number of the action, from 1, in the order in which the actions began."""
     seq: int
     """The number of the first frame about the action."""
-    t_ns: int | None
-    at: str | None
-    """The time of that frame, in ISO 8601 and UTC; None if it is not known."""
+    t_ns: int
+    at: str
+    """The time of that frame, in ISO 8601 and UTC."""
     session: str | None
     turn: int | None
     mode: str | None

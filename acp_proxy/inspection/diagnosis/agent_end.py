@@ -25,7 +25,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     An agent that is told to stop, or whose client closes its end, while nothing is open has ended
     well. What its client left open is found with the waits.
     """
-    if context.live:
+    if context.reader.live:
         return
     exit_ = next(iter(context.of_kind("exit")), None)
     if exit_ is None:
@@ -67,7 +67,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
 
 def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a recording that has ended and in which neither side sent anything."""
-    is_over = not context.live and context.recording.state != "incomplete"
+    is_over = not context.reader.live and context.recording.state != "incomplete"
     exit_ = next(iter(context.of_kind("exit")), None)
     failed = exit_ is not None and (
         "reason" in exit_.data

@@ -25,33 +25,36 @@ from acp_proxy.inspection.diagnosis.silences import (
 )
 from acp_proxy.inspection.diagnosis.unanswered import unanswered
 from acp_proxy.inspection.findings import Finding, in_order
-from acp_proxy.recording import Claim
+from acp_proxy.recording import Fact
 
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
 
-CHECKS: dict[Check, tuple[Claim, ...]] = {
+CHECKS: dict[Check, tuple[Fact, ...]] = {
     unanswered: (),
     agent_end: ("ending",),
     empty_recording: (),
     stalls: (),
-    long_silences: ("silences",),
-    given_up: ("silences",),
-    late_cancels: ("silences",),
-    silent_client: ("silences", "all lines", "ending"),
+    long_silences: ("middle", "durations"),
+    given_up: ("middle", "durations"),
+    late_cancels: ("middle", "durations"),
+    silent_client: ("start", "middle", "ending", "durations"),
     gaps: (),
     undelivered: (),
     fault_effects: (),
-    prompts_of_the_draft: (),
+    prompts_of_the_draft: ("start",),
     failed_requests: (),
-    errors_without_requests: (),
+    errors_without_requests: ("start", "middle"),
     refused_logins: (),
     failed_turns: (),
     empty_turns: ("middle",),
 }
 """All checks, each with what an imported recording has to know before it is made."""
+_WITHOUT = (prompts_of_the_draft, errors_without_requests)
+"""Those that are made only if it does not know that."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
     """Runs every check that the recording knows enough for."""
-    made = (check(context) for check, claims in CHECKS.items() if context.recording.knows(*claims))
+    made = (check(context) for check, facts in CHECKS.items()
+            if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

@@ -24,7 +24,7 @@ from acp_proxy.inspection.fault_effects import HOLDING, FaultEffects
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.limits import LISTED
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.recording import RecordedEvent, Recording, StoredFrame
+from acp_proxy.recording import RecordedEvent, Recording, StoredFrame, needs
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, cancels, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
@@ -66,15 +66,10 @@ class DiagnosisContext:
         return self.reader.recording
 
     @property
-    def live(self) -> bool:
-        """Whether the recorder is running."""
-        return self.reader.live
-
-    @property
+    @needs("middle", "durations")
     def waited_until_ns(self) -> int | None:
         """Until when requests without an answer have waited; None if that is not known."""
-        end_ns = self.end_ns if self.client_end is None else self.client_end.t_ns
-        return end_ns if self.recording.knows("silences") else None
+        return self.end_ns if self.client_end is None else self.client_end.t_ns
 
     @cached_property
     def turns(self) -> list[TurnRow]:
@@ -147,7 +142,7 @@ class DiagnosisContext:
     @cached_property
     def is_cut(self) -> bool:
         """Whether the agent left by itself or the recorder died, so that nobody waits any more."""
-        if self.live or self.client_end is not None or not self.recording.knows("all answers"):
+        if self.reader.is_open or self.client_end is not None:
             return False
         return self.first_end is not None or self.recording.state != "complete"
 
@@ -223,7 +218,7 @@ class DiagnosisContext:
             end_ns: until when the agent had the time; None if that is not known.
             least: how much time it needs, in nanoseconds.
         """
-        if end_ns is None or not self.recording.knows("silences"):
+        if end_ns is None or self.waited_until_ns is None:
             return []
         every = cancels(self.reader, turn.session, turn.prompt_seq, LISTED)
         found = [seq for seq in every if seq < (turn.end_seq or _END)]

@@ -30,6 +30,7 @@ from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
 from acp_proxy.protocol.dialects import LOGIN, PERMISSION, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import SENDERS, Direction
+from acp_proxy.recording import needs
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
@@ -127,6 +128,8 @@ class Rules:
 
 
 _REFUSED = (-32600, -32601, -32602)
+_read_requests = needs("parts", unknown={})(messages_of_exchanges)
+"""Reads what was refused, but for what others have left out of a request that may be the reason."""
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
@@ -153,9 +156,7 @@ def read_errors(
     answers = messages_of_exchanges(reader, rows)
     codes = {key: number(_error(answer), "code") for key, answer in answers.items()}
     refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
-    requests = messages_of_exchanges(reader, refused)
-    if not reader.recording.knows("parts"):
-        requests = {}  # what was left out of a request may be what was refused
+    requests = _read_requests(reader, refused)
     rules = read_rules() if requests else Rules(dialect, {})
     groups: dict[_Group, list[tuple[StoredMessage, int]]] = {}
     for key, answer in answers.items():

@@ -81,8 +81,6 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds errors whose requests may be missing in what was imported."""
-    if context.recording.knows("all lines"):
-        return
     found: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
         found.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
@@ -146,8 +144,7 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a prompt for which alone an excerpt is taken for one of the draft."""
-    recording = context.recording
-    if not recording.knows("start") and recording.dialect_reason == PROMPT_WITH_CONTENT:
+    if context.recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
         lacks = "and lacks prompt, which v1 requires"

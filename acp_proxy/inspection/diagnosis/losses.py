@@ -6,12 +6,13 @@ from acp_proxy.inspection.diagnosis.context import READERS, RECEIVERS, Diagnosis
 from acp_proxy.inspection.diagnosis.messages import request_text, requests_by_number
 from acp_proxy.inspection.fault_effects import ENDING, read_rules
 from acp_proxy.inspection.findings import FAULT, Finding, Severity
+from acp_proxy.inspection.origins import took
 from acp_proxy.limits import CHUNK, LISTED
-from acp_proxy.recording import RecordedEvent
+from acp_proxy.recording import RecordedEvent, needs
 from acp_proxy.safe_text import plain
 from acp_proxy.store.fired_faults import undelivered_frames
 from acp_proxy.store.frame_queries import frames_before
-from acp_proxy.wording import duration, numbered, seconds
+from acp_proxy.wording import numbered, seconds
 
 EFFECT = "fault.effect"
 _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
@@ -31,13 +32,13 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
         unread = note.data.get("bytes")
         waited = f": {unread:,} bytes waited" if isinstance(unread, int) else ""
         if resumed is not None:
-            end = f"; it read again after {duration(resumed.t_ns - begun)}"
+            after = took(context.recording, resumed.t_ns - begun)
+            end = f"; it read again{after and f' after {after}'}"
         else:
-            lasts = duration(context.end_ns - begun)
-            end = f"; {'it has not read since' if context.live else 'it never read again'}, {lasts}"
+            lasts = took(context.recording, context.end_ns - begun)
+            never = "it has not read since" if context.reader.live else "it never read again"
+            end = lasts and f"; {never}, {lasts}"
         where = f" (from frame #{frame})" if frame is not None else ""
-        if not context.recording.knows("durations"):
-            end = "" if resumed is None else "; it read again"
         at = _said(context, "at", begun)
         text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
         seq, by = note.seq if frame is None else frame, RECEIVERS.get(stream)
@@ -45,9 +46,10 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
         yield Finding("pipe.not-reading", Severity.ERROR, by, seq, text, unblamed=whose)
 
 
-def _said(context: DiagnosisContext, word: str, t_ns: int) -> str:
+@needs("times", unknown="")
+def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
     """Returns a word and a time; empty if times are not known."""
-    return f" {word} {seconds(t_ns)} s" if context.recording.knows("times") else ""
+    return f" {word} {seconds(t_ns)} s"
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:

@@ -119,7 +119,7 @@ def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
         return
     is_new = opened.method not in INITIALIZE
     what = "session/prompt" if is_new else "session/new"
-    until = "so far" if context.live else "until the end"
+    until = "so far" if context.reader.live else "until the end"
     text = (
         f"the client sent nothing for {duration(waited_ns)} after the answer to {opened.method}"
         f" (#{opened.response_seq}), {until}: no {what}"

@@ -20,8 +20,9 @@ from acp_proxy.inspection.diagnosis.values import CurrentWait, Extent, Summary
 from acp_proxy.inspection.fault_effects import read_faults
 from acp_proxy.inspection.findings import Finding, counts_of, in_order
 from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, Watch
+from acp_proxy.inspection.origins import known_value
 from acp_proxy.limits import LISTED, LONG_LIST, SHOWN_LINE
-from acp_proxy.recording import RecordedEvent
+from acp_proxy.recording import RecordedEvent, needs
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
 from acp_proxy.store.frame_queries import last_ns, last_stderr_lines
@@ -61,11 +62,11 @@ def summarize(
         frames[stream] += count
         kinds[kind] += count
     kinds.pop("stderr", None)
-    return Summary(
+    summary = Summary(
         recording=recording,
         path=str(reader.path),
         live=reader.live,
-        duration_ns=counts.end_ns if recording.knows("durations") else None,
+        duration_ns=counts.end_ns,
         capabilities=read_capabilities(context.initialization),
         ending=_ending(context, counts),
         frames=dict(frames),
@@ -93,7 +94,7 @@ def summarize(
         severities=counts_of(findings),
         waiting=find_waiting(context),
         unanswered=context.unanswered,
-        longest_silence=counts.waits.silences.longest if recording.knows("silences") else None,
+        longest_silence=counts.waits.silences.longest,
         errors=error_count(reader),
         error_codes=context.errors[:LISTED],
         not_acp=context.invalid_lines,
@@ -104,6 +105,7 @@ def summarize(
             plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
         ],
     )
+    return known_value(recording, summary)
 
 
 def with_rules(
@@ -221,12 +223,11 @@ def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[byt
     return last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE)
 
 
+@needs("ending", unknown="not known")
 def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
     recording = context.recording
-    if context.live:
+    if context.reader.live:
         return "still running"
-    if not recording.knows("ending"):
-        return "not known"
     parts = []
     if recording.exit_signal is not None:
         parts.append(f"sig {recording.exit_signal}")
@@ -267,6 +268,6 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
     """Returns how many findings there are of each rule; not all unanswered requests were read."""
     counts = Counter(finding.rule for finding in findings)
-    if counts[UNANSWERED] and not context.live:
+    if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)
     return dict(counts)

@@ -47,7 +47,7 @@ def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
 
     Nobody waits for an agent that is gone: what it left open is told with its end.
     """
-    if context.live:
+    if context.reader.live:
         yield from _hanging(context)
         return
     cut = {*context.cut}
@@ -63,7 +63,7 @@ def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
         request, turn = by_seq.get(seq), turns.get(seq)
         method = "session/prompt" if request is None else request.method
         what = request_text(method, seq, messages.get(seq))
-        if not context.recording.knows("all answers"):
+        if context.reader.is_open:
             text = f"{what} has no answer in what was imported"
             yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed="it may be missing")
             continue
@@ -237,7 +237,7 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
     """
     end = context.client_end
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
-    if end is None or cancel is not None or not context.recording.knows("silences"):
+    if end is None or cancel is not None or context.waited_until_ns is None:
         return None
     since_ns = end.t_ns - _AT_ONCE_NS
     lines = frames_before(context.reader, "to-client", end.seq, LISTED)

@@ -4,7 +4,7 @@ from attrs import define, field, frozen
 
 from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.waits import Silence
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Recording, needs
 
 
 @frozen
@@ -248,6 +248,12 @@ class Summary:
     stderr_tail: list[str] = field(factory=list)
 
     @property
+    @needs("ending")
+    def known_ending(self) -> str | None:
+        """How it ended; None if that was not imported."""
+        return self.ending
+
+    @property
     def is_open(self) -> bool:
         """Whether a request without an answer may get one, or may have got one elsewhere."""
-        return self.live or not self.recording.knows("all answers")
+        return self.recording.is_open(live=self.live)

@@ -8,11 +8,13 @@ import time
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
+import click
 import pytest
 
 from acp_proxy import api
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.recordings import check_pacing
+from acp_proxy.cli.main import cli
+from acp_proxy.cli.recordings import NEEDED, require
 from acp_proxy.conformance.catalogue import chosen_rules, looked_at
 from acp_proxy.engine.shared.playback_options import Pacing
 from acp_proxy.protocol.dialects import V1
@@ -293,8 +295,8 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
         assert words.startswith("expected --timing instant; no times: zed")
     with RecordingReader(path) as reader:
         with pytest.raises(Refusal):
-            check_pacing(reader, Pacing(1.0))
-        check_pacing(reader, Pacing())
+            require("--timing", Pacing(1.0).factor, reader)
+        require("--timing", Pacing().factor, reader)
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
@@ -328,7 +330,28 @@ def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
             assert all(one.seconds is None for one in opened.messages())
 
 
-def test_forms_that_need_times_are_refused(tmp_path: Path) -> None:
-    """In one line."""
-    path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
-    assert "need times" in complaint("inspect", "stats", path, "--turn", "1")
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "--exact": (("inspect", "diff", "REC", "REC", "--exact"), "how messages were spelled"),
+    "--timing": (("verify", "REC", "--timing", "x2", "--", "true"), "expected --timing instant"),
+    "--turn": (("inspect", "stats", "REC", "--turn", "1"), "the steps of a turn need times"),
+}
+"""A use of each option that needs something, and how it is refused."""
+
+
+@pytest.mark.parametrize("option", NEEDED)
+def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
+    """The answer is one line, whichever of the words was lost."""
+    words, expected = REFUSED[option]
+    for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
+        path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))
+        assert expected in complaint(*(path if word == "REC" else word for word in words))
+
+
+def test_every_command_that_shows_a_recording_is_tested_with_losses() -> None:
+    """A new command has a row in `COMMANDS`, or a test of its own in this module."""
+    tested = {words[0] for words in COMMANDS.values()} | {"bundle", "diff", "export", "report"}
+    group = cli.get_command(click.Context(cli), "inspect")
+    assert isinstance(group, click.Group)
+    every = {*group.list_commands(click.Context(group))}
+    # These make, change or remove recordings, or find secrets in their lines.
+    assert every - tested == {"import", "note", "prune", "secrets"}

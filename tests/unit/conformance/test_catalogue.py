@@ -23,7 +23,7 @@ from acp_proxy.conformance.report import reported
 from acp_proxy.errors import NoSuchRule
 from acp_proxy.inspection.findings import CONVERSATION
 from acp_proxy.protocol.dialects import V1
-from acp_proxy.recording import Lost, Origin
+from acp_proxy.recording import Fact, Origin
 from acp_proxy.store.reader import RecordingReader
 from tests.judged import before, text_form_of
 
@@ -110,7 +110,7 @@ def test_names_begin_with_the_groups() -> None:
 
 def test_every_rule_declares_what_it_needs() -> None:
     """Each rule on messages says which losses forbid to find it; `CHECKS` does for the others."""
-    words = {*get_args(Lost), "directions", "texts"} - {"parts"}
+    words = {*get_args(Fact), "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
         assert words.issuperset(rule.lost_if or ()), rule.id

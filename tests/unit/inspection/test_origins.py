@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from typing import Any, get_args
 
+from attrs import fields, frozen, has, resolve_types
+
+from acp_proxy.inspection.audit.values import Audit
+from acp_proxy.inspection.diagnosis.values import Summary
+from acp_proxy.inspection.frames import FRAME_MEMBERS
+from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.origins import (
+    MEMBERS,
     known_json,
-    known_row,
+    known_members,
     known_value,
     origin_rows,
     why_no_times,
 )
+from acp_proxy.inspection.transcript.values import TranscriptEntry, TranscriptSection
 from acp_proxy.recording import LOST, Origin, Recording
 
 
@@ -25,6 +33,8 @@ class Measured:
     agent_ns: int | None = 5
 
 
+PRINTED = (Audit, Statistics, Summary, TranscriptEntry, TranscriptSection)
+"""The values that commands print as JSON."""
 WHOLE = Measured(1, 2, 3, 4)
 
 
@@ -46,7 +56,7 @@ def test_what_is_not_known_is_left_out() -> None:
     """Each loss has its members; an inferred time is a place, and no end of a duration."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
-    assert known_row(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
+    assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
         "seq": 1, "t_ns": None, "size": None,
     }  # fmt: skip
     inferred = a_recording(Origin("lines", inferred_times=1))
@@ -58,6 +68,25 @@ def test_what_is_not_known_is_left_out() -> None:
         "all": [{"seq": 1, "t_ns": None, "took_ns": None, "bytes": None, "agent_ns": None}],
         "origin": {"resolution_ns": 7},
     }
+
+
+def members_of(kind: Any, known: set[type]) -> set[str]:
+    """The names of the members of a type and of all that it holds, but of its recording."""
+    names = {name for inner in get_args(kind) for name in members_of(inner, known)}
+    if has(kind) and kind not in known:
+        known.add(kind)
+        for one in fields(resolve_types(kind)):
+            names |= {one.name} | members_of(one.type, known)
+    return names
+
+
+def test_every_time_that_is_printed_declares_what_it_needs() -> None:
+    """One that is not in `MEMBERS` would be printed for an import without times."""
+    names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
+    declared = {name for members in MEMBERS.values() for name in members}
+    times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
+    assert len(times) > 20
+    assert times <= declared
 
 
 def test_the_reason_is_said() -> None:

@@ -17,7 +17,7 @@ from acp_proxy.cli.options import (
     filter_argument,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
-from acp_proxy.cli.recordings import file_of, masked_alike, note_imported, open_recording
+from acp_proxy.cli.recordings import file_of, masked_alike, note_imported, open_recording, require
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
@@ -100,9 +100,7 @@ def diff(
         spare_recordings([junit, output], map(file_of, (a, b)))
         for reader in {a.path: a, b.path: b}.values():
             _note(reader)
-            if exact and not reader.recording.knows("bytes"):
-                raise Refusal("--exact compares bytes, and how messages were spelled is not known:"
-                              f" {reader.path} was imported")  # fmt: skip
+            require("--exact", exact, reader)
         a, b = masked_alike((a, b), stack)
         if learn:
             code = _learn(a, b, options, output, as_json=json)

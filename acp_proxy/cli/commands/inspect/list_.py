@@ -25,6 +25,7 @@ from acp_proxy.cli.recordings import mapped, note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Page, progress, say, say_json, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
+from acp_proxy.cli.render.recording_page import begun
 from acp_proxy.cli.render.styled_text import Ink
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.forms import converter
@@ -38,7 +39,7 @@ from acp_proxy.recording import Recording
 from acp_proxy.store.directory import ListedRecording, list_recordings, paths
 from acp_proxy.store.newest import newest_first
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.wording import byte_size, counted, when
+from acp_proxy.wording import byte_size, counted
 
 _NEWEST = 5
 """Recordings of the overview."""
@@ -249,14 +250,11 @@ def _cells(
     broken: dict[str, int] | None,
 ) -> list[Cell]:
     """Returns the cells of a recording; times are absolute without ``now``."""
-    started = datetime.fromisoformat(recording.started_at)
     lasted = ""
     if recording.ended_at:
+        started = datetime.fromisoformat(recording.started_at)
         ended = datetime.fromisoformat(recording.ended_at)
         lasted = took(recording, int((ended - started).total_seconds() * 1e9))
-    begun = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
-    if now is not None:
-        begun = when(started, now) if recording.has_zone else f"{recording.clock():%Y-%m-%d}"
     state = "running" if entry.live else recording.shown_state
     code = str(recording.exit_code) if recording.exit_code is not None else ""
     if recording.exit_signal is not None:
@@ -276,7 +274,7 @@ def _cells(
         mark,
         cell(recording.id[:6], live),
         cell(_name(entry.path, recording)),
-        cell(begun if recording.knows("date") else f"imported {begun}"),
+        cell(begun(recording, now)),
         cell(lasted),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
         cell(recording.agent_title or _agent_of(recording.words)),

@@ -32,7 +32,7 @@ from acp_proxy.inspection.choice import (
 from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.inspection.hints import HintReader
-from acp_proxy.inspection.origins import known_row
+from acp_proxy.inspection.origins import known_members
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.frame_queries import last_number
@@ -213,7 +213,7 @@ class _JsonTimeline:
         recording = self.reader.recording
         for item in items:
             assert isinstance(item, dict)
-            row = known_row(recording, item)
+            row = known_members(recording, item)
             if "raw" not in row:
                 self.out.json(event_json(row))
             elif is_excerpt(item):

@@ -164,7 +164,7 @@ def _source(reader: RecordingReader, turns: list[TurnRow], *, partly: bool) -> t
     if partly:
         what = f"turn {', '.join(numbers)}"
         name = name_of_test("_".join([name[:40], "turn", *numbers]))
-    imported = "" if recording.knows("date") else ", when it was imported"
+    imported = "" if recording.known_start else ", when it was imported"
     return name, source_of_test(
         name,
         client=recording.client_name or "a client",

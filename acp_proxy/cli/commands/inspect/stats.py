@@ -12,7 +12,7 @@ from acp_proxy.cli.options import (
     number_option,
     read_argument,
 )
-from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.recordings import open_recording, require
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
@@ -26,7 +26,8 @@ from acp_proxy.inspection.measures.statistics import (
     with_texts,
 )
 from acp_proxy.inspection.measures.turn_times import TurnTime
-from acp_proxy.inspection.origins import known_json, why_no_times
+from acp_proxy.inspection.origins import known_json
+from acp_proxy.recording import needs
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
@@ -89,9 +90,8 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
         watch = partial(progress, total=reader.count(), label="counting")
         found = gather(reader, chosen, top=top, watch=watch)
         recording = reader.recording
-        if turn is not None and (why := why_no_times(recording)):
-            raise Refusal(f"the steps of a turn need times; {why}")
-        chosen_turn = _turn(reader, found, turn) if recording.knows("silences") else None
+        require("--turn", turn, reader)
+        chosen_turn = _turn(reader, found, turn)
         if chosen_turn is not None:
             (chosen_turn,) = with_texts(reader, [chosen_turn])
             most = _STEPS if turn is None else None
@@ -109,6 +109,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     show_statistics(stdout_screen(), found, recording, texts, chosen_turn)
 
 
+@needs("middle", "durations")
 def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:
     """The turn that is shown step by step."""
     if number is None:

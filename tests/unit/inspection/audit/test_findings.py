@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import pytest
 
+from acp_proxy.inspection.audit import findings
 from tests.audited import ALLOW, ALWAYS, CWD, OPTIONS, REJECT, Talk, edit, shell
 from tests.log_writer import request, result
 
@@ -435,3 +439,10 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
     for _ in range(2):
         talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     assert talk.findings()["answered-at-once"].startswith("2 permission requests were granted")
+
+
+def test_every_kind_declares_what_it_needs() -> None:
+    """Findings of a kind that is not in `KINDS` would be claimed of imports without any lines."""
+    source = inspect.getsource(findings)
+    made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
+    assert {*made} == {*findings.KINDS}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import re
 import signal
 from pathlib import Path
@@ -14,6 +17,7 @@ from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.inspection import diagnosis
 from acp_proxy.inspection.describe.errors import code_name
+from acp_proxy.inspection.diagnosis.checks import CHECKS
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.findings import CONVERSATION
 from acp_proxy.store.reader import RecordingReader
@@ -443,3 +447,15 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
     assert call.text == "command not found"
     shown = run("inspect", "show", recorder.path).stdout
     assert "  #7  failed  pytest -q (a): command not found\n" in shown
+
+
+def test_every_check_declares_what_it_needs() -> None:
+    """A function that finds something in the whole conversation is not run unless it is listed."""
+    for info in pkgutil.iter_modules(diagnosis.__path__, f"{diagnosis.__name__}."):
+        module = importlib.import_module(info.name)
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            returned = str(inspect.signature(function).return_annotation)
+            if function.__module__ == info.name and name[0] != "_" and "Finding]" in returned:
+                is_whole = [*inspect.signature(function).parameters] == ["context"]
+                assert (function in CHECKS) is (is_whole and "Iterator" in returned), name
+    assert len(CHECKS) > 10
