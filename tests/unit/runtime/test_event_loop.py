@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from acp_proxy.cli.commands import verify
+from acp_proxy.cli.interruption import exit_by, handling
 from acp_proxy.runtime.event_loop import handled, received
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
     """And restores the handlers when it is over."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(signum) for signum in STOPPING]
-    with verify._exit_on_signals():
+    with handling(exit_by, signal.SIGTERM, signal.SIGHUP):
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         with pytest.raises(SystemExit, match="143"):
             signal.raise_signal(signal.SIGTERM)
