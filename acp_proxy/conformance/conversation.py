@@ -36,8 +36,8 @@ class TurnText:
     """What the agent has said in the latest turn of a session."""
 
     turn: int
-    asked: str = ""
-    """Its prompt."""
+    asked: str
+    """The beginning of what its prompt says."""
     again: int = 0
     """How many turns in a row had the same line and nothing else, with different prompts."""
     line: str = ""
@@ -49,6 +49,7 @@ class TurnText:
     """How many chunks in a row have begun with the whole one before them."""
     seq: int = 0
     """The frame of the last chunk."""
+    first_seq: int = 0
 
 
 @define(eq=False)
@@ -67,6 +68,8 @@ class RuleMemory:
     """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
     """The frame of the latest replayed update, by the request that opens the session."""
+    agent_replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    """Likewise, of what the agent had said or done."""
     deleted_sessions: Remembered[str, int] = field(factory=_frames)
     pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
     """The cancel that must settle each permission request."""
@@ -88,12 +91,12 @@ class RuleMemory:
     """Those by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
     """The masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
-    prompts: Remembered[str, str] = field(factory=lambda: Remembered[str, str](_MOST))
-    """The beginning of the latest prompt of each session."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
     """The text of the latest turn of each session."""
+    early_output: Remembered[str, int] = field(factory=_frames)
+    """The first output of each session before any prompt."""
     grants: Remembered[str, int] = field(factory=_frames)
-    """Permissions of the 1.0 draft that were granted for longer than once."""
+    """Permissions that were granted for longer than once."""
     set_modes: Remembered[str, int] = field(factory=_frames)
     """The answer that set the mode of a session, until an update reports it (1.0 draft)."""
     mode_updates: Remembered[str, int] = field(factory=_frames)

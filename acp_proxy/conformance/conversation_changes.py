@@ -10,6 +10,7 @@ from acp_proxy.conformance.checked_message import CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import CALL
 from acp_proxy.conformance.session_record import (
+    NAMING,
     CallRecord,
     EndedTurn,
     SessionRecord,
@@ -45,6 +46,7 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
 from acp_proxy.protocol.updates import MESSAGES, NEW_CHILD, PLANS, UPDATE, WORK
 
+_ASKED = 20_000
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
@@ -90,7 +92,7 @@ def follow(talk: Conversation, seen: CheckedMessage) -> list[EndedTurn]:
 def _begin(talk: Conversation, seen: CheckedMessage, begun: Turn) -> None:
     opened = seen.done.opened
     exchange = None if opened is None else opened.id
-    turn = TurnRecord(begun.id, begun.session, seen.seq, exchange)
+    turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, str(seen.params)[:_ASKED])
     session, older = talk.session(begun.session), talk.other_turn(begun.session, begun.id)
     if older is not None:
         turn.was_cancelling = older.cancel_seq is not None or older.was_cancelling
@@ -148,7 +150,7 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
             turn, begins = talk.turn(seen.done.turn), seen.done.begins_call
             call = session.call(call_id, seen.seq, turn, begins=begins)
             call.refused_seq = None
-            _set_status(call, seen)
+            _set_status(call, seen, seen.params.get("toolCall"))
     elif method == "terminal/release":
         released = talk.terminals.get(seen.message.terminal or "")
         for one in talk.terminals.values() if released is None else (released,):
@@ -225,6 +227,7 @@ def _open(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
     modes = seen.result.get("modes")
     if isinstance(modes, dict):
         session.modes = _ids(modes.get("availableModes"))
+    session.has_models = isinstance(seen.result.get("models"), dict)
     _set_options(session, seen.result, seen)
     talk.sessions.add(name, session)
 
@@ -298,6 +301,7 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
     kind, update = seen.update_kind, seen.update
     if turn is not None:
         turn.updates += 1
+        turn.has_text |= kind in ("", "agent_message_chunk")
         if talk.dialect == V2:
             _progress(talk, seen)
     if kind == NEW_CHILD:
@@ -316,7 +320,7 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
             terminal = member(item, "terminalId")
             if isinstance(terminal, str) and len(call.terminals) < 100:
                 call.terminals.add(terminal)
-        _set_status(call, seen)
+        _set_status(call, seen, update)
     elif kind == "tool_call":
         talk.pairs.lose_update(seen.seq)
     elif kind in PLANS:
@@ -355,7 +359,8 @@ def _announce(talk: Conversation, seen: CheckedMessage) -> None:
         child.may_be_cancelled = member(seen.update, "capabilities", "cancel") is not None
 
 
-def _set_status(call: CallRecord, seen: CheckedMessage) -> None:
+def _set_status(call: CallRecord, seen: CheckedMessage, said: Any) -> None:
+    call.named |= {name: seen.seq for name in NAMING if member(said, name)}
     status = seen.message.status
     if not call.status and seen.update_kind == "tool_call":
         status = status or "pending"  # what v1 says of one without a status

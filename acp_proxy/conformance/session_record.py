@@ -9,6 +9,8 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.protocol.updates import RUNNING
 
+NAMING = ("title", "rawInput")
+"""Members by which a person knows a tool call."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -85,6 +87,8 @@ class CallRecord(CallStatus):
     """The terminals that it has shown, of the first hundred."""
     refused_seq: int | None = None
     """The answer that refused permission, unless the agent has asked again since."""
+    named: dict[str, int] = field(factory=dict)
+    """The latest frames in which it had a title and an input that were not empty."""
 
 
 @define(eq=False)
@@ -95,6 +99,8 @@ class TurnRecord:
     session: str | None
     prompt_seq: int
     exchange: int | None
+    asked: str = ""
+    """The beginning of what its prompt says."""
     cancel_seq: int | None = None
     """The first message that cancels it: session/cancel, $/cancel_request or session/close."""
     cancel_ns: int = 0
@@ -109,6 +115,8 @@ class TurnRecord:
     """Messages of the agent since the cancel, in any session."""
     updates: int = 0
     """Session updates."""
+    has_text: bool = False
+    """Whether the agent has sent a piece of a message, or may have."""
     calls: dict[tuple[str, int], CallRecord] = field(factory=dict)
     """The first thousand tool calls that it has named, by their id and first frame."""
     is_joining: bool = False
@@ -178,6 +186,8 @@ class SessionRecord:
     """The MCP servers that its client named."""
     modes: list[str] | None = None
     """The ids of its modes; None if it announced none."""
+    has_models: bool = False
+    """Whether the agent listed models as it opened it, which v1 had for a time."""
     options: dict[str, dict[str, Any]] | None = None
     """Its configuration options by id, None if it announced none."""
     options_seq: int | None = None

@@ -35,6 +35,9 @@ _BASELINE = {
     DRAFT: ("initialize", "session/new", PROMPT, PERMISSION),
 }  # fmt: skip
 """Methods that every peer has."""
+_LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
+           "session/set_model": "has_models"}  # fmt: skip
+"""What the agent lists in a session for a method to choose from."""
 
 
 @rule("rpc.version", odd_objects=True, alone=True)
@@ -257,8 +260,12 @@ def offered_methods_exist(seen: CheckedMessage, talk: Conversation) -> Iterator[
     method = seen.method or ""
     if not seen.is_error or seen.message.error_code != -32601 or talk.dialect is None:
         return
-    path = OFFERS.get((talk.dialect, method))
-    if path is not None and talk.peer(seen.sender).offers(*path):
+    path, session = OFFERS.get((talk.dialect, method)), talk.session(seen.session)
+    listed = _LISTED.get(method, "")
+    if session is not None and listed and getattr(session, listed):
+        text = f"the session has {listed.removeprefix('has_')} to choose from"
+        yield Breach(f"{text}, but the agent does not know {method}", (session.seq,))
+    elif path is not None and talk.peer(seen.sender).offers(*path):
         yield Breach(f"the {seen.sender} offers {'.'.join(path)}, but does not know {method}")
     elif method in _BASELINE.get(talk.dialect, ()):
         direction = seen.direction.other

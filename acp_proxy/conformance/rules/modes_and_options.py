@@ -147,6 +147,19 @@ def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator
         yield Breach(text, severity=Severity.INFO, place=place)
 
 
+@rule("config.not-applied", results=(_SET_OPTION,))
+def value_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an answer in which the option that was set has another of its values."""
+    params = {} if seen.request is None else seen.request.params
+    name, wanted = params.get("configId"), params.get("value")
+    option = (options_by_id(seen.result.get("configOptions")) or {}).get(str(name))
+    if option is None or seen.request is None or wanted not in (_values(option) or ()):
+        return
+    if (value := option.get("currentValue")) != wanted:
+        text = f"the option {shown(name)} was set to {shown(wanted)}, but is {shown(value)}"
+        yield Breach(text, (seen.request.seq,))
+
+
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds boolean options for a client that does not take them; once in a session."""

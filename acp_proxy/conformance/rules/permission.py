@@ -71,6 +71,29 @@ def answer_has_an_outcome(seen: CheckedMessage, talk: Conversation) -> Iterator[
         yield Breach(text, place="/result/outcome/outcome")
 
 
+@rule("perm.asked-again", results=(PERMISSION,))
+def remember_grants(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers what is allowed always."""
+    request, chosen = seen.request, member(seen.result, "outcome", "optionId")
+    kinds = [one.get("kind") for one in options_of(None if request is None else request.value)
+             if one.get("optionId") == chosen]  # fmt: skip
+    if request is not None and kinds == ["allow_always"] and (key := _asked(request)):
+        talk.memory.grants.add(key, seen.seq)
+
+
+@rule("perm.asked-again", requests=(PERMISSION,))
+def grants_are_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds the same tool call, asked for again after it was allowed always."""
+    if granted := talk.memory.grants.get(_asked(seen)):
+        yield Breach("what was allowed always is asked for again", (granted,))
+
+
+def _asked(seen: CheckedMessage) -> str:
+    """What tells a tool call from others in its session; empty if nothing does."""
+    said = member(seen.params, "toolCall", "title"), member(seen.params, "toolCall", "rawInput")
+    return f"{seen.session} {said}" if all(said) else ""
+
+
 @end_rule("perm.unanswered")
 def all_are_answered(talk: Conversation) -> Iterator[Breach]:
     """Finds permissions that were not answered: while the turn went on to its end, or at all.

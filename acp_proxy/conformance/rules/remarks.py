@@ -17,14 +17,18 @@ from acp_proxy.conformance.values import Breach
 from acp_proxy.conformance.wording import shown
 from acp_proxy.inspection.diagnosis.environment import NO_LOGIN, OUTSIDE, outside_reason
 from acp_proxy.inspection.findings import ENVIRONMENT
-from acp_proxy.protocol.dialects import OPENING, PROMPT
+from acp_proxy.protocol.dialects import OPENING, PROMPT, V1
 from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import TURN_OUTPUT
+from acp_proxy.wording import counted
 
 _CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Characters of a turn's text that are kept, of a text that is noticed twice, and of a line."""
 _GROWN, _AGAIN = 2, 3
 """So many chunks that begin with the one before, and the same line in so many turns."""
+_COMMAND = "'text': '/"
+_THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _FAILURE = re.compile(
     r"\W*(?:\w+ ){0,2}error\b|\W*failed to\b|\W*(?:invalid|missing) api key|\W*please run /login"
@@ -40,10 +44,9 @@ def _text_of(seen: CheckedMessage, talk: Conversation) -> TurnText | None:
         return None
     found = talk.memory.texts.get(seen.session)
     if found is None or found.turn != turn.id:
-        asked = talk.memory.prompts.get(seen.session) or ""
-        is_asked_again = found is not None and found.asked == asked
+        is_asked_again = found is not None and found.asked == turn.asked
         again, line = (0, "") if found is None or is_asked_again else (found.again, found.line)
-        found = TurnText(turn.id, asked, again, line)
+        found = TurnText(turn.id, turn.asked, again, line, first_seq=seen.seq)
         talk.memory.texts.add(seen.session, found)
     return found
 
@@ -93,13 +96,6 @@ def prompts_are_not_echoed(seen: CheckedMessage, talk: Conversation) -> Iterator
         yield Breach(f"user_message_chunk repeats the open prompt: {shown(said)}", (asked.seq,))
 
 
-@rule("turn.repeated", requests=(PROMPT,))
-def keep_prompt(seen: CheckedMessage, talk: Conversation) -> None:
-    """Keeps a prompt, since the same one may well have the same answer."""
-    if isinstance(session := seen.params.get("sessionId"), str):
-        talk.memory.prompts.add(session, str(seen.params)[:_LONGEST])
-
-
 @turn_rule("turn.repeated")
 def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     """Finds turns, one after the other, that consist of the same short line and nothing else."""
@@ -112,6 +108,40 @@ def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     said.line = line if is_line else ""
     if said.again == _AGAIN:
         yield Breach(f"{said.again} turns in a row say only {shown(line)}", (said.seq,))
+
+
+@turn_rule("turn.no-text")
+def turns_say_something(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn that ends well with updates, but without a word; a command needs none."""
+    turn = ended.turn
+    is_quiet = turn.updates and not turn.has_text and turn.cancel_seq is None
+    is_quiet = is_quiet and talk.session(turn.session) is not None
+    is_quiet = is_quiet and all(one.status == "completed" for one in turn.calls.values())
+    if ended.stop_reason == "end_turn" and is_quiet and _COMMAND not in turn.asked:
+        after = f" after {counted(len(turn.calls), 'tool call')}" if turn.calls else ""
+        text = f"the turn ends well{after}, without a word of the agent: it has no text"
+        yield Breach(text, (turn.prompt_seq,))
+
+
+@rule("turn.output-early", updates=TURN_OUTPUT)
+def output_has_a_prompt(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds the first output of a new session that comes before any prompt of it."""
+    session = talk.session(seen.session)
+    if session is None or session.opened != "session/new" or session.had_prompt:
+        return
+    is_outside = seen.done.turn is None and session.closed_seq is None
+    if is_outside and talk.dialect == V1 and session.id not in talk.memory.early_output:
+        talk.memory.early_output.add(session.id, seen.seq)
+        yield Breach(f"{seen.update_kind} comes before any prompt, outside of a turn")
+
+
+@turn_rule("update.thought-tags")
+def thoughts_are_no_message(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn whose message begins with what the model thinks, in the model's own tags."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
+        text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
+        yield Breach(f"{text}: {shown(said.text)}", seq=said.first_seq)
 
 
 @turn_rule("turn.failure-text")

@@ -3,19 +3,27 @@
 They look at a message after all others, and keep silent on a value that has broken another rule.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.registry import rule
+from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.schema_check import DialectSchema
 from acp_proxy.conformance.schema_problems import Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity, frames_of
+from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.redaction.markers import MARKER
 
-_MOST_NAMED = 5
+_MOST_NAMED, _SAID = 5, 200
+_UNREADABLE = re.compile(
+    r"missing field|unknown (?:field|variant)|did not match any|invalid[_ ]type\b|field required"
+    r"|expected \w+, received|unrecognized key|cannot (?:un|de)(?:marshal|serialize)",
+    re.IGNORECASE,
+)
+"""What libraries say of JSON that is not of the type that they expect."""
 
 
 @rule("rpc.schema-params", last=True)
@@ -35,6 +43,16 @@ def result_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             text = f"result of {seen.method}: {problem}"
             severity = _severity(problem)
             yield Breach(text, frames_of(seen.request), place=problem.pointer, severity=severity)
+
+
+@rule("rpc.valid-refused", answers=(ANY,))
+def what_is_valid_is_read(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an error that says that a request could not be read, which is of its type."""
+    said = f"{seen.error.get('message')} {seen.error.get('data')}"
+    request = seen.request if seen.is_error and _UNREADABLE.search(said) else None
+    if request is not None and talk.is_of_its_type(request):
+        text = f"{seen.method} is of its type, but could not be read"
+        yield Breach(f"{text}: {shown(said, _SAID)}", (request.seq,))
 
 
 @rule("s4.required", last=True)

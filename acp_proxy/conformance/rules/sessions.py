@@ -100,6 +100,8 @@ def remember_replay(seen: CheckedMessage, talk: Conversation) -> None:
         for request in talk.opening.values():
             if request.session == name and request.method in _REOPENING:
                 talk.memory.replays.add(request.seq, seen.seq)
+                if not seen.update_kind.startswith("user_"):
+                    talk.memory.agent_replays.add(request.seq, seen.seq)
 
 
 @rule("session.load-no-replay", results=("session/load",))
@@ -107,7 +109,11 @@ def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a loaded session of which nothing was replayed, though it had turns here."""
     if seen.request is None or talk.dialect != V1:
         return
-    if talk.memory.replays.remove(seen.request.seq) is None:
+    last = talk.memory.replays.remove(seen.request.seq)
+    if last is not None and talk.memory.agent_replays.remove(seen.request.seq) is None:
+        text = "the history that was replayed has messages of the user alone"
+        yield Breach(text, (last, seen.request.seq), severity=Severity.INFO)
+    elif last is None:
         had_turns = talk.last_ends.get(seen.session or "") is not None
         severity = None if had_turns else Severity.WARNING
         yield Breach("the session was loaded, but nothing of it was replayed", (seen.request.seq,),

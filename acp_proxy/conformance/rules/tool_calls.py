@@ -7,7 +7,7 @@ from acp_proxy.conformance.checked_message import CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import CALL, TERMINAL
 from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.session_record import CallRecord
+from acp_proxy.conformance.session_record import NAMING, CallRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, OPENING, PERMISSION, V1, V2
@@ -98,6 +98,16 @@ def update_changes_something(seen: CheckedMessage, talk: Conversation) -> Iterat
     """Reports updates that name the tool call alone."""
     if seen.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and seen.update:
         yield Breach(f"the update of the tool call {shown(seen.message.tool_call)} changes nothing")
+
+
+@rule("tool.emptied", updates=(_UPDATE,), requests=(PERMISSION,))
+def what_is_known_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an empty title or input of a tool call that had one before."""
+    call, (said, place) = _known(seen, talk), _call(seen)
+    for name in NAMING:
+        if call is not None and said.get(name, said) in ("", {}) and name in call.named:
+            text = f"the {name} of the tool call {shown(call.id)} was given, but becomes empty"
+            yield Breach(text, (call.named[name],), place=f"{place}/{name}")
 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)

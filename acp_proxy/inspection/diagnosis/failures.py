@@ -47,6 +47,8 @@ _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 """Requests that have to succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
 _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", re.IGNORECASE)
+_ASKED_NS = 10**8
+"""A turn that ends sooner has not asked any model."""
 _OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
 """Codes of errors that say something of the request."""
 _LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
@@ -156,20 +158,38 @@ def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
 def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that end well though the agent has sent nothing in them.
 
-    Agents may do that, but in an excerpt that somebody has chosen it is what matters. Elsewhere it
-    takes a sign that the agent has failed: no tokens were put out, or stderr tells of an error.
+    Agents may do that, and one that ends sooner than a model answers has its reasons. It is a
+    warning if there is a sign that the agent has failed: the answer has an error in its metadata,
+    no tokens were put out, or stderr tells of an error.
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
     for end in read_messages(context.reader, _ends(empty.values()), LINE_EDGE):
         # A request may be in one batch with the end.
         turn = empty.get(end.turn or 0) if end.kind != "request" else None
-        sign = "" if turn is None else _sign_of_failure(context, turn, end)
-        if turn is not None and (sign or context.recording.origin is not None):
-            severity = Severity.WARNING if sign else Severity.INFO
-            what = f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
-            text = f"{what} ended with end_turn, without any update{sign} (#{end.seq})"
-            yield Finding("answer.empty-turn", severity, AGENT, end.seq, text, (turn.prompt_seq,))
+        prompt = "" if turn is None else context.prompts.get(turn.id, "")
+        if turn is None or (prompt.startswith("/") and context.recording.origin is None):
+            continue  # a command may well be done without a word
+        sign, by = _sign_of_failure(context, turn, end), AGENT
+        if (inner := _inner_error(end)) and outside_reason(inner) in OUTSIDE:
+            by = ENVIRONMENT
+        sign = f'; its metadata says "{inner}"' if inner else sign
+        is_asked = (turn.duration_ns or 0) >= _ASKED_NS or context.recording.origin is not None
+        if not sign and not is_asked:
+            continue
+        severity = Severity.WARNING if sign else Severity.INFO
+        what = f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
+        text = f"{what} ended with end_turn, without any update{sign} (#{end.seq})"
+        yield Finding("answer.empty-turn", severity, by, end.seq, text, (turn.prompt_seq,))
+
+
+def _inner_error(end: StoredMessage) -> str:
+    """Returns what the metadata of an answer says of an error; empty if it says nothing of one."""
+    meta = part(end.part("result"), "_meta")
+    said = {name: one for name, one in meta.items() if isinstance(one, str | dict) and one}
+    errors = [one for name, one in said.items() if _ERROR_LINE.search(name)]
+    errors += [one for one in said.values() if outside_reason(str(one)) in OUTSIDE]
+    return without_middle(plain(str(errors[0])), SENTENCE) if errors else ""
 
 
 def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessage) -> str:

@@ -315,7 +315,7 @@ def test_a_turn_ends_soon_after_its_cancel(
 @pytest.mark.parametrize(
     ("meanwhile", "is_cancelled", "expected"),
     [
-        ([], False, [("wait.silence", "info", "agent")]),
+        ([], False, [("wait.silence", "info", "agent"), ("answer.empty-turn", "info", "agent")]),
         ([], True, [("wait.silence", "warning", "agent")]),
         ([PERMISSION], True, []),
     ],
@@ -404,6 +404,34 @@ def test_an_empty_turn_that_has_failed_is_named(
     usage = {} if tokens is None else {"usage": {"outputTokens": tokens}}
     chat.to_client(result(2, stopReason="end_turn", **usage))
     stderr(chat, "Error: that came after the turn")
+    leaves(chat)
+    assert judged(chat) == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "after_ms", "meta", "expected"),
+    [
+        ("go", 900, {}, [("answer.empty-turn", "info", "agent")]),
+        ("go", 2, {}, []),
+        ("/compact", 900, {}, []),
+        ("go", 2, {"x/error": "429 no credits"}, [("answer.empty-turn", "warning", "environment")]),
+        ("go", 2, {"x/error": "no such tool"}, [("answer.empty-turn", "warning", "agent")]),
+        ("go", 2, {"x/note": "quota exceeded"}, [("answer.empty-turn", "warning", "environment")]),
+        ("go", 2, {"x/note": "all is well"}, []),
+    ],
+)
+def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
+    chat: LogWriter,
+    prompt: str,
+    after_ms: int,
+    meta: dict[str, str],
+    expected: list[tuple[str, str, str | None]],
+) -> None:
+    """Without such an error it is a hint, unless it ends sooner than a model answers."""
+    opened(chat)
+    chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
+    chat.t_ns += after_ms * MS
+    chat.to_client(result(2, stopReason="end_turn", _meta=meta))
     leaves(chat)
     assert judged(chat) == expected
 
