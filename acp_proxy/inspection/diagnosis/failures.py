@@ -174,13 +174,21 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
         if (inner := _inner_error(end)) and outside_reason(inner) in OUTSIDE:
             by = ENVIRONMENT
         sign = f'; its metadata says "{inner}"' if inner else sign
-        is_asked = (turn.duration_ns or 0) >= _ASKED_NS or context.recording.origin is not None
-        if not sign and not is_asked:
+        if not sign and not _is_remarkable(context, turn):
             continue
         severity = Severity.WARNING if sign else Severity.INFO
         what = f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
         text = f"{what} ended with end_turn, without any update{sign} (#{end.seq})"
         yield Finding("answer.empty-turn", severity, by, end.seq, text, (turn.prompt_seq,))
+
+
+def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
+    """Whether an empty turn without a sign of a failure is told: none in which the agent asked."""
+    if context.recording.origin is not None:
+        return True
+    span = turn.prompt_seq, turn.end_seq or LAST_NUMBER
+    asked = exchanges(context.reader, direction="to-client", span=span, most=1)
+    return (turn.duration_ns or 0) >= _ASKED_NS and next(asked, None) is None
 
 
 def _inner_error(end: StoredMessage) -> str:

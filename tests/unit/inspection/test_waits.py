@@ -237,7 +237,8 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
     finish(recorder)
     kinds = {problem.rule for problem in summary_of(recorder).findings}
-    assert kinds == {"pipe.not-reading"}
+    assert "pipe.not-reading" in kinds
+    assert "wait.silence" not in kinds
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
