@@ -14,8 +14,9 @@ A text may come in pieces; `tail` finds the beginning of a secret that the end o
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ def find(text: str, *, loose: bool) -> list[Found]:
 
 
 def search(
-    text: str, *, loose: bool, places: Places | None = None, seams: Collection[int] = ()
+    text: str, *, loose: bool, places: Places | None = None, seams: Sequence[int] = ()
 ) -> Search:
     """Searches a text, and returns the secrets and the places where one may be cut off.
 
@@ -175,7 +176,7 @@ def tail(text: str, searched: Search | None = None) -> int:
     return len(text) - len(there) + start
 
 
-def ends_open(text: str, seams: Collection[int] = ()) -> bool:
+def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
     """Whether the end of a text without needles may be the beginning of a secret.
 
     Fast, and True when in doubt.
@@ -184,8 +185,8 @@ def ends_open(text: str, seams: Collection[int] = ()) -> bool:
         text: any text.
         seams: where pieces of the text begin, at which a word may begin.
     """
-    for seam in seams:
-        if len(text) - _LONGEST_CUT < seam < len(text):
+    for seam in seams[bisect_right(seams, len(text) - _LONGEST_CUT) :]:
+        if seam < len(text):
             piece = text[seam:]
             if ends_open(piece) or piece in _beginnings()[0]:
                 return True
@@ -217,7 +218,7 @@ def _partial(searched: Search) -> Iterator[int]:
     for length in range(min(longest, len(text)), 0, -1):
         end = text[-length:]
         start = len(text) - length
-        is_cut = length > 1 or start in searched.seams
+        is_cut = length > 1 or bool(searched.seams_within(start - 1, start))
         if is_cut and end in exact and searched.begins_word(start):
             yield start
         if end.lower() in folded and (length > 2 or _begins_part(text, start)):

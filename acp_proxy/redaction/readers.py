@@ -53,8 +53,7 @@ def read_assignment(search: Search, place: int) -> Found | None:
         return None
     if after + 24 > len(text) and expressions().open_name.fullmatch(text, after):
         search.leave_open(start)
-    seams = search.seams and [seam for seam in search.seams if start < seam <= place]
-    for begin in (start, *seams):
+    for begin in (start, *search.seams_within(start, place)):
         name, start = text[begin:after], begin
         bare = name.lstrip("-.")
         variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")
@@ -199,7 +198,7 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
             most = row.most
             if most is not None and (end - body > most or text[end : end + 1].isalnum()):
                 # A key of a fixed length may end where a piece of the text ends.
-                end = max((seam for seam in search.seams if seam <= body + most), default=body)
+                end = (search.seams_within(-1, body + most) or (body,))[-1]
             if end - body < row.least:
                 continue
             value = text[body:end]
@@ -320,7 +319,7 @@ def _read_telegram(search: Search, start: int) -> Found | None:
     text, end = search.text, expressions().telegram.match(search.text, start).end()  # type: ignore[union-attr]
     if end == len(text):
         search.leave_open(start)
-    is_over = not text[end : end + 1].isalnum() or end in search.seams
+    is_over = not text[end : end + 1].isalnum() or bool(search.seams_within(end - 1, end))
     is_token = is_over and end == start + 36 and text[max(0, start - 8) : start].isdigit()
     return Found(start + 1, end, "token") if is_token else None
 

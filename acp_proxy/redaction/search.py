@@ -5,8 +5,9 @@ are compiled when the first needle is found.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -103,7 +104,7 @@ class Search:
     """
 
     def __init__(
-        self, text: str, places: Places, *, loose: bool, seams: Collection[int] = ()
+        self, text: str, places: Places, *, loose: bool, seams: Sequence[int] = ()
     ) -> None:
         self.text = text
         self.seams = seams
@@ -145,6 +146,10 @@ class Search:
         """Notes that a secret may begin at an index and continue after the end of the text."""
         self.opened.append(start)
 
+    def seams_within(self, after: int, last: int) -> Sequence[int]:
+        """Returns the seams behind one index and up to another."""
+        return self.seams[bisect_right(self.seams, after) : bisect_right(self.seams, last)]
+
     def begins_word(self, start: int, *, joined: bool = False) -> bool:
         """Whether a word may begin at an index.
 
@@ -152,7 +157,7 @@ class Search:
             start: the index.
             joined: whether dashes, dots and underscores belong to words.
         """
-        if start == 0 or start in self.seams:
+        if start == 0 or self.seams_within(start - 1, start):
             return True
         before = self.text[start - 1]
         in_word = before.isascii() and before.isalnum()  # Chinese has no spaces between words

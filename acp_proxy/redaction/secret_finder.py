@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 from acp_proxy.redaction import patterns
@@ -92,7 +92,7 @@ class SecretFinder:
             spans.append(MaskedSpan(*place, marker))
         return spans
 
-    def search(self, text: str, *, loose: bool, seams: Collection[int] = ()) -> Search:
+    def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
         """Searches a text for secrets of a known form, and for words of those found earlier.
 
         Args:

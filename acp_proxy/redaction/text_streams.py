@@ -5,7 +5,7 @@ masked. If the end of a piece may be the beginning of a secret, the pieces that 
 """
 
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import HASH_SIZE, MARKER
@@ -68,6 +68,9 @@ class TextStreams:
         self._is_thorough = is_thorough
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
+        self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
+        """The latest end of a text after which pieces were searched already: how many characters
+        of them are decided, as long as no more secrets are known than then."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
@@ -108,15 +111,22 @@ class TextStreams:
         Raises:
             NotYet: by ``following``, if lines are needed that have not come; pass the piece again.
         """
-        left, spans = self.kept.get(piece.key, _NOTHING)
+        stream = self.kept.get(piece.key, _NOTHING)
+        left, spans = stream
         joined = left + piece.text
         begin, end = len(left), len(joined)
+        ahead = self._decided_after(stream) - len(piece.text)
         if spans and spans[0][0] <= 0 and spans[0][1] > len(piece.text) and not spans[0][2]:
             size = len(piece.text)  # all of it is the middle of a secret
             later = [(max(a - size, 0), b - size, new) for a, b, new in spans]
             self._keep(piece.key, (_context(joined, self._size), later))
             return [MaskedSpan(0, size, "")]
         seams = [begin] if _is_seam(left, piece.text) else []
+        known = [MaskedSpan(begin + a, begin + b, new) for a, b, new in spans]
+        if ahead >= 0:
+            own, later = self._divided(known, self._alone(piece, begin, seams), begin, end)
+            self._keep(piece.key, (_context(joined, self._size), later), ahead)
+            return own
         searched = self._finder.search(joined, loose=False, seams=seams)
         is_needed = searched.places or self._is_thorough or spans
         if not (is_needed or ends_open(joined, seams) or self._finder.values.ends_open(joined)):
@@ -127,18 +137,30 @@ class TextStreams:
             searched, tail = self._read_on(piece.key, searched, end, seams, following)
         joined = searched.text
         found = self._finder.spans_of(searched)
-        if seams and searched.places:  # what the piece has must not hide behind what is around it
-            alone = self._finder.spans(piece.text, loose=False)
-            found += [MaskedSpan(begin + a, begin + b, new) for a, b, new in alone]
+        if searched.places:
+            found += self._alone(piece, begin, seams)
         if not (found or spans) and tail >= end:
-            self._keep(piece.key, (_context(joined[:end], self._size), []))
+            self._keep(piece.key, (_context(joined[:end], self._size), []), tail - end)
             return []
         if tail < end == len(joined):
             found += self._cut_off(joined, tail)
-        known = [MaskedSpan(begin + a, begin + b, new) for a, b, new in spans]
         own, later = self._divided(known, found, begin, end)
-        self._keep(piece.key, (_context(joined[:end], self._size), later))
+        # After a secret that does not end, the next pieces need not be read again, either.
+        ahead = tail - end if tail >= end else (len(joined) - end) // 4
+        self._keep(piece.key, (_context(joined[:end], self._size), later), ahead)
         return own
+
+    def _decided_after(self, stream: StreamEnd) -> int:
+        """Returns how many characters after the end of a text are decided."""
+        latest, size, known = self._decided
+        return size if latest is stream and known == len(self._finder.values.markers) else 0
+
+    def _alone(self, piece: Piece, begin: int, seams: list[int]) -> list[MaskedSpan]:
+        """Returns the spans of a piece that must not hide behind what is around it."""
+        if not seams:
+            return []
+        alone = self._finder.spans(piece.text, loose=False)
+        return [MaskedSpan(begin + a, begin + b, new) for a, b, new in alone]
 
     def _read_on(
         self, key: str, searched: Search, end: int, seams: list[int], following: Following
@@ -148,20 +170,30 @@ class TextStreams:
         Returns:
             The search, and where the first secret begins that is open at the end of its text.
         """
-        joined, due, count = searched.text, 0, 0
-        for more in chain(self._following(key, following), ("",)):
+        joined, due, count, pieces = searched.text, 0, 0, self._following(key, following)
+        more: str | None = ""
+        missing: NotYet | None = None
+        while more is not None:
+            try:
+                more = next(pieces, None)
+            except NotYet as e:
+                more, missing = None, e
             count += 1
-            if _is_seam(joined, more):
-                seams.append(len(joined))
-            joined += more
-            if more and len(joined) < due:
-                continue
-            due = len(joined) + max(0, len(joined) - _SEARCHED_AT_ONCE) // 8
+            if more is not None:
+                if _is_seam(joined, more):
+                    seams.append(len(joined))
+                joined += more
+                if len(joined) < due:
+                    continue
+            # Twice as much each time, so that many pieces are decided by one search.
+            due = len(joined) * (8 if len(joined) > _SEARCHED_AT_ONCE else 5) // 4
             searched = self._finder.search(joined, loose=False, seams=seams)
             tail = self._finder.tail(searched)
             if tail >= end or len(joined) > end + _MOST_TEXT:
                 break
         else:
+            if missing is not None:
+                raise missing
             if count > _MOST_LINES:  # secrets that do not end must not take long
                 self._most_lines = max(_MOST_LINES, self._most_lines // 2)
         return searched, tail
@@ -188,9 +220,11 @@ class TextStreams:
                 later.append((max(span.start - end, 0), span.end - end, new))
         return own, later
 
-    def _keep(self, key: str, stream: StreamEnd) -> None:
+    def _keep(self, key: str, stream: StreamEnd, ahead: int = 0) -> None:
         streams = self.kept
         streams[key] = stream
+        if ahead > 0:
+            self._decided = stream, ahead, len(self._finder.values.markers)
         if len(streams) > _MOST_STREAMS:
             del streams[next(iter(streams))]
 

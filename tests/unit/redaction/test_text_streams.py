@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from itertools import islice, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +20,8 @@ from acp_proxy.redaction.text_streams import CONTEXT, NotYet, TextStreams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from acp_proxy.redaction.search import Search
 
 VALUE = "Zq81xplKsecR7tv"
 
@@ -149,3 +151,41 @@ def test_another_message_is_another_text() -> None:
     assert first is not None
     assert second is not None
     assert first.key != second.key
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param(["token="], id="names without values"),
+        pytest.param(["token=a1B2c3D4e5F6"], id="values that are one"),
+        pytest.param(["token", "="], id="names in pieces"),
+        pytest.param(["token=", *"aXb1YcZ2dW3eV4fU5" * 4_000], id="a value without an end"),
+    ],
+)
+def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each character is searched some times, not once for each piece before it."""
+    searched: list[int] = []
+    search = SecretFinder.search
+
+    def counting(finder: SecretFinder, text: str, **options: Any) -> Search:
+        searched.append(len(text))
+        return search(finder, text, **options)
+
+    monkeypatch.setattr(SecretFinder, "search", counting)
+    lines = [line(pieces[at % len(pieces)]) for at in range(4_000 if len(pieces) < 9 else 8_000)]
+    redactor = Redactor(RedactorState("00" * 16))
+    for at, raw in enumerate(lines):
+        redactor.line(Stream.TO_CLIENT, raw, partial(islice, lines, at + 1, None))
+    assert sum(searched) < 100 * sum(map(len, lines))
+
+
+def test_what_is_decided_does_not_hide_a_secret_of_another_text() -> None:
+    """A secret that becomes known between two pieces is masked in the second one."""
+    secret = "Wk2mXs81qPz0Rt5v"
+    lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
+    redactor = Redactor(RedactorState("00" * 16))
+    for at, raw in enumerate(lines[:-1]):
+        redactor.line(Stream.TO_CLIENT, raw, partial(islice, lines, at + 1, None))
+    redactor.text(f"API_KEY={secret}")
+    masked = apply(lines[-1], redactor.line(Stream.TO_CLIENT, lines[-1]))
+    assert secret.encode() not in masked
