@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, cast, get_args
 
 from attrs import asdict, field, frozen
@@ -124,7 +124,7 @@ class Origin:
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
     """The first `LONG_LIST` answers to requests that are not in it, if the source has methods."""
 
-    @property
+    @cached_property
     def unknown(self) -> set[Fact]:
         """What nobody may claim: what was lost, and what cannot be known without that."""
         unknown: set[Fact] = {*self.lost}

@@ -40,7 +40,7 @@ def is_known(recording: Recording, name: str) -> bool:
         recording: of which the value is.
         name: the name of the member in JSON.
     """
-    return recording.knows(*_NEEDED.get(name, ()))
+    return name not in _NEEDED or recording.knows(*_NEEDED[name])
 
 
 def known_value(recording: Recording, value: Value) -> Value:
