@@ -75,7 +75,7 @@ _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
 
 
 def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
-    """Declares what a function needs; it is not called for a recording that has lost any of it.
+    """Declares what a function needs: it is not called for a recording that lacks any of it.
 
     Its first argument is the recording, or has it as its ``recording``; None is one of ours.
 
@@ -257,7 +257,7 @@ class Recording:
     @property
     @needs("start", unknown="(not known)")
     def unnamed(self) -> str:
-        """What a peer is called that it has no name of."""
+        """The text in place of the name of a peer that is not known by name."""
         return "(did not say its name)"
 
     @property

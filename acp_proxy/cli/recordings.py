@@ -39,7 +39,7 @@ NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip
-"""What an option needs to be known of an imported recording, and why it is refused else."""
+"""What each option needs to be known of an imported recording, and the refusal if it is not."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
 """What is compared only if it is known of both recordings."""
 T = TypeVar("T")

@@ -140,8 +140,8 @@ class _ScreenPrinter(MatchPrinter):
         if not self._is_first:
             self._page.print()
         self._is_first = False
-        ago = begun(recording, datetime.now(UTC))
-        self._page.print(piece(self._name, bold=True), piece(f"  {ago}"))
+        ago = piece(f"  {begun(recording, datetime.now(UTC))}")
+        self._page.print(piece(self._name, bold=True), ago)
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
         place = hit.place

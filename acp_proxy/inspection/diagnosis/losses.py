@@ -31,13 +31,12 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
         frame = _first_unread(context, stream, note.seq, begun)
         unread = note.data.get("bytes")
         waited = f": {unread:,} bytes waited" if isinstance(unread, int) else ""
+        until_ns = context.end_ns if resumed is None else resumed.t_ns
+        lasted = took(context.recording, until_ns - begun)
+        never = "it has not read since" if context.reader.live else "it never read again"
+        end = lasted and f"; {never}, {lasted}"
         if resumed is not None:
-            after = took(context.recording, resumed.t_ns - begun)
-            end = f"; it read again{after and f' after {after}'}"
-        else:
-            lasts = took(context.recording, context.end_ns - begun)
-            never = "it has not read since" if context.reader.live else "it never read again"
-            end = lasts and f"; {never}, {lasts}"
+            end = f"; it read again{lasted and f' after {lasted}'}"
         where = f" (from frame #{frame})" if frame is not None else ""
         at = _said(context, "at", begun)
         text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
