@@ -266,7 +266,7 @@ def _terminal_answered(talk: Conversation, seen: CheckedMessage, exchange: Excha
                 record.session = None
             known = talk.terminals.get(name)
             if known is not None and not known.is_created:
-                record.release_asked_seq = record.release_asked_seq or seen.seq
+                record.release_asked_seq = seen.seq
             talk.terminals.add(name, record)
         else:
             excuse_names(talk, method)

@@ -326,11 +326,6 @@ class TerminalRecord:
     release_asked_seq: int | None = None
     """The first message by which the agent has asked to release it, or may have meant it."""
 
-    @property
-    def is_release_asked(self) -> bool:
-        """Whether the agent has asked to release it, or may have."""
-        return self.release_asked_seq is not None
-
     def read(self, seq: int, result: dict[str, Any]) -> None:
         """Takes the answer to ``terminal/output``.
 

@@ -168,11 +168,10 @@ def _learn_terminal(talk: Conversation, name: str, seen: CheckedMessage) -> None
     talk.pairs.use_excuse(TERMINAL)
     _forget_opening(talk, seen, "terminal/create")
     for other in reversed(talk.terminals.values()):  # which may be what is meant
-        if other.release_seq is None and not other.is_release_asked:
-            other.release_asked_seq = other.release_asked_seq or seen.seq
+        if other.release_seq is None and other.release_asked_seq is None:
+            other.release_asked_seq = seen.seq
             break
-    record = TerminalRecord(name, None, seen.seq, is_created=False)
-    record.release_asked_seq = record.release_asked_seq or seen.seq
+    record = TerminalRecord(name, None, seen.seq, is_created=False, release_asked_seq=seen.seq)
     talk.terminals.add(name, record)
 
 

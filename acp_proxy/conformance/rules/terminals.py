@@ -259,7 +259,7 @@ def _unreleased(talk: Conversation) -> list[TerminalRecord]:
     return [
         one
         for one in talk.terminals.values()
-        if one.release_seq is None and not one.is_release_asked
+        if one.release_seq is None and one.release_asked_seq is None
     ]
 
 
