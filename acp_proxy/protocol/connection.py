@@ -21,7 +21,7 @@ clock or database.
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
 
-from acp_proxy.protocol.connection_state import Exchange, State, Transition, Turn, meet, shallow
+from acp_proxy.protocol.connection_state import Exchange, State, Transition, Turn
 from acp_proxy.protocol.dialects import (
     CANCEL,
     CANCEL_REQUEST,
@@ -207,8 +207,7 @@ class Connection:
                 state.servers.asked(exchange.id, body(message, "params"))
         elif method in INITIALIZE:
             if direction is _TO_AGENT:
-                state.params = shallow(body(message, "params"))
-                meet(state, None)
+                state.handshake.meet_client(body(message, "params"))
         else:
             if method == PERMISSION and message.tool_call is not None:
                 self._ask(message.tool_call, message, done)
@@ -243,9 +242,7 @@ class Connection:
             if message.kind is _ERROR or not is_accepted_only:
                 ended = self._end_turns(seq, t_ns, exchange.session, message, exchange.turn)
         elif exchange.method in INITIALIZE and message.kind is not _ERROR:
-            result = body(message, "result")
-            self.state.result = shallow(result)
-            meet(self.state, result)
+            self.state.handshake.meet_agent(body(message, "result"))
         return Transition(
             exchange.method,
             exchange.id,

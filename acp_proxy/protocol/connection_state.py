@@ -72,6 +72,17 @@ class Handshake:
     agent_version: str | None = None
     protocol_version: str | None = None
 
+    def meet_client(self, params: dict[str, Any]) -> None:
+        """Takes the name of the client from the params of ``initialize``."""
+        self.client_name, self.client_version = _named(params, "clientInfo")
+
+    def meet_agent(self, result: dict[str, Any]) -> None:
+        """Takes the name of the agent, and the version, from the result of ``initialize``."""
+        self.agent_name, self.agent_version = _named(result, "agentInfo")
+        version = result.get("protocolVersion")
+        is_number = isinstance(version, int | float)
+        self.protocol_version = str(version) if is_number else _text(version)
+
 
 @define
 class Session:
@@ -213,10 +224,6 @@ class State:
     turns: dict[str, list[Turn]] = field(factory=dict)
     """Open turns by session, oldest first."""
     handshake: Handshake = field(factory=Handshake)
-    params: dict[str, Any] = field(factory=dict)
-    """Of the latest initialize request, without lists; the client's capabilities are in it."""
-    result: dict[str, Any] = field(factory=dict)
-    """Of the latest answer to it, with the agent's."""
     forced: bool = False
     evidence: Evidence = field(factory=Evidence)
     """What the dialect was detected by, up to the end of the first turn."""
@@ -256,56 +263,18 @@ class Transition:
     """Those of the messages of a batch; the batch itself has the labels on which they agree."""
 
 
-def meet(state: State, result: dict[str, Any] | None) -> None:
-    """Takes names and versions from the handshake.
-
-    Args:
-        state: has the params of the request.
-        result: of the answer; None while there is none.
-    """
-    handshake = state.handshake
-    client = _either(state.params, "clientInfo", "info")
-    handshake.client_name = _text(client, "name")
-    handshake.client_version = _text(client, "version")
-    if result is not None:
-        agent = _either(result, "agentInfo", "info")
-        handshake.agent_name = _text(agent, "name")
-        handshake.agent_version = _text(agent, "version")
-        if isinstance(version := result.get("protocolVersion"), int | float):
-            handshake.protocol_version = str(version)
-        else:
-            handshake.protocol_version = _text(result, "protocolVersion")
-
-
 def _server_id(holder: dict[str, Any]) -> str | None:
     """The id of an MCP server in a declaration or a message, in the spelling of any version."""
     found = holder.get("serverId", holder.get("acpId", holder.get("id")))
     return found if isinstance(found, str) else None
 
 
-def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        if isinstance(found := value.get(name), dict):
-            return found
-    return {}
+def _named(holder: dict[str, Any], member: str) -> tuple[str | None, str | None]:
+    """The name and the version of a peer; the 1.0 draft has them in ``info``."""
+    found = (holder.get(name) for name in (member, "info"))
+    info = next((one for one in found if isinstance(one, dict)), {})
+    return _text(info.get("name")), _text(info.get("version"))
 
 
-def _text(value: dict[str, Any], name: str) -> str | None:
-    found = value.get(name)
-    return storable(found) if isinstance(found, str) else None
-
-
-def shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
-    """Returns a copy without lists and without deeply nested objects, so that it can be stored.
-
-    Args:
-        value: the params or the result of initialize.
-        levels: how many levels of objects are kept.
-    """
-    kept: dict[str, Any] = {}
-    for name, inner in value.items():
-        if isinstance(inner, dict):
-            kept[name] = shallow(inner, levels - 1) if levels > 1 else {}
-        elif not isinstance(inner, list):
-            kept[name] = inner
-    return kept
+def _text(value: Any) -> str | None:
+    return storable(value) if isinstance(value, str) else None

@@ -36,16 +36,6 @@ def connection(transcript: str) -> Connection:
 # The handshake and the states of turns
 
 
-def test_both_peers_capabilities_are_known() -> None:
-    """Of the request and of the answer, lists are left out."""
-    machine = connection("""
-        -> #0 initialize {"clientCapabilities": {"fs": {"readTextFile": true}}, "list": [1]}
-        <- #0 result {"agentCapabilities": {"loadSession": true}, "authMethods": []}
-    """)
-    assert machine.state.params == {"clientCapabilities": {"fs": {"readTextFile": True}}}
-    assert machine.state.result == {"agentCapabilities": {"loadSession": True}}
-
-
 def test_a_cancelled_turn_waits_for_its_end() -> None:
     """The client cancels, and the agent ends."""
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
