@@ -24,8 +24,7 @@ from acp_proxy.conformance.values import (
 )
 from acp_proxy.conformance.wording import note_of
 from acp_proxy.inspection.findings import Finding
-from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
-from acp_proxy.inspection.waits import WaitTracker
+from acp_proxy.inspection.message_pass import Listener, MessagePass, Watch, messages_of
 from acp_proxy.limits import LAST_NUMBER, LONG_LIST
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
@@ -40,7 +39,6 @@ from acp_proxy.safe_text import plain
 from acp_proxy.store.fired_faults import touched_frames
 from acp_proxy.store.frame_queries import number_after, stderr_lines_with, unterminated_frames
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.store.recorded_events import is_agent_leaving, is_client_ending
 from acp_proxy.wording import counted
 
@@ -55,7 +53,7 @@ _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
 _MESSAGES = (_REQUEST, _NOTIFICATION, _RESPONSE, _ERROR)
 
 
-class Checker:
+class Checker(Listener):
     """Checks one recording.
 
     Args:
@@ -79,16 +77,10 @@ class Checker:
         recording = reader.recording
         self._reader = reader
         self._dialect = dialect or recording.dialect
-        self._messages = messages or MessagePass(reader, dialect=self._dialect)
+        self.messages = messages or MessagePass(reader, dialect=self._dialect)
         self._most = most
-        connection = self._messages.connection
+        connection = self.messages.connection
         self._conversation = Conversation(connection, self._dialect)
-        self.events = [*read_events(reader)]
-        self._upcoming = iter(self.events)
-        self._event = next(self._upcoming, None)
-        self.waits = WaitTracker(self._messages.connection)
-        """Who waits for whom after the frames that were read."""
-        self.last_ns = 0
         self._touched = touched_frames(reader)
         self._is_private = recording.redaction == "private"
         unchecked = unchecked_rules(recording.origin, is_private=self._is_private)
@@ -135,7 +127,7 @@ class Checker:
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
-        self._messages.play_to([self], -1, watch)
+        self.messages.play_to([self], -1, watch)
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, done: Transition) -> None:
@@ -148,25 +140,19 @@ class Checker:
         """
         if not self._result.is_whole:
             return
-        while self._event is not None and self._event.seq < run.seq:
-            self._take_event(self._event)
-            self._event = next(self._upcoming, None)
         if run.kind == "stderr" or run.stream not in _DIRECTIONS:
             return
         if self._result.frames == self._most:
             self._result.is_whole = False
             return
         self._result.frames += 1
-        self.last_ns, self._result.last_seq = run.last_ns, run.seq
+        self._result.last_seq = run.seq
         self._take_frame(run, message, done)
 
     def finish(self) -> ConformanceResult:
         """Returns what was found, once all frames are read."""
         if self._result.is_whole:
-            for late in chain([] if self._event is None else [self._event], self._upcoming):
-                self._take_event(late)
-                self.last_ns = max(self.last_ns, late.t_ns)
-            self._end(self.last_ns)
+            self._end(self.messages.end_ns)
         order = {severity: at for at, severity in enumerate(SEVERITIES)}
         self._result.findings.sort(key=lambda one: one.seq)
         self._result.counts = sorted(
@@ -174,12 +160,14 @@ class Checker:
         )
         return self._result
 
-    def _take_event(self, event: RecordedEvent) -> None:
+    def note(self, event: RecordedEvent) -> None:
+        """Takes an event, before the intervals do: those who were silent until then may hang."""
+        if not self._result.is_whole:
+            return
         if is_client_ending(event):
             self._conversation.peer_left(CLIENT, self._hung(event.t_ns))
         elif is_agent_leaving(event):
             self._conversation.peer_left(AGENT, self._hung(event.t_ns))
-        self.waits.note(event)
         if event.kind == "eof" and (ended := _DIRECTIONS.get(event.data.get("stream", ""))):
             self._conversation.ended_streams[ended] = event.seq
         if event.kind == "gap" or event.data.get("action") in _LOST:
@@ -189,7 +177,7 @@ class Checker:
         """The open requests whose receiver has been silent for too long."""
         return [
             wait.request.seq
-            for wait in self.waits.open(t_ns)
+            for wait in self.messages.intervals.open(t_ns)
             if wait.is_hang
             or (wait.request.method != PROMPT and (wait.silent_ns or 0) >= _QUICK_NS)
         ]
@@ -203,7 +191,6 @@ class Checker:
             self._apply(line, self._plans.find("odd line", ANY))
         self._apply(line, self._plans.find("line", ANY))
         for one, its_done in messages_of(message, done):
-            self.waits.feed(run, one, its_done)
             is_line = one is message
             seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
             if not seen.is_plain:

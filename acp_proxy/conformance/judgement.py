@@ -11,7 +11,6 @@ from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.values import ConformanceResult, RuleCount
 from acp_proxy.inspection.diagnosis.checks import run_checks
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
-from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
 from acp_proxy.inspection.diagnosis.summary import (
     counted,
     finished,
@@ -55,8 +54,7 @@ def check_whole(
     """
     checker = Checker(reader, dialect, chosen)
     result = checker.read(watch)
-    counts = FrameCounts(checker.waits, end_ns=checker.last_ns)
-    return _with_conversation(result, finished(reader, checker.events, counts, now_ns))
+    return _with_conversation(result, finished(reader, checker.messages, now_ns))
 
 
 def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> ConformanceResult:
@@ -121,7 +119,7 @@ def summarize_whole(
     messages = messages or MessagePass(reader)
     checker = Checker(reader, messages=messages, most=most)
     listeners, single_upto = [checker, *others], checker.single_upto
-    context = counted(reader, checker.events, now_ns, watch, messages, listeners, single_upto)
+    context = counted(reader, now_ns, watch, messages, listeners, single_upto)
     summary = summarize(reader, context=context)
     result = _with_conversation(checker.finish(), context)
     findings, _ = merged(result, chosen)

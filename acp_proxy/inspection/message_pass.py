@@ -7,18 +7,20 @@ streamed without a pause change nothing that the first three ask for, so that on
 is read. That is what makes the pass quick: most frames are such pieces.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from acp_proxy.inspection.intervals import Intervals
 from acp_proxy.limits import LINE_EDGE
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.recording import FrameRun, Recording
+from acp_proxy.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import events as read_events
 
 Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
 """Passes runs of frames on, and shows how far the pass is."""
@@ -30,8 +32,15 @@ HISTORY = OPENING[1:]
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
-class Listener(Protocol):
+class Listener:
     """Takes what a pass reads, in the order of the frames."""
+
+    def note(self, event: RecordedEvent) -> None:
+        """Takes an event, before the frames after it.
+
+        Args:
+            event: the event.
+        """
 
     def take(self, run: FrameRun, message: Message, done: Transition) -> None:
         """Takes a frame, or a run of pieces.
@@ -60,6 +69,11 @@ class MessagePass:
             state.next_turn = first.id
         self.connection = Connection(state, dialect or recording.dialect or "auto")
         """Its state is that after the frame that was yielded last."""
+        self.intervals = Intervals(self.connection)
+        """Who had to act, and what the time of turns was spent on, in what `play_to` has read."""
+        self.events = [*read_events(reader)]
+        """All events of the recording."""
+        self._frames_ns = self._events_ns = 0
         self._reader = reader
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
@@ -70,12 +84,14 @@ class MessagePass:
 
     def play_to(
         self,
-        listeners: Iterable[Listener],
+        listeners: Sequence[Listener],
         pause_ns: int,
         watch: Watch = iter,
         single_upto: int = 0,
     ) -> None:
-        """Reads all frames, and has each listener take them.
+        """Reads all frames, and has the intervals and then each listener take them.
+
+        Events are noted by the listeners, and then by the intervals.
 
         Args:
             listeners: who takes them, in this order.
@@ -84,9 +100,28 @@ class MessagePass:
             single_upto: as for `read`.
         """
         takers = [listener.take for listener in listeners]
+        coming = deque(self.events)
         for run, message, done in self.read(pause_ns, watch, single_upto):
+            while coming and coming[0].seq < run.seq:
+                self._note(listeners, coming.popleft())
+            for one, its_done in messages_of(message, done):
+                self.intervals.take(run, one, its_done)
             for take in takers:
                 take(run, message, done)
+            self._frames_ns = run.last_ns
+        for event in coming:
+            self._note(listeners, event)
+
+    def _note(self, listeners: Iterable[Listener], event: RecordedEvent) -> None:
+        for listener in listeners:
+            listener.note(event)
+        self.intervals.note(event)
+        self._events_ns = max(self._events_ns, event.t_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """The time of the last frame or event that `play_to` has read."""
+        return max(self._frames_ns, self._events_ns)
 
     def read(
         self, pause_ns: int, watch: Watch = iter, single_upto: int = 0

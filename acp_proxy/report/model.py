@@ -14,10 +14,9 @@ from acp_proxy.inspection.measures.statistics import (
     Statistics,
     TurnsAndCalls,
     gather,
-    waterfalls,
     with_texts,
 )
-from acp_proxy.inspection.measures.waterfall import TurnWaterfall
+from acp_proxy.inspection.measures.waterfall import TurnWaterfall, Waterfalls
 from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.limits import CHECKED_FRAMES, LONG_LIST
 from acp_proxy.recording import Recording, needs
@@ -106,7 +105,7 @@ def read_report_data(
     passed = TurnsAndCalls(reader, messages)
     shown = [turn for turn in _timed_turns(reader) if options.turn in (None, turn.id)]
     most_steps = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, len(shown))))
-    falls = waterfalls(reader, shown, passed.end_ns, most_steps)
+    falls = Waterfalls(reader, messages, shown, passed.end_ns, most_steps)
     summary = summarize_whole(
         reader, options.now_ns, watch, most=CHECKED_FRAMES, listed=LONG_LIST,
         messages=messages, others=[passed, falls],

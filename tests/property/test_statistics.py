@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.measures.statistics import gather, waterfall, waterfalls, with_texts
+from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
 from acp_proxy.inspection.measures.traffic import percentile
 from acp_proxy.inspection.measures.turn_times import (
     WAITING,
@@ -18,6 +18,7 @@ from acp_proxy.inspection.measures.turn_times import (
     RunningTurn,
     TurnTime,
 )
+from acp_proxy.inspection.measures.waterfall import Waterfalls
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass
 from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.store.exchange_queries import turns as read_turns
@@ -83,8 +84,9 @@ def test_the_parts_of_a_turn_make_up_the_turn(
             rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
             assert {turn.id for turn in found.turns} == set(rows)
             turns = with_texts(reader, found.turns)
-            steps = waterfalls(reader, read_turns(reader), found.duration_ns)
-            MessagePass(reader).play_to([steps], PAUSE_NS)
+            messages = MessagePass(reader)
+            steps = Waterfalls(reader, messages, read_turns(reader), found.duration_ns)
+            messages.play_to([steps], PAUSE_NS)
             for turn, fall in zip(turns, steps.finish(), strict=True):
                 check(turn, fall)
                 assert fall == waterfall(reader, turn)

@@ -17,7 +17,7 @@ from acp_proxy.report.model import ReportOptions, read_report_data
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
 from tests.commands import run
-from tests.log_writer import LogWriter
+from tests.log_writer import MS, LogWriter, request
 from tests.shipped import REPORTS, SHIPPED
 from tests.unit.inspection.diagnosis.test_checks import play
 
@@ -105,6 +105,16 @@ def test_all_print_one_list(path: Path) -> None:
     transcribed = [one for one in lines if one.pop("type") == "finding"]
     assert told_json(shown["problems"]) == told_json(checked["findings"]) == expected
     assert transcribed == shown["problems"]
+
+
+def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
+    """A silence lasts until a line on stderr that ends the recording, in all commands."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        prompt = [{"type": "text", "text": "go"}]
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
+        recorder.t_ns += 70 * 1000 * MS
+        recorder.stderr("still here")
+    assert "wait.silence" in [one.rule for one in agree(tmp_path / "x.db")]
 
 
 def test_the_worst_come_first() -> None:

@@ -23,7 +23,7 @@ from acp_proxy.inspection.audit.values import (
 from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.fault_effects import FaultEffects
-from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
+from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, Watch, messages_of
 from acp_proxy.limits import LINE_EDGE, SHORT_LIST
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
@@ -33,7 +33,6 @@ from acp_proxy.protocol.permissions import DENIED
 from acp_proxy.protocol.updates import CONTENT_CHUNK, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, read_time
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_events import events as read_events
 
 _SAID = {
     "completed": ActionStatus.DONE,
@@ -134,8 +133,8 @@ _ABOUT_TERMINALS = (
 _HARMLESS = (ClientEffect.ASKS, ClientEffect.INFORMS)
 
 
-class AuditPass:
-    """Collects the sessions and the actions of a recording; a `Listener` of a pass.
+class AuditPass(Listener):
+    """Collects the sessions and the actions of a recording.
 
     Args:
         reader: the recording.
@@ -148,7 +147,7 @@ class AuditPass:
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
         self._reader = reader
-        self._made_up = FaultEffects(reader, [*read_events(reader)]).injected
+        self._made_up = FaultEffects(reader, messages.events).injected
         self._messages = messages
         self._connection = self._messages.connection
         self.sessions = SessionLog()

@@ -21,6 +21,7 @@ from acp_proxy.inspection.diagnosis.values import (
     OpenRequest,
 )
 from acp_proxy.inspection.fault_effects import HOLDING, FaultEffects
+from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.limits import LISTED
 from acp_proxy.protocol.dialects import INITIALIZE
@@ -53,12 +54,14 @@ class DiagnosisContext:
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
-    counts: FrameCounts | None
+    messages: MessagePass | None
     """None without a pass over all frames; silences are then unknown, but problems are known."""
     waits: list[OpenWait]
     """The requests and turns that are open now, if the recorder runs."""
     end_ns: int
     """The time of the last frame or event, or now."""
+    counts: FrameCounts | None = None
+    """None without a pass that counts all frames."""
 
     @cached_property
     def recording(self) -> Recording:

@@ -1,28 +1,25 @@
 """The single pass over all frames that a summary is based on.
 
-It counts frames, tracks who waits for whom and the status of each tool call. The state machine of
-the connection knows what is open.
+It counts frames, and tracks the status of each tool call.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 
-from attrs import define, field
+from attrs import define
 
 from acp_proxy.inspection.describe.tools import params_of, tool_content
 from acp_proxy.inspection.describe.values import word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
-from acp_proxy.inspection.message_pass import MessagePass, messages_of
-from acp_proxy.inspection.waits import WaitTracker
+from acp_proxy.inspection.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.limits import KEPT_ACTIONS, LINE_EDGE, LISTED
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
-from acp_proxy.protocol.connection_state import Transition, Turn
+from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import body
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
-from acp_proxy.recording import FrameRun, RecordedEvent
+from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
 from acp_proxy.store.frame_queries import Span, call_updates_of_turn
 from acp_proxy.store.reader import RecordingReader
@@ -91,47 +88,32 @@ class CallLog:
         return found
 
 
-@define
-class FrameCounts:
-    """The results of a pass over the frames."""
-
-    waits: WaitTracker
-    counts: dict[tuple[str, str], int] = field(factory=dict)
-    """Frames by stream and kind."""
-    updates: int = 0
-    """Session updates, those of a replayed history included."""
-    parents: dict[str, str] = field(factory=dict)
-    """For child sessions, the session of the agent that announced each."""
-    calls: CallLog = field(factory=CallLog)
-    """The tool calls, without those of a replayed history."""
-    calls_of_turns: dict[int, int] = field(factory=dict)
-    """How many tool calls the updates of each turn were about."""
-    last_seq: int = 0
-    """The number of the last frame that is not a line of stderr."""
-    end_ns: int = 0
-    is_exact: bool = True
-    """Whether silences of any length are included."""
-
-
-class FrameCounter:
-    """Counts the frames that a pass reads, beside all events.
+class FrameCounts(Listener):
+    """Counts the frames that a pass reads.
 
     Args:
         reader: the recording.
         messages: the pass.
-        events: all events of the recording.
+
+    Attributes:
+        counts: frames by stream and kind.
+        updates: session updates, those of a replayed history included.
+        parents: for child sessions, the session of the agent that announced each.
+        calls: the tool calls, without those of a replayed history.
+        calls_of_turns: how many tool calls the updates of each turn that has ended were about.
+        last_seq: the number of the last frame that is not a line of stderr.
+        is_exact: whether each frame was read by itself, so that silences of any length are known.
     """
 
-    def __init__(
-        self, reader: RecordingReader, messages: MessagePass, events: Sequence[RecordedEvent]
-    ) -> None:
+    def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.updates = self.last_seq = 0
+        self.calls = CallLog()
+        self.calls_of_turns: dict[int, int] = {}
+        self.parents: dict[str, str] = {}
+        self.is_exact = True
         self._reader = reader
         self._messages = messages
-        self._end_ns = max((event.t_ns for event in events), default=0)
-        self._events = iter(events)
-        self._event = next(self._events, None)
-        self._last_ns = 0
-        self._found = FrameCounts(WaitTracker(messages.connection))
 
     def take(self, run: FrameRun, message: Message, done: Transition) -> None:
         """Takes a frame, or a run of pieces.
@@ -141,45 +123,27 @@ class FrameCounter:
             message: its message.
             done: what that has changed.
         """
-        found = self._found
-        self._take_events(run.seq)
-        key = (run.stream, run.kind)
-        found.counts[key] = found.counts.get(key, 0) + run.frames
-        self._last_ns = run.last_ns
+        self.counts[run.stream, run.kind] += run.frames
         if run.kind == "stderr":
             return
-        found.last_seq = run.last_seq
+        self.last_seq = run.last_seq
         for one, its_done in messages_of(message, done):
             self._take(run, one, its_done)
         if run.last_seq != run.seq:
-            found.is_exact = False
-            found.updates += run.frames - 1
-
-    def finish(self) -> FrameCounts:
-        """Returns what was counted, once all frames are read."""
-        self._take_events(None)
-        still_open = self._messages.connection.state.turns.values()
-        self._count_calls(turn for turns in still_open for turn in turns)
-        self._found.end_ns = max(self._last_ns, self._end_ns, 0)
-        return self._found
-
-    def _take_events(self, before: int | None) -> None:
-        while self._event is not None and (before is None or self._event.seq < before):
-            self._found.waits.note(self._event)
-            self._event = next(self._events, None)
+            self.is_exact = False
+            self.updates += run.frames - 1
 
     def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
-        self._found.waits.feed(run, message, done)
-        if done.ended:
-            self._count_calls(done.ended)
+        for turn in done.ended:
+            self.calls_of_turns[turn.id] = turn.tool_calls
         is_update = message.method == UPDATE and message.rpc_id is None
-        self._found.updates += is_update
-        if message.update == NEW_CHILD and len(self._found.parents) < KEPT_ACTIONS:
+        self.updates += is_update
+        if message.update == NEW_CHILD and len(self.parents) < KEPT_ACTIONS:
             child = word(kind_and_update(body(message, "params"))[1], "sessionId")
-            self._found.parents.setdefault(child, message.session or "")
+            self.parents.setdefault(child, message.session or "")
         if done.tool_call is None:
             return
-        calls, key = self._found.calls, (done.session, done.tool_call)
+        calls, key = self.calls, (done.session, done.tool_call)
         if done.turn is None and self._messages.is_history(run.seq, done.session):
             return
         if done.begins_call:
@@ -189,9 +153,6 @@ class FrameCounter:
             if raw is None:
                 raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], LINE_EDGE))
             calls.add(key, run.seq, raw)
-
-    def _count_calls(self, turns: Iterable[Turn]) -> None:
-        self._found.calls_of_turns.update((turn.id, turn.tool_calls) for turn in turns)
 
 
 def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, str]:

@@ -22,12 +22,12 @@ _LATE_NS = 30 * 10**9
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds hangs outside of tool calls that are not already reported as unanswered."""
-    if context.counts is None:
+    if context.messages is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
     known = {one.seq for one in given_up(context)}
     first = context.first_of_agent
-    for silence in context.counts.waits.silences.long:
+    for silence in context.messages.intervals.silences.long:
         request = silence.request
         if (silence.to_seq is None and request.seq not in cut) or silence.from_seq in known:
             continue

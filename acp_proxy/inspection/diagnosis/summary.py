@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from attrs import evolve
 
@@ -13,7 +14,7 @@ from acp_proxy.inspection.diagnosis.conversation import (
     read_sessions,
     with_prompts,
 )
-from acp_proxy.inspection.diagnosis.frame_pass import FrameCounter, FrameCounts
+from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
 from acp_proxy.inspection.diagnosis.messages import read_person_requests, read_tally
 from acp_proxy.inspection.diagnosis.unanswered import UNANSWERED, find_waiting
 from acp_proxy.inspection.diagnosis.values import CurrentWait, Extent, Summary
@@ -22,7 +23,7 @@ from acp_proxy.inspection.findings import Finding, counts_of, in_order
 from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, Watch
 from acp_proxy.inspection.origins import known_value
 from acp_proxy.limits import LISTED, LONG_LIST, SHOWN_LINE
-from acp_proxy.recording import RecordedEvent, needs
+from acp_proxy.recording import needs
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
 from acp_proxy.store.frame_queries import last_ns, last_stderr_lines
@@ -50,13 +51,14 @@ def summarize(
         watch: as for `counted`.
         context: what `counted` has read, if it is read already.
     """
-    context = context or counted(reader, list(read_events(reader)), now_ns, watch)
-    recording, events, counts = reader.recording, context.events, context.counts
+    context = context or counted(reader, now_ns, watch)
+    recording, messages, counts = reader.recording, context.messages, context.counts
+    assert messages is not None
     assert counts is not None
     findings = run_checks(context)
     asked = list(read_person_requests(reader, context.waited_until_ns))
     sessions = read_sessions(reader, context.turns, counts.parents)
-    shown = [event for event in events if event.kind in _SHOWN_EVENTS]
+    shown = [event for event in context.events if event.kind in _SHOWN_EVENTS]
     frames, kinds = Counter[str](), Counter[str]()
     for (stream, kind), count in sorted(counts.counts.items()):
         frames[stream] += count
@@ -66,7 +68,7 @@ def summarize(
         recording=recording,
         path=str(reader.path),
         live=reader.live,
-        duration_ns=counts.end_ns,
+        duration_ns=messages.end_ns,
         capabilities=read_capabilities(context.initialization),
         ending=_ending(context, counts),
         frames=dict(frames),
@@ -94,7 +96,7 @@ def summarize(
         severities=counts_of(findings),
         waiting=find_waiting(context),
         unanswered=context.unanswered,
-        longest_silence=counts.waits.silences.longest,
+        longest_silence=messages.intervals.silences.longest,
         errors=error_count(reader),
         error_codes=context.errors[:LISTED],
         not_acp=context.invalid_lines,
@@ -144,21 +146,19 @@ def find_quickly(
         reader: the recording.
         now_ns: as for `summarize`.
     """
-    events = list(read_events(reader))
     if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
-        context = counted(reader, events, now_ns)
+        context = counted(reader, now_ns)
     else:
-        context = DiagnosisContext(reader, events, None, [], last_ns(reader))
+        context = DiagnosisContext(reader, [*read_events(reader)], None, [], last_ns(reader))
     return run_checks(context), find_waiting(context)
 
 
 def counted(
     reader: RecordingReader,
-    events: list[RecordedEvent],
     now_ns: int | None = None,
     watch: Watch = iter,
     messages: MessagePass | None = None,
-    others: Sequence[Listener] = (),
+    listeners: Sequence[Listener] = (),
     single_upto: int = 0,
     pause_ns: int = PAUSE_NS,
 ) -> DiagnosisContext:
@@ -168,52 +168,45 @@ def counted(
 
     Args:
         reader: the recording.
-        events: all its events.
         now_ns: the monotonic clock now, in nanoseconds. A running recording is looked at until
             then, or else until the last thing that happened. An ended one does not depend on it.
         watch: receives all frames and yields them again.
         messages: the pass, if others listen to it.
-        others: who also listens.
+        listeners: who also listens.
         single_upto: the number up to which they are to take each frame by itself.
         pause_ns: a longer time between two pieces ends a run of them.
     """
     messages = messages or MessagePass(reader)
-    counter = FrameCounter(reader, messages, events)
-    messages.play_to([counter, *others], pause_ns, watch, single_upto)
-    context = finished(reader, events, counts := counter.finish(), now_ns)
-    longest = counts.waits.silences.longest
+    counts = FrameCounts(reader, messages)
+    messages.play_to([*listeners, counts], pause_ns, watch, single_upto)
+    for turn in chain.from_iterable(messages.connection.state.turns.values()):
+        counts.calls_of_turns[turn.id] = turn.tool_calls
+    context = finished(reader, messages, now_ns)
+    context.counts = counts
+    longest = messages.intervals.silences.longest
     is_known = longest is not None and longest.length_ns > pause_ns
     if counts.is_exact or is_known or not pause_ns:
         return context
-    return counted(reader, events, now_ns, watch, pause_ns=0)
+    return counted(reader, now_ns, watch, pause_ns=0)
 
 
 def finished(
-    reader: RecordingReader,
-    events: Sequence[RecordedEvent],
-    counts: FrameCounts,
-    now_ns: int | None = None,
+    reader: RecordingReader, messages: MessagePass, now_ns: int | None = None
 ) -> DiagnosisContext:
     """Returns what checks of the conversation need, after a pass over all frames and events.
 
     Args:
         reader: the recording.
-        events: all its events.
-        counts: the results of the pass.
+        messages: the pass.
         now_ns: as for `counted`.
     """
-    end_ns = _end_ns(counts, events, now_ns if reader.live else None)
-    open_ = counts.waits.open(end_ns)
-    counts.waits.finish(end_ns)
-    return DiagnosisContext(reader, events, counts, open_ if reader.live else [], end_ns)
-
-
-def _end_ns(counts: FrameCounts, events: Sequence[RecordedEvent], now_ns: int | None) -> int:
-    """Returns the time of the last frame or event, or now; both by the recording's clock."""
-    origin = next((e.data.get("origin") for e in events if e.kind == "start"), None)
-    if now_ns is None or not isinstance(origin, int):
-        return counts.end_ns
-    return max(counts.end_ns, now_ns - origin)
+    end_ns, intervals = messages.end_ns, messages.intervals
+    origin = next((e.data.get("origin") for e in messages.events if e.kind == "start"), None)
+    if reader.live and now_ns is not None and isinstance(origin, int):
+        end_ns = max(end_ns, now_ns - origin)
+    open_ = intervals.open(end_ns) if reader.live else []
+    intervals.end_silences(end_ns)
+    return DiagnosisContext(reader, messages.events, messages, open_, end_ns)
 
 
 def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:

@@ -9,23 +9,24 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
+from itertools import takewhile
 
 from attrs import evolve, frozen
 
 from acp_proxy.filters import EVERYTHING, Filter
-from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import params_of
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
-from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
+from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import (
     UNBROKEN_NS,
     VOICE,
     TurnWaterfall,
     Waterfalls,
+    first_words,
 )
-from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
+from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, messages_of
 from acp_proxy.inspection.origins import known_value
-from acp_proxy.limits import LAST_NUMBER, LINE_EDGE, SMALL_LINE, TITLE
+from acp_proxy.limits import LAST_NUMBER, SMALL_LINE
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
@@ -33,7 +34,6 @@ from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.recording import FrameRun, StoredFrame
-from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
 from acp_proxy.store.exchange_queries import TurnRow, exchanges, is_any_open_at
 from acp_proxy.store.exchange_queries import turns as read_turns
@@ -67,8 +67,8 @@ class Statistics:
     waterfall: TurnWaterfall | None = None
 
 
-class TurnsAndCalls:
-    """Divides the time of all turns, and finds repeated tool calls; a `Listener` of a pass.
+class TurnsAndCalls(Listener):
+    """Has the time of all turns divided, and finds repeated tool calls.
 
     Args:
         reader: the recording.
@@ -76,14 +76,15 @@ class TurnsAndCalls:
 
     Attributes:
         end_ns: when the last thing happened, or how late it is while the recorder runs.
-        times: where the time of the turns went; complete after the pass.
+        times: where the time of the turns went.
         repeated: the first frames of the tool calls with an id that was used before, by that id. A
             replayed history begins no such call: it repeats those before it.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
         self.end_ns = _end_ns(reader)
-        self.times = TurnIntervals()
+        self.times = messages.intervals
+        self.times.divides_turns = True
         self.repeated: dict[CallKey, array[int]] = {}
         self._messages = messages
         self._first = dict[CallKey, int]()
@@ -96,8 +97,7 @@ class TurnsAndCalls:
             message: its message.
             done: what that has changed.
         """
-        for one, its_done in messages_of(message, done):
-            self.times.feed(run, one, its_done)
+        for _, its_done in messages_of(message, done):
             if its_done.tool_call is not None:
                 self._take_call(run.seq, (its_done.session, its_done.tool_call), its_done)
 
@@ -139,7 +139,7 @@ def gather(
     for exchange in exchanges(reader):
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
-    turns, whole = passed.times.finish(end_ns)
+    turns, whole = passed.times.turn_times(end_ns)
     methods = traffic.methods()
     known = partial(known_value, reader.recording)
     found = Statistics(
@@ -177,7 +177,9 @@ def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnT
     first_chunks = _first_chunks(reader, ordered)
     return [
         evolve(
-            turn, prompt=_prompt(reader, turn.prompt_seq), first_chunk_ns=first_chunks.get(turn.id)
+            turn,
+            prompt=first_words(reader, turn.prompt_seq),
+            first_chunk_ns=first_chunks.get(turn.id),
         )
         for turn in ordered
     ]
@@ -192,40 +194,12 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         most: how many steps to keep, the longest ones; all if it is None.
     """
     rows = [row for row in read_turns(reader) if row.id == turn.id]
-    steps = waterfalls(reader, rows, turn.start_ns + turn.duration_ns, most)
     messages = MessagePass(reader, _first_beside(reader, turn))
-    for run, message, done in messages.read(UNBROKEN_NS):
-        steps.take(run, message, done)
-        if steps.is_done:
-            break
+    steps = Waterfalls(reader, messages, rows, turn.start_ns + turn.duration_ns, most)
+    until_done = partial(takewhile, lambda _: not steps.is_done)
+    messages.play_to([steps], UNBROKEN_NS, until_done)
     (found,) = steps.finish()
     return found
-
-
-def waterfalls(
-    reader: RecordingReader, turns: Iterable[TurnRow], end_ns: int, most: int | None = None
-) -> Waterfalls:
-    """Returns what lays turns out in time while a pass is read.
-
-    Args:
-        reader: their recording.
-        turns: the turns.
-        end_ns: when a turn ends that nothing ended.
-        most: how many steps of each to keep, the longest ones; all if it is None.
-    """
-    prompts = {turn: _prompt(reader, turn.prompt_seq) for turn in turns}
-    first = min((turn.prompt_seq for turn in prompts), default=0)
-    ends = (LAST_NUMBER if turn.end_seq is None else turn.end_seq for turn in prompts)
-    last = max(ends, default=0)
-    requests = exchanges(reader, direction="to-client", span=(first, last), order="request_seq")
-    outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
-    return Waterfalls(prompts, end_ns, outcomes, reader.lines_between, most)
-
-
-def _prompt(reader: RecordingReader, seq: int) -> str:
-    kind, prompt = frame_queries.start_of_line(reader, seq, LINE_EDGE) or ("", b"")
-    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
-    return plain(prompt_text(params))[:TITLE]
 
 
 def _last_seq(turn: TurnTime) -> int:

@@ -6,8 +6,8 @@ at once, the first in the order of `WAITING` has the time, so that parallel requ
 twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
 last, and else it is silent, as it is until its first update and after each answer.
 
-`TurnIntervals` takes the transitions of the connection: `inspect stats` needs the sums of each
-turn, the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
+`intervals` takes the transitions of the connection: `inspect stats` needs the sums of each turn,
+the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
 """
 
 from collections import Counter
@@ -17,11 +17,7 @@ from typing import Any, NamedTuple
 from attrs import define, field, frozen
 
 from acp_proxy.inspection.waits import Party, answering_party
-from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
-from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import FrameRun
+from acp_proxy.protocol.connection_state import Exchange, Turn
 
 PAUSE_NS = 2 * 10**9
 """An agent that sends nothing for so long no longer streams."""
@@ -171,142 +167,3 @@ class RunningTurn:
             client_ns=sum(spent[part] for part in WAITING),
             **parts,
         )
-
-
-class TurnIntervals:
-    """Takes transitions in their order, and divides the time of each turn into intervals."""
-
-    def __init__(self) -> None:
-        self._running: dict[int, RunningTurn] = {}
-        self._waiting: dict[int, int] = {}
-        """The turns that wait for requests, by exchange."""
-        self._moved: set[int] = set()
-        self._done: list[TurnTime] = []
-        self._first_ns: int | None = None
-        self._busy_since = self._busy_ns = 0
-
-    def feed(self, run: FrameRun, message: Message, done: Transition) -> list[Interval]:
-        """Takes the next message, and returns the intervals that end with it.
-
-        Args:
-            run: its frame, or the run of which it is the first.
-            message: the message.
-            done: what it has changed.
-        """
-        seq, t_ns, found = run.seq, run.t_ns, list[Interval]()
-        if done.begun is not None:
-            self._begin(done.begun, t_ns)
-        if done.opened is not None and done.opened.direction == Direction.TO_CLIENT:
-            self._ask(seq, t_ns, done.opened, found)
-        elif done.answered is not None:
-            self._answer(seq, t_ns, done.answered, found)
-        elif run.kind == "notification" and run.stream == Direction.TO_CLIENT:
-            self._say(run, message, done.turn, found)
-        for turn in done.ended:
-            self._end(turn.id, t_ns, seq, found)
-        return found
-
-    def waits_for(self, exchange: Exchange | None) -> int | None:
-        """Returns the turn that waits for the answer to a request."""
-        return None if exchange is None else self._waiting.get(exchange.id)
-
-    def now_ns(self, turn: int, default: int) -> int:
-        """Returns when the last thing happened in a turn.
-
-        Args:
-            turn: the turn.
-            default: what to return if it is not running.
-        """
-        running = self._running.get(turn)
-        return default if running is None else running.now_ns
-
-    def take_moved(self) -> set[int]:
-        """Returns the turns in which time has passed since this was last asked."""
-        moved, self._moved = self._moved, set()
-        return moved
-
-    def end_turn(self, turn: int, end_ns: int) -> list[Interval]:
-        """Ends a turn that nothing ended, and returns its last intervals; none if it has ended.
-
-        Args:
-            turn: the turn.
-            end_ns: the end of the recording, or now if it is live.
-        """
-        found: list[Interval] = []
-        if turn in self._running:
-            self._end(turn, end_ns, None, found)
-        return found
-
-    def finish(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
-        """Ends the turns that nothing ended, and returns all of them in order.
-
-        Args:
-            end_ns: the end of the recording, or now if it is live.
-        """
-        for turn in list(self._running):
-            self.end_turn(turn, end_ns)
-        before = end_ns if self._first_ns is None else min(self._first_ns, end_ns)
-        busy = min(self._busy_ns, end_ns - before)
-        whole = WholeTime(before, busy, end_ns - before - busy)
-        return sorted(self._done, key=lambda turn: turn.id), whole
-
-    def _begin(self, turn: Turn, t_ns: int) -> None:
-        if self._first_ns is None:
-            self._first_ns = t_ns
-        if not self._running:
-            self._busy_since = t_ns
-        self._running[turn.id] = RunningTurn(turn, t_ns, t_ns)
-
-    def _end(self, turn: int, t_ns: int, seq: int | None, found: list[Interval]) -> None:
-        running = self._running.pop(turn)
-        self._pass_time(running, t_ns, seq, found)
-        now_ns = running.now_ns
-        for exchange, part, since_ns in running.waits.values():
-            found.append(Interval(turn, part, since_ns, now_ns, None, exchange))
-            del self._waiting[exchange.id]
-        self._done.append(running.finished())
-        if not self._running:
-            self._busy_ns += max(0, t_ns - self._busy_since)
-
-    def _say(
-        self, run: FrameRun, message: Message, turn: int | None, found: list[Interval]
-    ) -> None:
-        running = None if turn is None else self._running.get(turn)
-        if running is None:
-            return
-        self._pass_time(running, run.t_ns, run.seq, found)
-        running.has_spoken = True
-        if running.first_update_ns is None and message.method == UPDATE:
-            running.first_update_ns = max(0, run.t_ns - running.start_ns)
-        running.pass_time(run.last_ns, is_pause=False)
-
-    def _ask(self, seq: int, t_ns: int, asked: Exchange, found: list[Interval]) -> None:
-        turn = asked.turn
-        if turn is None and asked.session is None and len(self._running) == 1:
-            turn = next(iter(self._running))  # it names no session, and only one turn is open
-        if turn is not None and (running := self._running.get(turn)) is not None:
-            part = waiting_part(asked.method)
-            self._pass_time(running, t_ns, seq, found)
-            running.waits[asked.id] = asked, part, running.now_ns
-            running.awaited[part] += 1
-            self._waiting[asked.id] = turn
-
-    def _answer(self, seq: int, t_ns: int, answered: Exchange, found: list[Interval]) -> None:
-        turn = self._waiting.pop(answered.id, None)
-        if turn is not None:
-            running = self._running[turn]
-            self._pass_time(running, t_ns, seq, found)
-            running.has_spoken = False
-            exchange, part, since_ns = running.waits.pop(answered.id)
-            running.awaited[part] -= 1
-            found.append(Interval(turn, part, since_ns, running.now_ns, seq, exchange))
-
-    def _pass_time(
-        self, running: RunningTurn, t_ns: int, seq: int | None, found: list[Interval]
-    ) -> None:
-        """Adds the stretch that something ended, if any time has passed."""
-        part, elapsed = running.pass_time(t_ns)
-        self._moved.add(running.turn.id)
-        if elapsed:
-            now_ns = running.now_ns
-            found.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))

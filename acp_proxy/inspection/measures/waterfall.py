@@ -3,39 +3,36 @@
 The steps are the prompt, each run of pieces of a message or a thought, each tool call from its
 first update to its last one, each request of the agent to its client until the answer, each silence
 of the agent, and the end. Steps overlap where things happened at once. The intervals are those of
-`turn_times`, so that both show the same of a turn.
+`intervals`, so that all show the same of a turn.
 
-Pure and incremental. What is kept grows with the steps of the turns, not with their frames. Pieces
-of text come as runs; what is in them is asked for where a turn has them.
+What is kept grows with the steps of the turns, not with their frames. Pieces of text come as runs;
+what is in them is read where a turn has them.
 """
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import call_in, params_of
-from acp_proxy.inspection.measures.turn_times import (
-    PAUSE_NS,
-    Interval,
-    Part,
-    TurnIntervals,
-    waiting_part,
-)
-from acp_proxy.inspection.message_pass import messages_of
+from acp_proxy.inspection.measures.turn_times import PAUSE_NS, Interval, Part, waiting_part
+from acp_proxy.inspection.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.inspection.preview import preview
-from acp_proxy.limits import NAMED, TITLE
+from acp_proxy.limits import LAST_NUMBER, LINE_EDGE, NAMED, TITLE
 from acp_proxy.protocol.chunks import Chunk, ChunkReader, chunk_of
-from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import TurnRow
+from acp_proxy.store.exchange_queries import TurnRow, exchanges
+from acp_proxy.store.frame_queries import start_of_line
+from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
 """The chunks in which an agent speaks, and the kind of step that each is a piece of."""
@@ -103,44 +100,42 @@ class _TimedCall(CallState):
     frames: int = 0
 
 
-Line = tuple[int, int, bytes]
-"""The number of a frame, its time and its line."""
 Outcomes = Mapping[tuple[int, str | None], str | None]
 """How requests of the agent ended, by the number of the frame and the id."""
 
 
-class Waterfalls:
-    """Takes the frames of a recording, and lays some of its turns out; a `Listener` of a pass.
+class Waterfalls(Listener):
+    """Takes the frames of a recording, and lays some of its turns out.
 
     Args:
-        turns: the turns, with the beginnings of their prompts.
+        reader: the recording.
+        messages: the pass that it listens to.
+        turns: the turns.
         end_ns: when a turn ends that nothing ended.
-        outcomes: how the requests of the turns ended, some of them after their turn.
-        lines: returns the lines of the frames between two numbers; it may leave out those that
-            are no text.
         most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
     """
 
     def __init__(
         self,
-        turns: Mapping[TurnRow, str],
+        reader: RecordingReader,
+        messages: MessagePass,
+        turns: Iterable[TurnRow],
         end_ns: int,
-        outcomes: Outcomes,
-        lines: Callable[[int, int], Iterable[Line]],
         most: int | None = None,
     ) -> None:
-        self._prompts = turns
-        self._coming: dict[int, list[TurnRow]] = {}
-        for turn in turns:
-            self._coming.setdefault(turn.prompt_seq, []).append(turn)
-        self._outcomes, self._lines, self._most = outcomes, lines, most
-        self._end_ns = end_ns
+        self._reader, self._end_ns, self._most = reader, end_ns, most
+        self._coming = {turn.id: turn for turn in turns}
+        first = min((turn.prompt_seq for turn in self._coming.values()), default=0)
+        ends = (turn.end_seq for turn in self._coming.values())
+        span = first, max((LAST_NUMBER if end is None else end for end in ends), default=0)
+        requests = exchanges(reader, direction="to-client", span=span, order="request_seq")
+        self._outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
         self._finished: list[TurnWaterfall] = []
         self._chunks = ChunkReader()
-        self._intervals = TurnIntervals()
+        self._intervals = messages.intervals
+        self._intervals.divides_turns = True
+        self._ended = self._intervals.ended = list[Interval]()
         self._open: dict[int, _Waterfall] = {}
-        self._ending: dict[int, list[int]] = {}
-        """The open turns by the number of the frame that ends them."""
 
     @property
     def is_done(self) -> bool:
@@ -155,52 +150,64 @@ class Waterfalls:
             message: the first message in it; what belongs to no turn is passed over.
             done: what it has changed.
         """
-        for turn in self._coming.pop(run.seq, ()):
-            ended_ns = turn.duration_ns
-            if turn.end_seq is not None:
-                self._ending.setdefault(turn.end_seq, []).append(turn.id)
-            if turn.end_seq is None or ended_ns is None:
-                ended_ns = max(0, self._end_ns - run.t_ns)
-            self._open[turn.id] = _Waterfall(
-                turn, self._prompts[turn], run.t_ns, ended_ns, self._outcomes, self._most, run.t_ns
-            )
-        for one, its_done in messages_of(message, done):
-            for interval in self._intervals.feed(run, one, its_done):
-                if (running := self._open.get(interval.turn)) is not None:
-                    running.take(interval, run, done.method)
+        moved = self._take_ended(run, done.method)
+        over: list[Turn] = []
+        for _, its_done in messages_of(message, done):
+            if its_done.begun is not None:
+                self._begin(its_done.begun.id, run.t_ns)
+            over += its_done.ended
             if (asked := its_done.opened) is not None:
-                asking = self._of(self._intervals.waits_for(asked))
+                asking = self._of(self._intervals.turn_waiting_for(asked.id))
                 if asking is not None:
                     asking.ask(run, asked)
             if its_done.begins_call and (calling := self._of(its_done.turn)) is not None:
                 calling.begin_call(its_done.tool_call or "")
         if run.last_seq != run.seq:
             self._say_pieces(run, done)
-        for turn_id in self._intervals.take_moved():
-            if (moved := self._open.get(turn_id)) is not None:
-                moved.now_ns = self._intervals.now_ns(turn_id, moved.now_ns)
+        for turn_id, now_ns in moved.items():
+            self._open[turn_id].now_ns = now_ns
         if run.stream == Direction.TO_CLIENT and run.kind == "notification":
             self._say(run, done)
-        for turn_id in self._ending.pop(run.seq, ()):
-            ended = self._open.pop(turn_id)
-            ended.end(run, done.method)
-            self._finished.append(ended.finished())
+        for turn in over:
+            if (ended := self._open.pop(turn.id, None)) is not None:
+                ended.end(run, done.method)
+                self._finished.append(ended.finished())
 
     def finish(self) -> list[TurnWaterfall]:
         """Ends the turns that are still open; returns all of them in order."""
-        for turn_id, waterfall in self._open.items():
-            for interval in self._intervals.end_turn(turn_id, waterfall.end_ns):
-                waterfall.take(interval)
-            self._finished.append(waterfall.finished())
+        self._intervals.turn_times(self._end_ns)
+        self._take_ended()
+        self._finished.extend(waterfall.finished() for waterfall in self._open.values())
         self._open.clear()
         return sorted(self._finished, key=lambda one: one.turn)
+
+    def _begin(self, turn: int, start_ns: int) -> None:
+        if (row := self._coming.pop(turn, None)) is None:
+            return
+        length_ns = row.duration_ns
+        if length_ns is None:
+            length_ns = max(0, self._end_ns - start_ns)
+        prompt = first_words(self._reader, row.prompt_seq)
+        self._open[turn] = _Waterfall(
+            row, prompt, start_ns, length_ns, self._outcomes, self._most, start_ns
+        )
+
+    def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
+        """Takes the intervals that have ended; returns until when each turn has moved on."""
+        moved = {}
+        for interval in self._ended:
+            if (waterfall := self._open.get(interval.turn)) is not None:
+                waterfall.take(interval, run, method)
+                moved[interval.turn] = interval.to_ns
+        self._ended.clear()
+        return moved
 
     def _say_pieces(self, run: FrameRun, done: Transition) -> None:
         waterfall = self._of(done.turn)
         if waterfall is None:
             return
         read, speak, now_ns = self._chunks.read, waterfall.speak, waterfall.now_ns
-        for seq, t_ns, raw in self._lines(run.seq, run.last_seq):
+        for seq, t_ns, raw in self._reader.lines_between(run.seq, run.last_seq):
             if (chunk := read(raw)) is not None:
                 if t_ns > now_ns:
                     now_ns = t_ns
@@ -219,6 +226,18 @@ class Waterfalls:
 
     def _of(self, turn: int | None) -> "_Waterfall | None":
         return None if turn is None else self._open.get(turn)
+
+
+def first_words(reader: RecordingReader, prompt_seq: int) -> str:
+    """Returns the beginning of a prompt.
+
+    Args:
+        reader: the recording.
+        prompt_seq: the number of its frame.
+    """
+    kind, prompt = start_of_line(reader, prompt_seq, LINE_EDGE) or ("", b"")
+    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
+    return plain(prompt_text(params))[:TITLE]
 
 
 @define(eq=False)
@@ -241,15 +260,10 @@ class _Waterfall:
     _titles: dict[int, str] = field(factory=dict)
     """What the requests without an answer ask for, by exchange."""
 
-    @property
-    def end_ns(self) -> int:
-        """When the turn ended."""
-        return self._start_ns + self._duration_ns
-
     def finished(self) -> TurnWaterfall:
         """Ends whatever is still open, and returns the steps."""
         turn = self._turn
-        self.now_ns = self.end_ns
+        self.now_ns = self._start_ns + self._duration_ns
         self._end_run()
         for call in list(self._calls):
             self._end_call(call)
@@ -266,13 +280,7 @@ class _Waterfall:
     def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
-        """Takes an interval of the turn that ends with a frame, or with the recording.
-
-        Args:
-            interval: the interval.
-            frame: the frame; None for the end of the recording.
-            method: the method of the frame, or of the request that it answers.
-        """
+        """Takes an interval of the turn that ends with a frame, or with the recording."""
         shortest_ns = min(PAUSE_NS, max(1, self._duration_ns // _SHORTEST))
         is_long = interval.to_ns - interval.from_ns >= shortest_ns
         if interval.request is not None:
@@ -299,12 +307,7 @@ class _Waterfall:
         )  # fmt: skip
 
     def ask(self, frame: FrameRun, asked: Exchange) -> None:
-        """Takes a request of the agent that the turn waits for.
-
-        Args:
-            frame: the frame.
-            asked: the request.
-        """
+        """Takes a request of the agent that the turn waits for."""
         self._end_run()
         if frame.kind == "request" and frame.raw is not None:  # else it is one of a batch
             of_person = waiting_part(asked.method) is Part.PERSON
@@ -312,13 +315,7 @@ class _Waterfall:
             self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:TITLE]
 
     def speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
-        """Takes a piece of text.
-
-        Args:
-            seq: the number of its frame.
-            now_ns: when it came.
-            chunk: the piece, of any kind.
-        """
+        """Takes a piece of text."""
         if (kind := VOICE.get(chunk.update)) is None:
             return
         run = self._run
@@ -337,22 +334,13 @@ class _Waterfall:
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
-        """Ends the last tool call with an id, since the next message about it begins another one.
-
-        Args:
-            name: the id of the tool calls.
-        """
+        """Ends the last tool call with an id: the next message about it begins another one."""
         if name in self._calls:
             self._end_call(name)
             self._unfinished.pop(name, None)
 
     def update_call(self, name: str, frame: FrameRun) -> None:
-        """Takes an update of a tool call.
-
-        Args:
-            name: the id of the tool call.
-            frame: the frame.
-        """
+        """Takes an update of a tool call."""
         now_ns = self.now_ns
         call = self._calls.get(name)
         if call is None:
@@ -378,12 +366,7 @@ class _Waterfall:
         )  # fmt: skip
 
     def end(self, frame: FrameRun, method: str | None) -> None:
-        """Takes the frame that ends the turn.
-
-        Args:
-            frame: the frame.
-            method: its method, or that of the request that it answers.
-        """
+        """Takes the frame that ends the turn."""
         failed = frame.kind == "error"
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:

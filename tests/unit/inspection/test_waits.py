@@ -10,17 +10,11 @@ from acp_proxy.capture import log_format as capture_log
 from acp_proxy.forms import converter
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.waits import (
-    LONG_NS,
     Party,
     PendingRequest,
     Silence,
-    WaitTracker,
     answering_party,
 )
-from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.peers import Direction
-from acp_proxy.recording import FrameRun
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
     MS,
@@ -34,7 +28,6 @@ from tests.log_writer import (
     text,
     update,
 )
-from tests.transcripts import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -395,54 +388,12 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
     assert silence.text.endswith("from #2 to #3, with session/list #2 unanswered")
 
 
-# The machine
-
-
-def waits_after(*lines: tuple[int, str, bytes]) -> WaitTracker:
-    """What is waited for after messages, each with its time and its stream."""
-    connection = Connection()
-    waits = WaitTracker(connection)
-    for seq, (t_ns, stream, line) in enumerate(lines):
-        message = read(line)
-        done = connection.feed(seq, t_ns, Direction(stream), message)
-        run = FrameRun(seq, t_ns, stream, message.kind, None, seq, t_ns)
-        waits.feed(run, message, done)
-    return waits
-
-
-def test_only_the_longest_hangs_are_kept() -> None:
-    """However many there are, twenty are listed, and all are counted."""
-    lines: list[tuple[int, str, bytes]] = []
-    t_ns = 0
-    for n in range(50):
-        lines.append((t_ns, "to-agent", frame(f"#{n} x")))
-        t_ns += LONG_NS[Party.AGENT] + n
-        lines.append((t_ns, "to-client", frame(f"#{n} result 1")))
-    waits = waits_after(*lines)
-    assert waits.silences.long_count == 50
-    assert [s.from_seq for s in waits.silences.long] == [2 * n for n in range(30, 50)]
-    assert waits.silences.longest is not None
-    assert waits.silences.longest.from_seq == 98
-    assert waits.open(t_ns) == []
-
-
 def test_the_members_of_a_silence_keep_their_names() -> None:
     """In JSON they are called ``debtor`` and ``owed``, unlike the fields here."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
     assert not {"party", "request"} & set(written)
-
-
-def test_an_answer_to_nothing_changes_nothing() -> None:
-    """Bad traffic is data."""
-    waits = waits_after(
-        (0, "to-client", frame("#7 result 1")),
-        (1, "to-agent", frame('#8 error {"code": 1}')),
-        (2, "to-agent", b"no message"),
-    )
-    waits.finish(HOUR)
-    assert waits.silences.longest is None
 
 
 @pytest.mark.parametrize(
