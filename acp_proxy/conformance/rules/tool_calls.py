@@ -12,6 +12,7 @@ from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, OPENING, PERMISSION, V1, V2
 from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import TOOL_CALLS
 
 _CALL, _UPDATE = TOOL_CALLS
@@ -75,6 +76,17 @@ def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
         yield Breach(text, frames_of(call.status_seq))
 
 
+@rule("tool.runs-unanswered", updates=(_UPDATE,))
+def answers_come_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds tool calls that run while the permission for them is still asked for."""
+    if seen.message.status not in _RUNNING:
+        return
+    for asked in talk.open_requests(Direction.TO_CLIENT, seen.session):
+        if asked.method == PERMISSION and asked.message.tool_call == seen.message.tool_call:
+            text = f"the tool call {shown(asked.message.tool_call)} is {seen.message.status}"
+            yield Breach(f"{text} before its permission is answered", (asked.seq,))
+
+
 @rule("tool.no-progress", updates=(_UPDATE,))
 def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports tool calls that are over without having been in progress.
@@ -105,7 +117,7 @@ def what_is_known_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
     """Finds an empty title or input of a tool call that had one before."""
     call, (said, place) = _known(seen, talk), _call(seen)
     for name in NAMING:
-        if call is not None and said.get(name, said) in ("", {}) and name in call.named:
+        if call is not None and said.get(name) in ("", {}) and name in call.named:
             text = f"the {name} of the tool call {shown(call.id)} was given, but becomes empty"
             yield Breach(text, (call.named[name],), place=f"{place}/{name}")
 

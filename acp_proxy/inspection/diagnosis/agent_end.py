@@ -116,6 +116,8 @@ def _blame(
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
+        if context.client_end is not None and context.client_end.kind != "signal":
+            return AGENT, None  # its client has closed its end, which should have ended it
         return None, "acp-proxy stopped it after its client had left"
     if exit_.data.get("signal") in _FROM_OUTSIDE:
         # A signal to the whole process group may end the agent before it is seen here.

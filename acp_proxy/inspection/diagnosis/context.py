@@ -24,7 +24,7 @@ from acp_proxy.inspection.fault_effects import HOLDING, FaultEffects
 from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.limits import LISTED
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
 from acp_proxy.recording import RecordedEvent, Recording, StoredFrame, needs
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, cancels, exchanges
@@ -258,6 +258,20 @@ class DiagnosisContext:
         if turn is None or last is None:
             return {}
         return running_calls(self.reader, turn, (first, last))
+
+    def is_stuck(self, turn: TurnRow, end: int = _END) -> bool:
+        """Whether the agent did nothing after the answer to its question, not even begin its call.
+
+        Args:
+            turn: the turn.
+            end: the frame or event until which that counts.
+        """
+        span, last = (turn.prompt_seq, end), self.last_of_agent(turn, end)
+        asked = exchanges(self.reader, methods=(PERMISSION,), direction="to-client", span=span)
+        answers = [row.response_seq or 0 for row in asked if row.session == turn.session]
+        if last is None or not answers or max(answers) < last.seq:
+            return False
+        return not running_calls(self.reader, turn.id, span, ("in_progress",))
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:

@@ -4,6 +4,7 @@ It counts frames, and tracks the status of each tool call.
 """
 
 from collections import Counter
+from collections.abc import Collection
 
 from attrs import define
 
@@ -155,13 +156,16 @@ class FrameCounts(Listener):
             calls.add(key, run.seq, raw)
 
 
-def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, str]:
+def running_calls(
+    reader: RecordingReader, turn: int, span: Span, statuses: Collection[str | None] = RUNNING
+) -> dict[int, str]:
     """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
 
     Args:
         reader: the recording.
         turn: the turn.
         span: the number of the turn's prompt, and that of the frame.
+        statuses: those of the calls.
     """
     calls = CallLog()
     last = LastCalls[CallKey](reader.recording.dialect)
@@ -172,4 +176,4 @@ def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, s
             if last.begins(key, turn, UPDATE, kind, word(update, "status")):
                 calls.begin(key)
             calls.add(key, message.seq, message.raw)
-    return {call.seq: call.title[:80] for call in calls.calls if call.status in RUNNING}
+    return {call.seq: call.title[:80] for call in calls.calls if call.status in statuses}

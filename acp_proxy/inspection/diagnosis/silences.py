@@ -81,8 +81,11 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
                 f"{named_calls(running)} ran for {duration(silent_ns)} in silence, until the client"
                 f" cancelled the turn (#{cancel}){said}"
             )
-            yield Finding("wait.call-hung", Severity.WARNING, None, max(running), text,
-                          (cancel, turn.prompt_seq), "a tool call was running")  # fmt: skip
+            by, why = None, "a tool call was running"
+            if context.is_stuck(turn, cancel):
+                by, why, text = AGENT, None, f"{text}; its permission was answered before"
+            yield Finding("wait.call-hung", Severity.WARNING, by, max(running), text,
+                          (cancel, turn.prompt_seq), why)  # fmt: skip
         elif not running and (last is None or silent_ns >= _GIVEN_UP_NS):
             yield from _silent_agent(context, turn, cancel)
 

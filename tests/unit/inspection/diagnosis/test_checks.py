@@ -215,7 +215,7 @@ def test_the_end_of_the_agent_is_judged(
         ([prompt, exits(0)], "agent"),
         ([prompt, dies(signal.SIGSEGV)], "agent"),
         ([prompt, dies(9)], "environment"),  # the system kills what takes too much memory
-        ([client_leaves, is_told(9, "sent", reason="it did not end"), dies(9)], None),
+        ([client_leaves, is_told(9, "sent", reason="it did not end"), dies(9)], "agent"),
         ([prompt, client_leaves, exits(0)], None),  # the client left while the agent was at work
         ([prompt, silence, client_leaves, exits(0)], "agent"),
         ([prompt, dies(15), is_told(15)], "client"),  # the signal to the group came first

@@ -146,6 +146,17 @@ def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     assert judged(chat) == [expected]
 
 
+def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) -> None:
+    """A call that is pending does not run, once its permission request is answered."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(update("s", "tool_call", toolCallId="c", title="make"), PERMISSION)
+    chat.to_agent(result(0, outcome={"outcome": "cancelled"}))
+    chat.t_ns += 2 * MINUTE
+    leaves(chat)
+    assert judged(chat) == [("wait.unanswered", "error", "agent")]
+
+
 def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
     """The client is to blame, since no person decides in less than a tenth of a second."""
     opened(chat)
