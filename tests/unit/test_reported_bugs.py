@@ -34,8 +34,8 @@ def collection(name: str) -> Collection:
     return Collection(path, entries)
 
 
-NAMES = ("culprits", "fresh", "second")
-CULPRITS, FRESH, SECOND = COLLECTIONS = [collection(name) for name in NAMES]
+NAMES = ("culprits", "fresh", "second", "third")
+CULPRITS, FRESH, SECOND, THIRD = COLLECTIONS = [collection(name) for name in NAMES]
 REPORTS = [(one, entry) for one in COLLECTIONS for entry in one.reports]
 HEALTHY = [(one, entry) for one in COLLECTIONS for entry in one.entries if "thread" not in entry]
 
@@ -95,8 +95,24 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
 
 @pytest.mark.parametrize(
     ("among", "read", "least"),
-    [(CULPRITS, None, 90), (FRESH, None, 94), (FRESH, 5, 86), (SECOND, None, 95)],
-    ids=["culprits", "fresh", "fresh-first-five", "second"],
+    [
+        (CULPRITS, None, 90),
+        (FRESH, None, 94),
+        (FRESH, 5, 86),
+        (SECOND, None, 95),
+        (SECOND, 5, 83),
+        (THIRD, None, 95),
+        (THIRD, 5, 72),
+    ],
+    ids=[
+        "culprits",
+        "fresh",
+        "fresh-first-five",
+        "second",
+        "second-first-five",
+        "third",
+        "third-first-five",
+    ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
     """The points of all reports are enough; the score and what is missing are printed."""

@@ -197,7 +197,8 @@ def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Ite
         cwd = member(one, "cwd")
         if not isinstance(cwd, str) or _name(cwd) == _name(wanted) or MARKER.search(cwd + wanted):
             continue
-        text = f"sessions in {shown(wanted)} were asked for, but one in {shown(cwd)} is listed"
+        text = f"sessions of the cwd {shown(wanted)} were asked for, but one"
+        text = f"{text} of {shown(cwd)} is listed"
         yield Breach(text, (seen.request.seq,), place=f"/result/sessions/{at}/cwd")
         return
 

@@ -81,9 +81,9 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
                 f"{named_calls(running)} ran for {duration(silent_ns)} in silence, until the client"
                 f" cancelled the turn (#{cancel}){said}"
             )
-            by, why = None, "a tool call was running"
-            if context.is_stuck(turn, cancel):
-                by, why, text = AGENT, None, f"{text}; its permission was answered before"
+            is_stuck = context.is_stuck(turn, cancel)
+            by, why = (AGENT, None) if is_stuck else (None, "a tool call was running")
+            text += "; its permission was answered before" if is_stuck else ""
             yield Finding("wait.call-hung", Severity.WARNING, by, max(running), text,
                           (cancel, turn.prompt_seq), why)  # fmt: skip
         elif not running and (last is None or silent_ns >= _GIVEN_UP_NS):
