@@ -27,7 +27,7 @@ _MOST_LINES = 400
 _MOST_PIECES = 4000
 """How many are read before that: a private key of 3,200 characters may come by letters."""
 _SEARCHED_AT_ONCE = 256
-"""From so many characters on, a text that grows is not searched again at each piece."""
+"""From so many characters on, a text that grows is searched again when it has doubled."""
 _MOST_STREAMS = 256
 
 

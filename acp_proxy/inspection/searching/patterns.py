@@ -47,8 +47,9 @@ class Pattern:
         source = text if is_regex else re.escape(text)
         self.regex = _compiled(source, ignore_case=ignore_case)
         """The exact test; ``^`` and ``$`` match at the ends of lines."""
-        self.length = 0 if is_regex else len(text)
-        """Characters of a fixed text; 0 for a regular expression."""
+        self.length = 0 if is_regex else len(text.encode("utf-16-le", "surrogatepass")) // 2
+        """Characters of a fixed text, a surrogate pair being two, since its halves may be in two
+        pieces; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
         """Whether a match depends on where the searched text begins and ends."""
         self._ignore_case = ignore_case

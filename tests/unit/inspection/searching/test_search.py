@@ -113,6 +113,9 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     found = search("a 😀 b", halves)
     assert numbers(found) == [(1, 2)]
     assert found[0].excerpt.match == "a 😀 b"
+    alone = search("😀", halves)
+    assert numbers(alone) == [(1, 1)]
+    assert alone[0].excerpt.before == "a "
 
 
 @pytest.mark.parametrize(
