@@ -173,7 +173,7 @@ class Walk:
 
     def _inner(self, value: Any, place: PlaceState) -> Any:
         if place.is_time:
-            return _TIME
+            return None if value is None else _TIME
         kind = type(value)
         if kind is str:
             return self._by_rule(value, place) if place.has_text_rule else self._text(value)
@@ -204,7 +204,8 @@ class Walk:
         for key in layout.ignored:
             del value[key]
         for key in layout.times:
-            value[key] = _TIME
+            if value[key] is not None:  # null says that there is no time
+                value[key] = _TIME
         plain = self._values.plain
         for key, below, has_rule in layout.members:
             inner = value[key]

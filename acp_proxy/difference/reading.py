@@ -1,6 +1,7 @@
 """Reads a recording into sequences of items that can be compared."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -40,6 +41,7 @@ from acp_proxy.recording import StoredFrame
 from acp_proxy.store.fired_faults import injected_frames
 from acp_proxy.store.reader import RecordingReader
 
+_RECEIVED = re.compile(rb'"received"\s*:\s*true')
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
 """Shows progress: gets what is iterated over, how many there are, and what is done."""
 
@@ -154,7 +156,7 @@ class _FrameHandler:
         self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
         self._unsaid = set[str | None]()
-        """Sessions with an answer to pushed output that lacks `received`; the first is compared."""
+        """Sessions with an answer to pushed output that is no receipt; the first is compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: StoredFrame) -> None:
@@ -200,7 +202,7 @@ class _FrameHandler:
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
-            if self._is_reduced or b'"received"' in raw or frame.session in self._unsaid:
+            if self._is_reduced or _RECEIVED.search(raw) or frame.session in self._unsaid:
                 return True
             self._unsaid.add(frame.session)
             return False

@@ -72,7 +72,7 @@ def test_values_that_differ_between_any_two_runs_are_no_difference(
 
 @pytest.mark.parametrize("beside", [{}, {"/some/file.py": 1}], ids=["usual keys", "a path as key"])
 def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
-    """Two different times are equal; a missing one is a difference, unless the user ignores it."""
+    """Two different times are equal; a missing one, or null, is a difference unless ignored."""
 
     def run(number: int, **time: Any) -> Run:
         return Run(number).tell("tool_call", toolCallId="c", rawOutput=beside | time).end()
@@ -83,6 +83,7 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
     (change,) = entry.fields
     assert (found.counts.total, change.pointer) == (1, "/params/update/rawOutput/createdAt")
     assert compare(dated, bare, ignored=("/**/createdAt",))[0].is_equal
+    assert compare(dated, run(1, createdAt=None))[0].counts.total == 1
 
 
 def test_plans_with_different_ids_are_different_plans() -> None:

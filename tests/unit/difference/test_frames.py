@@ -85,6 +85,9 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
     assert (entry.change, entry.title) == (Change.ONLY_B, "the answer to terminal/output")
     assert compare(a, b, expect=Expect.STRUCTURE)[0].is_equal
     assert compare(run(0, "x", "y", "z"), b)[0].is_equal
+    refusing = run(1, "xyz", first=9, received=False)
+    _, (entry,) = compare(a, refusing)
+    assert (entry.change, entry.title) == (Change.ONLY_B, "the answer to terminal/output")
 
 
 def test_output_may_be_left_out() -> None:
