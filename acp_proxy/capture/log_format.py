@@ -86,11 +86,6 @@ class Log:
     path = ""
     size = 0
 
-    @property
-    def has_gap(self) -> bool:
-        """Whether nothing can be written at present."""
-        return True
-
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Logs a chunk that was read.
 

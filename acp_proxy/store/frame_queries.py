@@ -20,11 +20,6 @@ _FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, t
 _START = f"substr(raw, 1, {LINE_EDGE}) AS raw"
 
 
-def last_seq(rows: Rows) -> int:
-    """Returns the number of the last frame; 0 if there is none."""
-    return _last(rows, "seq", "frames")
-
-
 def last_number(rows: Rows) -> int:
     """Returns the number of the last frame or event; 0 if there is none."""
     return max(_last(rows, "seq", "frames"), _last(rows, "seq", "events"))

@@ -141,7 +141,6 @@ def _queries(reader: RecordingReader) -> None:
 
 
 def _frame_queries(reader: RecordingReader) -> None:
-    frame_queries.last_seq(reader)
     frame_queries.last_number(reader)
     frame_queries.last_ns(reader)
     frame_queries.first_prompt(reader, 99)

@@ -81,8 +81,10 @@ def answers_come_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     """Finds tool calls that run while the permission for them is still asked for."""
     if seen.message.status not in _RUNNING:
         return
-    for asked in talk.open_requests(Direction.TO_CLIENT, seen.session):
-        if asked.method == PERMISSION and asked.message.tool_call == seen.message.tool_call:
+    for asked in talk.open_requests(Direction.TO_CLIENT):
+        if asked.method != PERMISSION or asked.session != seen.session:
+            continue
+        if asked.message.tool_call == seen.message.tool_call:
             text = f"the tool call {shown(asked.message.tool_call)} is {seen.message.status}"
             yield Breach(f"{text} before its permission is answered", (asked.seq,))
 

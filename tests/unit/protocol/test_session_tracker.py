@@ -156,6 +156,17 @@ def test_the_state_of_a_session_leaves_its_mode() -> None:
     assert machine.state.sessions["s"].mode == "code"
 
 
+def test_open_requests_of_the_agent_are_known() -> None:
+    """A permission request is open until its answer, as any other request is."""
+    found = connection("""
+        <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
+        <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
+        <- #3 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "d"}}
+        -> #1 result {"outcome": {"outcome": "cancelled"}}
+    """)
+    assert [asked.tool_call for asked in found.open_requests(Direction.TO_CLIENT)] == [None, "d"]
+
+
 def test_a_permission_request_may_announce_a_tool_call() -> None:
     """Without the status of the call, it is pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
