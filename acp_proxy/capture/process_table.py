@@ -20,7 +20,6 @@ class Process:
 
     Attributes:
         alive: whether it is more than a zombie.
-        terminal: the number of its controlling terminal, or 0.
         start: when it was started, in ticks.
     """
 
@@ -35,7 +34,6 @@ class Process:
         self.alive = fields[0] not in (b"Z", b"X", b"x")
         self.parent = int(fields[1])
         self.group = int(fields[2])
-        self.terminal = int(fields[4])
         self.start = int(fields[19])
 
 

@@ -131,7 +131,6 @@ class FaultEngine:
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:
-        self.plan = plan
         self.seed = plan.seed if plan.seed is not None else seed
         self._origin = origin
         self._connection = Connection()

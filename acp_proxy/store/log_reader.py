@@ -109,8 +109,6 @@ class LogReader:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.base = self._read_base()
-        self.skipped = 0
-        """Bytes that belong to no whole record, in the middle of the file."""
 
     @property
     def end(self) -> int:
@@ -182,7 +180,6 @@ class LogReader:
             limit: about how many bytes of log are read.
         """
         stop = offset + limit
-        skipped = 0
         block, place = b"", 0  # what was read at `offset`, and how far it has been used
         while offset + place < stop:
             need = HEADER_SIZE
@@ -192,7 +189,6 @@ class LogReader:
                     found = self._next_header(offset + place + 1)
                     if found is None:
                         return
-                    skipped += found - offset - place
                     offset, block, place = found, b"", 0
                     stop = max(stop, found + 1)  # or the next call would begin here once more
                     continue
@@ -205,9 +201,6 @@ class LogReader:
                 continue
             start = place + HEADER_SIZE
             place += need
-            if skipped:
-                self.skipped += skipped
-                skipped = 0
             yield LogRecord(kind, stream, t_ns, offset + start, block[start:place])
 
     def is_damaged_from(self, offset: int) -> bool:
