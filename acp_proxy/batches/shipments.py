@@ -23,7 +23,6 @@ from acp_proxy.plain_files import open_plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
 
-_NEW = "new.db"
 _QUICKLY = 1
 _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
@@ -64,7 +63,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
         path=places.get(job.path, job.path),
         options=tuple(_with_place(word, places) for word in job.options),
         files=tuple(places[path] for path in job.files),
-        output=None if job.output is None else str(directory / _NEW),
+        output=None if job.output is None else str(directory / "new.db"),
     )
     return here, {place: path for path, place in places.items()}
 

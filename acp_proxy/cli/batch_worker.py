@@ -60,7 +60,6 @@ _OURS = "acp-proxy: "
 _STALLED = 3
 _LOOKED_AT = 20
 """Lines of stderr among which the last one is that is not blank."""
-_NOTHING = "nothing"
 _LAST_WORDS_S = 0.2
 """Seconds in which the last of what was printed comes."""
 
@@ -264,7 +263,7 @@ def _entry(entry: DiffEntry) -> str:
 
 def _difference(field: Field) -> str:
     """Returns a place in a message, and both values."""
-    a, b = (_NOTHING if field.only == other else _value(value)
+    a, b = ("nothing" if field.only == other else _value(value)
             for other, value in (("b", field.a), ("a", field.b)))  # fmt: skip
     return f"{field.pointer}: recorded {a}, now {b}"
 

@@ -26,8 +26,6 @@ from acp_proxy.cli.render.output import warn
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.plain_files import reason
 
-_DASK = "dask"
-
 
 def run_many(
     recordings: Sequence[str], whole: Job, how: BatchOptions, junit_file: Path | None
@@ -160,7 +158,7 @@ def executor_of(word: str | None, jobs: int | None) -> Any:
         Refusal: the word names no executor.
     """
     kind, _, address = (word or LOCAL).partition("=")
-    if kind == _DASK and address:
+    if kind == "dask" and address:
         return _dask_executor(address, jobs)
     if word not in (None, LOCAL):
         raise Refusal(f"--executor {word}: expected local or dask=ADDRESS")

@@ -11,8 +11,6 @@ from acp_proxy.clients.jsonc import JsonNode, decode, parse
 from acp_proxy.errors import BadSettings
 
 HIDDEN = "…"
-_OF_VALUES = ("env", "headers")
-_OF_WORDS = ("args", "argv")
 
 
 @frozen
@@ -66,9 +64,9 @@ def _spans(node: JsonNode, masker: Masker) -> Iterator[tuple[int, int, str]]:
     for item in node.items:
         yield from _spans(item, masker)
     for member in node.members:
-        if member.name in _OF_VALUES:
+        if member.name in ("env", "headers"):
             yield from _values(member.node)
-        elif member.name in _OF_WORDS and member.node.items:
+        elif member.name in ("args", "argv") and member.node.items:
             yield from _words(member.node.items, masker)
         else:
             yield from _spans(member.node, masker)

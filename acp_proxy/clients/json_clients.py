@@ -156,7 +156,6 @@ def _words(entry: dict[str, Any]) -> list[str] | None:
 
 
 _PLUGIN = ".obsidian/plugins/agent-client"
-_BUILT_IN = ("claude", "codex", "gemini")
 
 
 class Obsidian(AcpClient):
@@ -178,7 +177,7 @@ class Obsidian(AcpClient):
         """Yields the agents built into the plugin, and custom ones."""
         found = document(data)
         custom = found.get("customAgents")
-        values = [found.get(name) for name in _BUILT_IN]
+        values = [found.get(name) for name in ("claude", "codex", "gemini")]
         values += custom if isinstance(custom, list) else []
         return [
             (str(one.get("displayName") or one.get("id") or "agent"), one)

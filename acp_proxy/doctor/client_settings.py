@@ -21,7 +21,6 @@ from acp_proxy.known_agents import expanded, known_names
 from acp_proxy.wording import did_you_mean
 
 _CHECK = "clients"
-_UNEXPANDED = ("~", "$")
 
 
 def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
@@ -175,7 +174,7 @@ class _Entry:
                 yield self._error(f"no known agent {word!r}{near}")
                 return
             word = known[0][0]
-        if word.startswith(_UNEXPANDED):
+        if word.startswith(("~", "$")):
             text = f"the agent {word} cannot be found: ~ and variables are not expanded"
             yield self._error(text, "give its absolute path")
             return

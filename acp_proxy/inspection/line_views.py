@@ -43,7 +43,6 @@ _AS_IT_IS: dict[str, Any] = {
     "break_long_words": False,
     "break_on_hyphens": False,
 }
-_PRINTED = ("terminal_output_chunk", "terminal_update")
 _DEEPEST_UNFOLDED = 40
 _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled": "✗", "failed": "✗"}
 _ROW = 16
@@ -177,7 +176,7 @@ def unfolded(raw: bytes) -> Iterator[Unfolded]:
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     params = part(message, "params")
     kind, update = kind_and_update(params)
-    if kind in _PRINTED and (
+    if kind in ("terminal_output_chunk", "terminal_update") and (
         output := _decoded(update.get("data", part(update, "output").get("data")))
     ):
         name = "data" if "data" in update else "output/data"

@@ -28,7 +28,6 @@ SILENCE_NS = 5 * 10**9
 _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 """The kind of an update, with which its preview begins."""
-_BAD = ("error", "invalid", "batch")
 
 
 @needs("middle", "durations", unknown="")
@@ -182,7 +181,7 @@ def _has_failed(frame: Row) -> bool:
 
 
 def _tone(kind: str, method: str) -> Tone:
-    if kind in _BAD:
+    if kind in ("error", "invalid", "batch"):
         return Tone.TROUBLE
     if kind == "request" and method == PROMPT:
         return Tone.PROMPT

@@ -121,7 +121,6 @@ def _elicitation(mode: str) -> Need:
     return Need("elicit.capability", ("elicitation/create",), path, path, where="mode", value=mode)
 
 
-_PROMPT_MODE = "systemPrompt.mode.override"
 _TERMINAL = ("wait_for_exit", "kill", "release")
 
 TABLE: tuple[Need, ...] = (
@@ -136,7 +135,7 @@ TABLE: tuple[Need, ...] = (
         where="additionalDirectories/*"
     ),
     _session("system-prompt", "systemPrompt", *OPENING)._replace(where="systemPrompt"),
-    _session("system-prompt", _PROMPT_MODE, *OPENING)._replace(
+    _session("system-prompt", "systemPrompt.mode.override", *OPENING)._replace(
         where="systemPrompt/mode", value="override", what="a system prompt that overrides"
     ),
     _block("prompt.image", "image", "image"),

@@ -16,7 +16,6 @@ import msgspec
 _decode = msgspec.json.Decoder().decode
 # Integers stay text: computing one of a million digits would take minutes, and raises by default.
 _skip = json.JSONDecoder(parse_int=str).raw_decode
-_SPACE = " \t\n\r"
 # Before 3.11.4, Python ends a possessive repetition wrongly where a branch within its body fails.
 _TOKEN = re.compile(
     rb'\s*(?:"(?P<string>(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*+)(?P<quote>"?)'
@@ -199,7 +198,7 @@ def _expect(text: str, at: int, mark: str) -> None:
 
 
 def _after_space(text: str, at: int) -> int:
-    while text[at] in _SPACE:
+    while text[at] in " \t\n\r":
         at += 1
     return at
 

@@ -59,7 +59,6 @@ _PLACES = {
     Role.TIME: Place.FREE,
     Role.STREAM: Place.FREE,
 }
-_OWN_ID = "/id"
 
 
 @cache
@@ -76,7 +75,7 @@ def places_of(kind: str, method: str | None, *roles: Role) -> Places:
         for position in positions(method, is_response=kind in ("response", "error")):
             place = _PLACES.get(position.role)
             is_wanted = not roles or position.role in roles
-            if place is not None and is_wanted and position.pointer != _OWN_ID:
+            if place is not None and is_wanted and position.pointer != "/id":
                 _put(places, parts_of(position.pointer), place)
     return places
 

@@ -60,7 +60,6 @@ class Position(NamedTuple):
 
 _DRAFT_SETUP = ("session/new", "session/load")
 _TERMINAL = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
-_FILES = ("fs/",)
 _DOCUMENTS = tuple(f"document/did{what}" for what in ("Open", "Change", "Close", "Save", "Focus"))
 _CONTEXT = (
     "recentFiles", "relatedSnippets", "editHistory", "userActions", "openFiles", "diagnostics",
@@ -198,7 +197,7 @@ TABLE: tuple[Position, ...] = (
         Role.ELICITATION, "/params/elicitationId", ("elicitation/create", "elicitation/complete")
     ),
     Position(Role.URI, "/params/url", ("elicitation/create",)),
-    Position(Role.PATH, "/params/path", _FILES),
+    Position(Role.PATH, "/params/path", ("fs/",)),
     Position(Role.PATH, "/params/cwd", ("terminal/create",)),
     Position(Role.ENVIRONMENT, "/params/env", ("terminal/create",)),
     Position(Role.TERMINAL, "/result/terminalId", ("terminal/create",)),

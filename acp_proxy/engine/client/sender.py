@@ -160,9 +160,6 @@ class SendConditions:
         return pacing.due(frame.ready_at, frame.previous_ns, frame.t_ns)
 
 
-_CREATE_TERMINAL = "terminal/create"
-
-
 class ClientSender:
     """Sends frames."""
 
@@ -284,7 +281,7 @@ class ClientSender:
     def _learn(self, step: Step, live: LiveRequest) -> None:
         """Learns terminals and contents of files from an answer that the agent gets."""
         method = live.recorded.ask.method
-        if method == _CREATE_TERMINAL:
+        if method == "terminal/create":
             terminal = member(self._state.recording.messages.sent(step), "result", "terminalId")
             if isinstance(terminal, str):
                 self._state.bindings.bind(Place.TERMINAL, terminal, terminal)

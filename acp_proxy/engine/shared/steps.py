@@ -26,7 +26,6 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 ANNOUNCEMENT = b"subagent_update"
 """The kind of the update that announces a child session."""
-_CONNECT = "mcp/connect"
 _OF_SERVER = ("serverId", "acpId", "id", "name", "serverName", "mcpServerName")
 """Members with the id or the name of a server: in its declaration, or where it is used."""
 
@@ -60,7 +59,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
         servers = params_of(json_or_none(raw)).get("mcpServers")
         every = servers if isinstance(servers, list) else []
         return tuple(name for one in every for name in _servers(one))
-    if method == _CONNECT:
+    if method == "mcp/connect":
         connection = member(json_or_none(raw), "result", "connectionId")
         return (f"connection {connection}",) if isinstance(connection, str) else ()
     session = announced_session(raw)

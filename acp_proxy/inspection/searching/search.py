@@ -28,7 +28,6 @@ _TEXTS = (
     "/params/data/content/text",
     "/params/data/content",
 )
-_NO_MESSAGES = ("stderr", "invalid", "blank")
 
 
 class Searcher:
@@ -105,7 +104,7 @@ class Searcher:
         """
         pattern = self._pattern
         in_line = pattern.is_in(line)
-        if in_line and frame.kind in _NO_MESSAGES:
+        if in_line and frame.kind in ("stderr", "invalid", "blank"):
             return line
         if in_line and "\\" not in line and not pattern.has_assertions:
             return self._string_around(line, frame.method)

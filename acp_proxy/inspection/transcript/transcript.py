@@ -56,7 +56,6 @@ from acp_proxy.store.checked_values import Row
 from acp_proxy.store.reader import RecordingReader
 
 _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
-_TERMINALS = ("terminal_update", "terminal_output_chunk")
 _QUIET = ("start", "eof")
 """Events that say nothing about the conversation."""
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
@@ -203,7 +202,7 @@ class TranscriptReader:
         turn = self._part.turn
         if kind in CALL_UPDATES and row["tool_call"] is not None:
             yield from self._call(row)
-        elif kind in _TERMINALS and row["terminal"] is not None:
+        elif kind in ("terminal_update", "terminal_output_chunk") and row["terminal"] is not None:
             yield from self._terminal(row, row["terminal"])
         elif kind in PLANS:
             yield requests.plan(update, row["seq"], row["t_ns"], self._limits)

@@ -41,7 +41,6 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.wording import counted
 
 _DIALECTS = (V1, V2, DRAFT)
-_NEVER = "never"
 _OF_REPORTS = (
     "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
@@ -93,7 +92,7 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 )
 @click.option(
     "--fail-on",
-    type=click.Choice([*map(str, SEVERITIES), _NEVER]),
+    type=click.Choice([*map(str, SEVERITIES), "never"]),
     default="error",
     show_default=True,
     help="The least severity of a finding that is a failure.",
