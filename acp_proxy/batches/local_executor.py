@@ -33,8 +33,6 @@ _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
 """Is held while processes are started and reaped, which `multiprocessing` does in one thread."""
-Surplus = Callable[[], bool]
-"""Whether nobody wants the verdict of a job any more."""
 
 
 class LocalExecutor:
@@ -77,7 +75,7 @@ class LocalExecutor:
         self._threads.shutdown(cancel_futures=stop)
 
 
-def run(job: Job, is_surplus: Surplus = lambda: False) -> JobVerdict:
+def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
     """Runs a job in a process of its own.
 
     It may be called in any thread of any process. A job whose process is killed is lost.

@@ -4,7 +4,7 @@ This runs in a worker, a process that has no other work and whose output nobody 
 person would read on a terminal is in the verdict. Workers are forked from a process that has
 imported this, and so has computed what a job needs: regular expressions and tables of schemas are
 made when they are first needed, which in a process for one job would be for every recording. They
-are made here by checking and comparing a conversation.
+are made here by checking and comparing a conversation, `batch_worker.jsonl`.
 """
 
 import json
@@ -33,7 +33,7 @@ from acp_proxy.cli.commands.inspect.check import check
 from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, verify
 from acp_proxy.cli.interruption import exit_by
 from acp_proxy.cli.output_files import new_path
-from acp_proxy.cli.recordings import STDIN, open_recording
+from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import one_line
 from acp_proxy.cli.render.check_reports import checked_verdict, with_findings
 from acp_proxy.cli.render.diff_reports import report_diff
@@ -64,16 +64,6 @@ _LAST_WORDS_S = 0.2
 """Seconds in which the last of what was printed comes."""
 
 
-_CONVERSATION = (
-    b'{"acp_proxy":1,"recording":{"id":"c0ffee000001","name":"warm-up","state":"complete",'
-    b'"started_at":"2026-01-01T00:00:00+00:00","tool_version":"0.1.0","command":["agent"]}}\n',
-    b'{"stream":"to-agent","message":{"jsonrpc":"2.0","id":0,"method":"initialize","params":'
-    b'{"protocolVersion":1}}}\n',
-    b'{"stream":"to-client","message":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}}\n',
-    b'{"stream":"to-client","message":{"jsonrpc":"2.0","method":"session/update","params":'
-    b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":'
-    b'{"type":"text","text":"api_key=0"}}}}}\n',
-)
 _CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
 
 
@@ -131,13 +121,12 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
         return job.verdict(2, VerdictKind.UNREADABLE, error)
     found = job.verdict(2, VerdictKind.REFUSED)
     try:
-        match job.command:
-            case "verify":
-                found = _verify(job, found, printed)
-            case "check":
-                found = _check(job, found)
-            case _:
-                found = _sweep(job, found)
+        if job.command == "verify":
+            found = _verify(job, found, printed)
+        elif job.command == "check":
+            found = _check(job, found)
+        else:
+            found = _sweep(job, found)
     except (NoSuchRecording, UnreadableRecording) as e:
         found = evolve(found, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
     except (click.ClickException, AcpProxyError) as e:
@@ -273,6 +262,6 @@ def _value(value: Any) -> str:
     return text if len(text) <= PHRASE else f"{text[:PHRASE]}..."
 
 
-with RecordingReader(STDIN, _CONVERSATION) as a, RecordingReader(STDIN, _CONVERSATION) as b:
-    report_diff(diff(a, b), [])
-    reported(a, check_whole(a), chosen_rules((), ()))
+with RecordingReader(Path(__file__).with_suffix(".jsonl")) as conversation:
+    report_diff(diff(conversation, conversation), [])
+    reported(conversation, check_whole(conversation), chosen_rules((), ()))

@@ -6,8 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -44,14 +45,6 @@ _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
 """What is compared only if it is known of both recordings."""
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-class _Masking(TypedDict):
-    """How a reader masks; see `RecordingReader`."""
-
-    unredacted: bool
-    level: "Level | None"
-    watch: "Watch"
 
 
 def working_directory() -> Path:
@@ -157,17 +150,13 @@ def open_recording(
     from acp_proxy.cli.render.output import warn
     from acp_proxy.store.reader import RecordingReader
 
-    masking: _Masking = {
-        "unredacted": unredacted or (is_unredacted() and level is None),
-        "level": level,
-        "watch": watch or _watch,
-    }
+    is_shown = unredacted or (is_unredacted() and level is None)
+    read = partial(RecordingReader, unredacted=is_shown, level=level, watch=watch or _watch)
     if word == "-":
-        reader = RecordingReader(STDIN, read_stdin(), **masking)
-    elif follow and word == "latest":
-        reader = _open(wait_for_running(), masking)
+        reader = read(STDIN, read_stdin())
     else:
-        reader = _open(find_recording(word), masking)
+        path = wait_for_running() if follow and word == "latest" else find_recording(word)
+        reader = _open(path, read)
     if reader.warning is not None:
         warn(reader.warning)
     if level is not None:
@@ -277,18 +266,18 @@ def read_stdin() -> Iterable[bytes]:
     return progress(sys.stdin.buffer, label="reading")
 
 
-def _open(path: Path, masking: _Masking) -> "RecordingReader":
+def _open(path: Path, read: "Callable[..., RecordingReader]") -> "RecordingReader":
     from acp_proxy.cli.render.output import progress
-    from acp_proxy.store.reader import RecordingReader, is_text
+    from acp_proxy.store.reader import is_text
 
     if not is_text(path):
-        return RecordingReader(path, **masking)
+        return read(path)
     with ExitStack() as files:
         try:
             lines = files.enter_context(open_plain(path))
         except OSError:
-            return RecordingReader(path, **masking)  # which raises with the reason
-        return RecordingReader(path, progress(lines, label="reading"), **masking)
+            return read(path)  # which raises with the reason
+        return read(path, progress(lines, label="reading"))
 
 
 def _watch(rows: Iterable[Any], total: int) -> Iterable[Any]:
