@@ -96,13 +96,10 @@ def place_of(one: CheckedRecording) -> str:
         is_file = path.suffix in (".db", ".log")
         path = path.with_name(f"{path.stem if is_file else one.recording.name}.jsonl")
     try:
-        return Path(os.path.relpath(path)).as_posix() if not _is_outside(path) else str(path)
+        relative = os.path.relpath(path)
     except OSError:
         return str(path)
-
-
-def _is_outside(path: Path) -> bool:
-    return os.path.relpath(path).startswith("..")
+    return str(path) if relative.startswith("..") else Path(relative).as_posix()
 
 
 def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -> Iterator[Case]:

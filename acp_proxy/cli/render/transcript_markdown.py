@@ -233,16 +233,12 @@ class _Page:
     def _name(self, entry: TranscriptEntry) -> str:
         if entry.kind is EntryKind.MESSAGE:
             who = "Agent" if entry.by == "agent" else "Client"
-            return f"**{who}**{_said(entry.detail)}"
+            return f"**{who}** {code_span(entry.detail)}".rstrip()
         return f"**{_NAMES[entry.kind]}**"
 
 
 def _took(ns: int | None, step_ns: int) -> str:
     return "" if ns is None else f" after {escaped(duration(ns, step_ns))}"
-
-
-def _said(detail: str) -> str:
-    return f" {code_span(detail)}" if detail else ""
 
 
 def _sentence(entry: TranscriptEntry, step_ns: int) -> str:
