@@ -235,7 +235,8 @@ class Connection:
         elif exchange.method == FORK and message.session is not None:
             exchange.session, exchange.turn = message.session, None
         self._tracker.answer(exchange, message)
-        self._detect_dialect(message, exchange.method)
+        if not self.state.evidence.is_complete:
+            self._detect_dialect(message, exchange.method)
         ended: list[Turn] = []
         if exchange.method == PROMPT and exchange.turn is not None:
             is_accepted_only = self.dialect == V2 and message.stop_reason is None
