@@ -71,8 +71,8 @@ class _SessionWaits:
 
     name: str | None = None
     pending: dict[object, PendingRequest] = field(factory=dict)
-    counts: Counter[tuple[str, Party]] = field(factory=Counter)
-    """How many requests and turns are open, by direction and by who has to act."""
+    counts: Counter[Party] = field(factory=Counter)
+    """How many requests and turns are open, by who has to act."""
     asked: int = 0
     """How many requests of the agent are open."""
     terminals: set[str] = field(factory=set)
@@ -86,12 +86,12 @@ class _SessionWaits:
 
     def add(self, key: object, request: PendingRequest) -> None:
         self.pending[key] = request
-        self.counts[request.direction, request.awaited] += 1
+        self.counts[request.awaited] += 1
         self.asked += request.direction == _TO_CLIENT
 
     def remove(self, key: object) -> None:
         if (request := self.pending.pop(key, None)) is not None:
-            self.counts[request.direction, request.awaited] -= 1
+            self.counts[request.awaited] -= 1
             self.asked -= request.direction == _TO_CLIENT
 
     def oldest(self, party: Party) -> PendingRequest | None:
@@ -128,6 +128,8 @@ class Intervals:
         """Whether the agent was held up by the connection when all sessions were settled."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._places: dict[object, _Place] = {}
+        self._least_ns = dict.fromkeys(LONG_NS, 1)
+        """The length of the shortest silence of each peer that is still kept."""
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
         self._running: dict[int, RunningTurn] = {}
         self._finished: list[TurnTime] = []
@@ -176,7 +178,9 @@ class Intervals:
             waits.silent[Party.AGENT] = _Moment(run.last_ns, run.last_seq)
 
     def _of(self, session: str | None) -> _SessionWaits:
-        return self._sessions.setdefault(session, _SessionWaits(session))
+        if (waits := self._sessions.get(session)) is None:
+            waits = self._sessions[session] = _SessionWaits(session)
+        return waits
 
     def _open(
         self, waits: _SessionWaits, exchange: Exchange, begun: Turn | None, now: _Moment
@@ -255,8 +259,9 @@ class Intervals:
     def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
         """Ends the silence of a frame's sender; the next one begins if it still has to act."""
         party = _sender(stream)
-        if party in waits.silent:
-            self._record(waits, party, now.seq, now.t_ns)
+        if (since := waits.silent.get(party)) is not None:
+            if now.t_ns - since.t_ns >= self._least_ns[party]:
+                self._record(waits, party, now.seq, now.t_ns)
             waits.silent[party] = now
 
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
@@ -273,11 +278,8 @@ class Intervals:
 
     def _settle_one(self, waits: _SessionWaits, now: _Moment) -> None:
         is_held_up = waits.is_held_up or self._connection.is_held_up
-        has_to_act = {
-            Party.AGENT: waits.counts[_TO_AGENT, Party.AGENT] > 0 and not is_held_up,
-            Party.CLIENT: waits.counts[_TO_CLIENT, Party.CLIENT] > 0,
-        }
-        for party, acts in has_to_act.items():
+        for party in LONG_NS:
+            acts = waits.counts[party] > 0 and not (is_held_up and party is Party.AGENT)
             if acts and not self._absent[party]:
                 waits.silent.setdefault(party, now)
             elif party in waits.silent:
@@ -290,14 +292,15 @@ class Intervals:
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
         """Keeps a silence that ends now, if it is a hang or the longest so far."""
-        since, longest = waits.silent.get(party), self.silences.longest
-        shortest_ns = min(LONG_NS[party], 1 if longest is None else longest.length_ns + 1)
-        if since is None or t_ns - since.t_ns < shortest_ns:
+        since = waits.silent.get(party)
+        if since is None or (length_ns := t_ns - since.t_ns) < self._least_ns[party]:
             return  # before the oldest request is looked for among perhaps many
         request = waits.oldest(party)
         if request is not None:  # else its answer is what ends the silence
-            silence = Silence(party, request, since.seq, to_seq, since.t_ns, t_ns - since.t_ns)
+            silence = Silence(party, request, since.seq, to_seq, since.t_ns, length_ns)
             self.silences.add(silence)
+            for peer, long_ns in LONG_NS.items():
+                self._least_ns[peer] = max(self._least_ns[peer], min(long_ns, length_ns + 1))
 
     # What the time of each turn is spent on
 

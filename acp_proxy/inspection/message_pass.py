@@ -187,17 +187,16 @@ class MessagePass:
         return read_outline(head, tail)
 
 
-def messages_of(message: Message, done: Transition) -> Iterator[tuple[Message, Transition]]:
-    """Yields the messages of a batch, or else the message itself, each with its transition.
+def messages_of(message: Message, done: Transition) -> Iterable[tuple[Message, Transition]]:
+    """Returns the messages of a batch, or else the message itself, each with its transition.
 
     Args:
         message: a message or a batch.
         done: its transition.
     """
     if message.members:
-        yield from zip(message.members, done.members, strict=True)
-    else:
-        yield message, done
+        return zip(message.members, done.members, strict=True)
+    return ((message, done),)
 
 
 def opened_before(recording: Recording) -> int:

@@ -69,10 +69,12 @@ _CONTINUES = (
     " AND f.flags = p.flags"
     f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = p.method"
     " AND f.method = ? AND f.seq > ? AND f.t_ns - p.t_ns <= ?"
-    " AND f.seq NOT IN (SELECT end_seq FROM turns WHERE end_seq IS NOT NULL)"
+    " AND f.seq NOT IN (SELECT e.seq FROM turns AS t CROSS JOIN {rows} AS e ON e.seq = t.end_seq"
+    f" WHERE e.kind = {_NOTIFICATION})"
 )
 """Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
-updates of one turn that are about no tool call and no terminal, and do not end the turn."""
+updates of one turn that are about no tool call and no terminal, and do not end the turn. Hardly any
+update ends one, and it takes no time to look for a number among none."""
 
 _Begun = tuple[int, int, str, str, bytes | None]
 """The first frame of a run: its number, time, stream, kind and line."""
@@ -170,13 +172,14 @@ class FrameTable:
             single_upto: the number up to which each frame is a run by itself.
         """
         execute, lines = self.connection.execute, self.lines
+        continues = _CONTINUES.format(rows=self.rows)
         last_before = f"SELECT seq, t_ns FROM {self.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"
         is_held = f"f.kind != {_STDERR} AND {lines.size} <= {LARGE_LINE}"
         sql = (
             "SELECT f.seq, f.t_ns, f.flags & 3, f.kind,"
             f" CASE WHEN {is_held} THEN {lines.line} END, p.seq, p.t_ns"
             f" FROM {self.rows} AS f LEFT JOIN {self.rows} AS p ON p.seq = f.seq - 1"
-            f" WHERE f.seq >= ? AND ({_CONTINUES}) IS NOT TRUE ORDER BY f.seq"
+            f" WHERE f.seq >= ? AND ({continues}) IS NOT TRUE ORDER BY f.seq"
         )
         label = execute(f"SELECT id FROM {self.labels} WHERE text = ?", (UPDATE,)).fetchone()
         update = label[0] if label is not None and pause_ns >= 0 else None
