@@ -374,6 +374,18 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
     assert _runs(recorder) == [(2, 2), (3, 3), (4, 4), (5, 5), (6, 7)]
 
 
+def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
+    """In v2 the turn ends with an update, which continues no run and begins none."""
+    with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        recorder.to_client(result(1))  # 3
+        for _ in range(2):
+            _chunk(recorder)  # 4, 5
+        recorder.to_client(update("s", "state_update", state="idle"))  # 6
+        _chunk(recorder)  # 7: of no turn
+    assert _runs(recorder) == [(2, 2), (3, 3), (4, 5), (6, 6), (7, 7)]
+
+
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
     """What happens between two frames is not passed over."""
     _chunk(recorder)
