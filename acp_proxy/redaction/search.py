@@ -147,7 +147,12 @@ class Search:
         self.opened.append(start)
 
     def seams_within(self, after: int, last: int) -> Sequence[int]:
-        """Returns the seams behind one index and up to another."""
+        """Returns the seams behind one index and up to another.
+
+        Args:
+            after: the first index, which does not count.
+            last: the other index, which counts.
+        """
         return self.seams[bisect_right(self.seams, after) : bisect_right(self.seams, last)]
 
     def begins_word(self, start: int, *, joined: bool = False) -> bool:
