@@ -149,7 +149,7 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
         if session is not None and call_id is not None:
             turn, begins = talk.turn(seen.done.turn), seen.done.begins_call
             call = session.call(call_id, seen.seq, turn, begins=begins)
-            call.refused_seq = None
+            call.refused_seq, call.asked_seq = None, seen.seq
             _set_status(call, seen, seen.params.get("toolCall"))
     elif method == "terminal/release":
         released = talk.terminals.get(seen.message.terminal or "")
@@ -172,6 +172,10 @@ def _answer(talk: Conversation, seen: CheckedMessage) -> None:
     else:
         correct(talk, exchange.id)
     talk.settle(exchange.id)
+    session = talk.session(exchange.session) if exchange.method == PERMISSION else None
+    call = None if session is None else session.calls.get(exchange.tool_call or "")
+    if call is not None:
+        call.asked_seq = None
     talk.answered[seen.direction.other].add(exchange.rpc_id or "null", seen.seq)
     if seen.is_error:
         if seen.message.error_code == (-32001 if talk.dialect == DRAFT else -32000):

@@ -87,6 +87,8 @@ class CallRecord(CallStatus):
     """The terminals that it has shown, of the first hundred."""
     refused_seq: int | None = None
     """The answer that refused permission, unless the agent has asked again since."""
+    asked_seq: int | None = None
+    """The permission request for it that is open."""
     named: dict[str, int] = field(factory=dict)
     """The latest frames in which it had a title and an input that were not empty."""
 

@@ -120,4 +120,5 @@ def call_of(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(call: dict[str, Any], *names: str) -> str:
-    return plain(word(call, *names)[:TITLE])
+    text = word(call, *names)
+    return plain(text[:TITLE]) if text else ""

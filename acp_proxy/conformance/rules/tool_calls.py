@@ -12,7 +12,6 @@ from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, OPENING, PERMISSION, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import TOOL_CALLS
 
 _CALL, _UPDATE = TOOL_CALLS
@@ -79,14 +78,10 @@ def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 @rule("tool.runs-unanswered", updates=(_UPDATE,))
 def answers_come_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds tool calls that run while the permission for them is still asked for."""
-    if seen.message.status not in _RUNNING:
-        return
-    for asked in talk.open_requests(Direction.TO_CLIENT):
-        if asked.method != PERMISSION or asked.session != seen.session:
-            continue
-        if asked.message.tool_call == seen.message.tool_call:
-            text = f"the tool call {shown(asked.message.tool_call)} is {seen.message.status}"
-            yield Breach(f"{text} before its permission is answered", (asked.seq,))
+    call = _known(seen, talk)
+    if call is not None and call.asked_seq is not None and seen.message.status in _RUNNING:
+        text = f"the tool call {shown(call.id)} is {seen.message.status}"
+        yield Breach(f"{text} before its permission is answered", (call.asked_seq,))
 
 
 @rule("tool.no-progress", updates=(_UPDATE,))

@@ -95,6 +95,14 @@ class DiagnosisContext:
         ]
 
     @cached_property
+    def _questions(self) -> list[int]:
+        return sorted(row.request_seq for row in exchanges(self.reader, direction="to-client"))
+
+    def asks_within(self, span: Span) -> bool:
+        """Whether the agent sent a request from a number to another, both included."""
+        return bisect_left(self._questions, span[0]) < bisect_right(self._questions, span[1])
+
+    @cached_property
     def unanswered(self) -> list[OpenRequest]:
         """The first requests without an answer."""
         return read_unanswered(self.reader, self.waited_until_ns, LISTED)

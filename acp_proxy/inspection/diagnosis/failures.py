@@ -186,9 +186,8 @@ def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
     """Whether an empty turn without a sign of a failure is told: none in which the agent asked."""
     if context.recording.origin is not None:
         return True
-    span = turn.prompt_seq, turn.end_seq or LAST_NUMBER
-    asked = exchanges(context.reader, direction="to-client", span=span, most=1)
-    return (turn.duration_ns or 0) >= _ASKED_NS and next(asked, None) is None
+    is_late = (turn.duration_ns or 0) >= _ASKED_NS
+    return is_late and not context.asks_within((turn.prompt_seq, turn.end_seq or LAST_NUMBER))
 
 
 def _inner_error(end: StoredMessage) -> str:

@@ -96,7 +96,8 @@ def _prompt(
         running = context.running_calls(turn.id, turn.prompt_seq)
         how = _how_long(context, turn, silent_ns, running)
         text = f"{what} {never}; {how}{_until(context, turn)}"
-        judgement = _blame(context, silent_ns, {} if context.is_stuck(turn) else running)
+        is_stuck = running and context.is_stuck(turn)
+        judgement = _blame(context, silent_ns, {} if is_stuck else running)
         if ignored := context.ignored_cancels(turn, context.waited_until_ns):
             text = f"{text}; the agent ignored {named_cancels(ignored)}"
             judgement, related = _Judgement(AGENT), (*ignored, *related)
