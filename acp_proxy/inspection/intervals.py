@@ -115,12 +115,14 @@ class Intervals:
     Attributes:
         silences: the silences that have ended so far.
         divides_turns: whether the time of turns is followed; to be set before any of them begins.
+        running: the turns that have begun and not ended, if their time is followed.
         ended: the intervals of turns that have ended are added here; None to keep none.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.silences = SilenceLog()
         self.divides_turns = False
+        self.running: dict[int, RunningTurn] = {}
         self.ended: list[Interval] | None = None
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
@@ -131,7 +133,6 @@ class Intervals:
         self._least_ns = dict.fromkeys(LONG_NS, 1)
         """The length of the shortest silence of each peer that is still kept."""
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
-        self._running: dict[int, RunningTurn] = {}
         self._finished: list[TurnTime] = []
         self._first_ns: int | None = None
         self._busy_since = self._busy_ns = 0
@@ -150,7 +151,7 @@ class Intervals:
                 self._end_silence(waits, run.stream, now)
                 if message.method == CANCEL and run.stream == _TO_AGENT:
                     self._cancel(waits, now)
-            if self._running and run.kind == "notification" and run.stream == _TO_CLIENT:
+            if self.running and run.kind == "notification" and run.stream == _TO_CLIENT:
                 self._say(run, message, done.turn)
         elif kind is _REQUEST and done.opened is not None:
             waits = self._of(done.session)
@@ -195,7 +196,7 @@ class Intervals:
         running = None
         if begun is not None and self.divides_turns:
             self._begin_turn(begun, now.t_ns)
-        elif self._running and exchange.direction == _TO_CLIENT:
+        elif self.running and exchange.direction == _TO_CLIENT:
             running = self._ask(exchange, now)
         self._places[key] = _Place(waits, running)
 
@@ -315,7 +316,7 @@ class Intervals:
         Args:
             end_ns: the end of the recording, or now if it is live.
         """
-        for turn in list(self._running):
+        for turn in list(self.running):
             self._end_turn(turn, end_ns, None)
         before = end_ns if self._first_ns is None else min(self._first_ns, end_ns)
         busy = min(self._busy_ns, end_ns - before)
@@ -325,22 +326,22 @@ class Intervals:
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:
         if self._first_ns is None:
             self._first_ns = t_ns
-        if not self._running:
+        if not self.running:
             self._busy_since = t_ns
-        self._running[turn.id] = RunningTurn(turn, t_ns, t_ns)
+        self.running[turn.id] = RunningTurn(turn, t_ns, t_ns)
 
     def _end_turn(self, turn: int, t_ns: int, seq: int | None) -> None:
-        if (running := self._running.pop(turn, None)) is None:
+        if (running := self.running.pop(turn, None)) is None:
             return
         self._pass_time(running, t_ns, seq)
         for exchange in [*running.waits]:
             self._end_wait(running, exchange, None)
         self._finished.append(running.finished())
-        if not self._running:
+        if not self.running:
             self._busy_ns += max(0, t_ns - self._busy_since)
 
     def _say(self, run: FrameRun, message: Message, turn: int | None) -> None:
-        running = None if turn is None else self._running.get(turn)
+        running = None if turn is None else self.running.get(turn)
         if running is None:
             return
         self._pass_time(running, run.t_ns, run.seq)
@@ -351,9 +352,9 @@ class Intervals:
 
     def _ask(self, asked: Exchange, now: _Moment) -> RunningTurn | None:
         turn = asked.turn
-        if turn is None and asked.session is None and len(self._running) == 1:
-            turn = next(iter(self._running))  # it names no session, and only one turn is open
-        running = None if turn is None else self._running.get(turn)
+        if turn is None and asked.session is None and len(self.running) == 1:
+            turn = next(iter(self.running))  # it names no session, and only one turn is open
+        running = None if turn is None else self.running.get(turn)
         if running is not None:
             self._pass_time(running, *now)
             part = waiting_part(asked.method)

@@ -236,21 +236,6 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
     return next((StoredFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
 
 
-def small_updates(rows: Rows, span: Span, largest: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yields the turn, time and line of the session updates of turns that are about no tool call.
-
-    Args:
-        rows: the recording.
-        span: the first and last number that count.
-        largest: only those with at most so many bytes.
-    """
-    sql = (
-        "SELECT turn, t_ns, raw FROM frames WHERE +method = 'session/update' AND turn IS NOT NULL"
-        f" AND seq BETWEEN ? AND ? AND tool_call IS NULL AND size <= {largest} ORDER BY seq"
-    )
-    return ((row["turn"], row["t_ns"], row["raw"]) for row in rows.query(sql, span))
-
-
 def batches(rows: Rows) -> set[int]:
     """Returns the numbers of all batches."""
     if not rows.first_of_kind("batch"):  # by an index, where most have none

@@ -175,16 +175,18 @@ class Rows:
             for table in self.tables:
                 yield from table.runs(pause_ns, first, single_upto)
 
-    def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
+    def lines_of(self, run: FrameRun) -> Iterator[tuple[int, int, bytes]]:
         """Streams number, time and line of the frames of a run, in a third of the time of `heads`.
 
         Args:
-            first: the number of the first frame.
-            last: the number of the last frame.
+            run: the run; a large line in it is left out.
         """
+        if run.last_seq == run.seq:
+            yield from () if run.raw is None else [(run.seq, run.t_ns, run.raw)]
+            return
         with self._damage_reported():
             for table in self.tables:
-                yield from table.lines_between(first, last)
+                yield from table.lines_between(run.seq, run.last_seq)
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads the line of a frame piece by piece, however large it is."""

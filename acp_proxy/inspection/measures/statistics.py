@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.tools import params_of
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
-from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
+from acp_proxy.inspection.measures.turn_times import RunningTurn, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import (
     UNBROKEN_NS,
     VOICE,
@@ -26,7 +26,7 @@ from acp_proxy.inspection.measures.waterfall import (
 )
 from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, messages_of
 from acp_proxy.inspection.origins import known_value
-from acp_proxy.limits import LAST_NUMBER, SMALL_LINE
+from acp_proxy.limits import SMALL_LINE
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
@@ -35,7 +35,7 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.recording import FrameRun, StoredFrame
 from acp_proxy.store import frame_queries
-from acp_proxy.store.exchange_queries import TurnRow, exchanges, is_any_open_at
+from acp_proxy.store.exchange_queries import TurnRow, exchanges, is_any_open_at, turn_of
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import Span, edges_of_call
 from acp_proxy.store.reader import RecordingReader
@@ -68,7 +68,7 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Has the time of all turns divided, and finds repeated tool calls.
+    """Has the time of all turns divided, finds their first words and repeated tool calls.
 
     Args:
         reader: the recording.
@@ -83,6 +83,7 @@ class TurnsAndCalls(Listener):
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
         self.end_ns = _end_ns(reader)
+        self._reader = reader
         self.times = messages.intervals
         self.times.divides_turns = True
         self.repeated: dict[CallKey, array[int]] = {}
@@ -100,6 +101,18 @@ class TurnsAndCalls(Listener):
         for _, its_done in messages_of(message, done):
             if its_done.tool_call is not None:
                 self._take_call(run.seq, (its_done.session, its_done.tool_call), its_done)
+        if done.updated is not None and done.tool_call is None:
+            running = self.times.running.get(done.updated.id)
+            if running is not None and running.first_chunk_ns is None:
+                self._find_chunk(run, running)
+
+    def _find_chunk(self, run: FrameRun, turn: RunningTurn) -> None:
+        """Notes when the agent speaks, if it does so in a run."""
+        for _, t_ns, raw in self._reader.lines_of(run):
+            chunk = chunk_of(raw) if len(raw) <= SMALL_LINE else None
+            if chunk is not None and chunk.update in VOICE:
+                turn.first_chunk_ns = max(0, t_ns - turn.start_ns)
+                return
 
     def _take_call(self, seq: int, key: CallKey, done: Transition) -> None:
         first = self._first.setdefault(key, seq)
@@ -120,7 +133,7 @@ def gather(
 ) -> Statistics:
     """Counts a recording in two passes: over all turns, and over the frames that are counted.
 
-    Turns come without their prompts and first chunks, see `with_texts`; nor is there a waterfall.
+    Turns come without their prompts, see `with_texts`; nor is there a waterfall.
 
     Args:
         reader: the recording.
@@ -167,22 +180,13 @@ def _end_ns(reader: RecordingReader) -> int:
 
 
 def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnTime]:
-    """Adds what is read from the payloads of turns: their prompts and their first chunks.
+    """Adds the beginnings of their prompts to turns.
 
     Args:
         reader: the recording.
         turns: some of its turns.
     """
-    ordered = list(turns)
-    first_chunks = _first_chunks(reader, ordered)
-    return [
-        evolve(
-            turn,
-            prompt=first_words(reader, turn.prompt_seq),
-            first_chunk_ns=first_chunks.get(turn.id),
-        )
-        for turn in ordered
-    ]
+    return [evolve(turn, prompt=first_words(reader, turn.prompt_seq)) for turn in turns]
 
 
 def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) -> TurnWaterfall:
@@ -193,17 +197,13 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         turn: with its texts.
         most: how many steps to keep, the longest ones; all if it is None.
     """
-    rows = [row for row in read_turns(reader) if row.id == turn.id]
     messages = MessagePass(reader, _first_beside(reader, turn))
+    rows = filter(None, [turn_of(reader, turn.id)])
     steps = Waterfalls(reader, messages, rows, turn.start_ns + turn.duration_ns, most)
     until_done = partial(takewhile, lambda _: not steps.is_done)
     messages.play_to([steps], UNBROKEN_NS, until_done)
     (found,) = steps.finish()
     return found
-
-
-def _last_seq(turn: TurnTime) -> int:
-    return LAST_NUMBER if turn.open or turn.end_seq is None else turn.end_seq
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
@@ -226,35 +226,6 @@ def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
     """
     found = sorted(turns, key=lambda turn: (-turn.duration_ns, turn.id))[:most]
     return sorted(found, key=lambda turn: turn.id)
-
-
-def _first_chunks(reader: RecordingReader, turns: Iterable[TurnTime]) -> dict[int, int]:
-    """Returns when the first chunk of each turn came, in nanoseconds since its prompt."""
-    found: dict[int, int] = {}
-    for group in _overlapping(turn for turn in turns if turn.first_update_ns is not None):
-        silent = {turn.id: turn for turn in group}
-        span = group[0].prompt_seq, max(map(_last_seq, group))
-        for number, t_ns, raw in frame_queries.small_updates(reader, span, SMALL_LINE):
-            chunk = chunk_of(raw) if number in silent else None
-            if chunk is not None and chunk.update in VOICE:
-                found[number] = max(0, t_ns - silent.pop(number).start_ns)
-                if not silent:
-                    break
-    return found
-
-
-def _overlapping(turns: Iterable[TurnTime]) -> Iterator[list[TurnTime]]:
-    """Yields turns in groups, of which each ends before the next begins."""
-    group: list[TurnTime] = []
-    end = 0
-    for turn in sorted(turns, key=lambda turn: turn.prompt_seq):
-        if group and turn.prompt_seq > end:
-            yield group
-            group = []
-        group.append(turn)
-        end = max(end, _last_seq(turn))
-    if group:
-        yield group
 
 
 def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:

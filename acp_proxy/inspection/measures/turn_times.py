@@ -123,6 +123,7 @@ class RunningTurn:
     """The latest time at which something happened."""
     spent: dict[Part, int] = field(factory=lambda: dict.fromkeys(Part, 0))
     first_update_ns: int | None = None
+    first_chunk_ns: int | None = None
     has_spoken: bool = False
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
@@ -162,7 +163,7 @@ class RunningTurn:
             start_ns=self.start_ns,
             duration_ns=self.now_ns - self.start_ns,
             first_update_ns=self.first_update_ns,
-            first_chunk_ns=None,
+            first_chunk_ns=self.first_chunk_ns,
             agent_ns=spent[Part.STREAMING] + spent[Part.SILENT],
             client_ns=sum(spent[part] for part in WAITING),
             **parts,

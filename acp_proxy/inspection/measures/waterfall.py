@@ -22,7 +22,7 @@ from acp_proxy.inspection.measures.turn_times import PAUSE_NS, Interval, Part, w
 from acp_proxy.inspection.message_pass import Listener, MessagePass, messages_of
 from acp_proxy.inspection.preview import preview
 from acp_proxy.limits import LAST_NUMBER, LINE_EDGE, NAMED, TITLE
-from acp_proxy.protocol.chunks import Chunk, ChunkReader, chunk_of
+from acp_proxy.protocol.chunks import Chunk, ChunkReader
 from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
@@ -162,12 +162,15 @@ class Waterfalls(Listener):
                     asking.ask(run, asked)
             if its_done.begins_call and (calling := self._of(its_done.turn)) is not None:
                 calling.begin_call(its_done.tool_call or "")
-        if run.last_seq != run.seq:
-            self._say_pieces(run, done)
+        is_said = run.stream == Direction.TO_CLIENT and run.kind == "notification"
+        saying = self._of(done.turn) if is_said else None
+        is_call = done.tool_call is not None and done.method == UPDATE
+        if saying is not None and not is_call:
+            self._say(saying, run)
         for turn_id, now_ns in moved.items():
             self._open[turn_id].now_ns = now_ns
-        if run.stream == Direction.TO_CLIENT and run.kind == "notification":
-            self._say(run, done)
+        if saying is not None and is_call:
+            saying.update_call(done.tool_call or "", run)
         for turn in over:
             if (ended := self._open.pop(turn.id, None)) is not None:
                 ended.end(run, done.method)
@@ -202,27 +205,13 @@ class Waterfalls(Listener):
         self._ended.clear()
         return moved
 
-    def _say_pieces(self, run: FrameRun, done: Transition) -> None:
-        waterfall = self._of(done.turn)
-        if waterfall is None:
-            return
+    def _say(self, waterfall: "_Waterfall", run: FrameRun) -> None:
         read, speak, now_ns = self._chunks.read, waterfall.speak, waterfall.now_ns
-        for seq, t_ns, raw in self._reader.lines_between(run.seq, run.last_seq):
+        for seq, t_ns, raw in self._reader.lines_of(run):
             if (chunk := read(raw)) is not None:
                 if t_ns > now_ns:
                     now_ns = t_ns
                 speak(seq, now_ns, chunk)
-
-    def _say(self, frame: FrameRun, done: Transition) -> None:
-        waterfall = self._of(done.turn)
-        if waterfall is None:
-            return
-        if done.tool_call is not None and done.method == UPDATE:
-            waterfall.update_call(done.tool_call, frame)
-        elif frame.last_seq == frame.seq and frame.raw is not None:
-            chunk = chunk_of(frame.raw)
-            if chunk is not None:
-                waterfall.speak(frame.seq, waterfall.now_ns, chunk)
 
     def _of(self, turn: int | None) -> "_Waterfall | None":
         return None if turn is None else self._open.get(turn)

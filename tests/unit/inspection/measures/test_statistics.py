@@ -66,7 +66,7 @@ def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
     with RecordingReader(recorder.path) as reader:
         (turn,) = gather(reader).turns
         (told,) = with_texts(reader, [turn])
-    assert (turn.first_update_ns, turn.first_chunk_ns, turn.prompt) == (MS, None, "")
+    assert (turn.first_update_ns, turn.first_chunk_ns, turn.prompt) == (MS, 5 * MS, "")
     assert (told.first_update_ns, told.first_chunk_ns, told.prompt) == (MS, 5 * MS, "x" * 200)
 
 
