@@ -99,13 +99,13 @@ class MessagePass:
             watch: as for `read`.
             single_upto: as for `read`.
         """
-        takers = [listener.take for listener in listeners]
+        follow, takers = self.intervals.take, [listener.take for listener in listeners]
         coming = deque(self.events)
         for run, message, done in self.read(pause_ns, watch, single_upto):
             while coming and coming[0].seq < run.seq:
                 self._note(listeners, coming.popleft())
             for one, its_done in messages_of(message, done):
-                self.intervals.take(run, one, its_done)
+                follow(run, one, its_done)
             for take in takers:
                 take(run, message, done)
             self._frames_ns = run.last_ns

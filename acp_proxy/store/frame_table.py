@@ -325,4 +325,5 @@ def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:
     last_seq, last_ns = end
     if type(last_ns) is not int:
         raise Mistyped(f"frame {last_seq} has no time")
-    return FrameRun(*begun, last_seq, last_ns)
+    # What a NamedTuple does itself, in half the time.
+    return tuple.__new__(FrameRun, (*begun, last_seq, last_ns))

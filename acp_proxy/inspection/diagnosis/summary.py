@@ -38,20 +38,16 @@ _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 
 
 def summarize(
-    reader: RecordingReader,
-    now_ns: int | None = None,
-    watch: Watch = iter,
-    context: DiagnosisContext | None = None,
+    reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
 ) -> Summary:
     """Reads a recording's summary, whose findings are those about the conversation itself.
 
     Args:
         reader: the recording.
         now_ns: as for `counted`.
-        watch: as for `counted`.
         context: what `counted` has read, if it is read already.
     """
-    context = context or counted(reader, now_ns, watch)
+    context = context or counted(reader, now_ns)
     recording, messages, counts = reader.recording, context.messages, context.counts
     assert messages is not None
     assert counts is not None
