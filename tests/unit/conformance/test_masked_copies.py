@@ -70,8 +70,8 @@ def _blanked() -> list[str]:
 @pytest.mark.parametrize(
     ("redaction", "broken"),
     [
-        ("secrets", {"plan.entry", "tool.path-absolute", "turn.repeated"}),
-        ("private", set()),
+        ("secrets", {"plan.entry", "tool.path-absolute", "turn.no-text", "turn.repeated"}),
+        ("private", {"turn.no-text"}),
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
