@@ -13,7 +13,7 @@ from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.process_groups import SHELL
 from acp_proxy.doctor.context import CheckResult, CheckStatus, DoctorContext, error, ok, warning
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.summary import find_quickly
 from acp_proxy.inspection.findings import Severity
 from acp_proxy.limits import NAMED
 from acp_proxy.plain_files import reason
@@ -183,15 +183,16 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
     """Returns a result that says what a recorder waits for, or None if it has ended meanwhile."""
     try:
         with RecordingReader(path, unredacted=context.unredacted) as reader:
-            summary = summarize(reader, context.monotonic_ns)
+            live = reader.live
+            findings, waiting = find_quickly(reader, context.monotonic_ns)
     except UnreadableRecording as e:
         return error("running", str(e))
-    if not summary.live:
+    if not live:
         return None
-    problems = [finding.text for finding in summary.findings if finding.severity is Severity.ERROR]
+    problems = [finding.text for finding in findings if finding.severity is Severity.ERROR]
     if problems:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
         show = context.command("inspect", "show", path)
         return warning("running", f"{path.stem}: {problems[0]}{more}", show)
-    waits = "; ".join(wait.text for wait in summary.waiting[:NAMED])
+    waits = "; ".join(wait.text for wait in waiting[:NAMED])
     return ok("running", f"{path.stem}: {waits or 'nothing is open'}")
