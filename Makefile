@@ -34,11 +34,11 @@ demo: $(COMPILED) ## record a real client with a real agent, then show the recor
 
 recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the manual and tests show of them
 	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
-	@$(BIN)/python -m tests.questions
-	@$(BIN)/python -m tests.walkthrough
-	@$(BIN)/python -m tests.pictures
-	@$(BIN)/python -m tests.page_pictures
-	@$(BIN)/python -m tests.screens
+	@$(BIN)/python -m tests.tools.questions
+	@$(BIN)/python -m tests.tools.walkthrough
+	@$(BIN)/python -m tests.tools.pictures
+	@$(BIN)/python -m tests.tools.page_pictures
+	@$(BIN)/python -m tests.tools.screens
 	@for name in tour edit-rejected; do \
 		$(BIN)/acp-proxy transcript recordings/$$name.db >tests/data/transcripts/$$name.md; done
 
@@ -54,17 +54,17 @@ check: style types size test docs ## style, types, size, tests and docs: what ha
 style: $(READY) ## ruff: lint and format; eslint for the scripts of the report
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/python -m tests.front_end_checks style
+	@$(BIN)/python -m tests.tools.front_end_checks style
 
 types: $(READY) ## mypy, strict; tsc for the scripts of the report
 	@$(BIN)/mypy
-	@$(BIN)/python -m tests.front_end_checks types
+	@$(BIN)/python -m tests.tools.front_end_checks types
 
 docs: $(READY) ## the manual agrees with the code
 	@$(BIN)/python -m pytest -q tests/unit/test_docs.py
 
 size: ## count the lines of code of the package, room by room; fails above what pyproject.toml allows
-	@$(PYTHON) -m tests.size
+	@$(PYTHON) -m tests.tools.size
 
 bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 	@$(BIN)/python -m bench
@@ -72,7 +72,7 @@ bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 mutants: $(COMPILED) ## change the code in small ways; the tests have to notice at least 85 % of them
 	@$(BIN)/python -m pip install $(QUIET) 'mutmut>=3.8'
 	@$(BIN)/mutmut run >/dev/null
-	@$(BIN)/python -m tests.mutants $(BIN)/mutmut
+	@$(BIN)/python -m tests.tools.mutants $(BIN)/mutmut
 
 # atheris has no wheel for every Python and system; without it Hypothesis alone looks for inputs.
 fuzz: $(COMPILED) ## each fuzzer, FUZZ_SECONDS=600 or FUZZ_TARGETS="log_reader splicing" to choose
@@ -84,13 +84,13 @@ soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
 	@$(BIN)/python -m pytest -m soak
 
 agents: $(READY) ## read the known agents anew from the official registry, or from REGISTRY=FILE
-	@$(BIN)/python -m tests.known_agents $(REGISTRY)
+	@$(BIN)/python -m tests.tools.known_agents $(REGISTRY)
 
 schemas: $(READY) ## derive the types of messages anew from the official schemas
-	@$(BIN)/python -m tests.schemas
+	@$(BIN)/python -m tests.tools.schemas
 
 rules: $(READY) ## write the page of all rules of `check` anew, docs/rules.md
-	@$(BIN)/python -m tests.rules_page
+	@$(BIN)/python -m tests.tools.rules_page
 
 # The same files give the same bytes: without SOURCE_DATE_EPOCH, times are those of 2020.
 dist: $(READY) ## the wheel and the source distribution, in dist/

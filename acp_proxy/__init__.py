@@ -7,15 +7,15 @@ they are used, since `acp-proxy record` imports this module and has to start at 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from acp_proxy.api import OpenRecording, open, recordings  # noqa: A004  as `gzip.open`
-    from acp_proxy.errors import AcpProxyError
-    from acp_proxy.recorded_values import (
+    from acp_proxy.base.errors import AcpProxyError
+    from acp_proxy.recording.library_values import (
         RecordedExchange,
         RecordedFrame,
         RecordedMessage,
         RecordedToolCall,
         RecordedTurn,
     )
-    from acp_proxy.recording import Recording
+    from acp_proxy.recording.recording import Recording
 
 __version__ = "0.1.0"
 
@@ -36,7 +36,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from acp_proxy import api, errors
+    from acp_proxy import api
+    from acp_proxy.base import errors
 
     return getattr(errors if hasattr(errors, name) else api, name)
 

@@ -1,7 +1,7 @@
 """Runs ``python -m acp_proxy``."""
 
 if __name__ == "__main__":
-    from acp_proxy.capture import leave_at_once
+    from acp_proxy.record.capture import leave_at_once
 
     leave_at_once()  # before anything is imported that takes time
 

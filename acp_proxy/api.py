@@ -6,8 +6,8 @@
         for call in recording.tool_calls():
             print(call.title, call.status, call.seconds)
 
-The values are those of `acp_proxy.recorded_values`. Secrets are masked, as in the commands, unless
-a recording is opened with ``unredacted=True``.
+The values are those of `acp_proxy.recording.library_values`. Secrets are masked, as in the
+commands, unless a recording is opened with ``unredacted=True``.
 
 Every function raises `AcpProxyError` for wrong arguments and for files that cannot be read; the
 message is one line for the user.
@@ -19,23 +19,23 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_proxy import system
-from acp_proxy.capture.files import recordings_directory
+from acp_proxy.base import system
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.recorded_values import (
+from acp_proxy.recording.file_names import recordings_directory
+from acp_proxy.recording.library_values import (
     RecordedExchange,
     RecordedFrame,
     RecordedMessage,
     RecordedToolCall,
     RecordedTurn,
 )
-from acp_proxy.recording import Recording, read_time
+from acp_proxy.recording.recording import Recording, read_time
 from acp_proxy.store.reader import RecordingReader
 
 if TYPE_CHECKING:
-    from acp_proxy.inspection.diagnosis.values import Summary
-    from acp_proxy.inspection.transcript.values import TranscriptEntry, TranscriptSection
-    from acp_proxy.store.directory import ListedRecording
+    from acp_proxy.explain.show.summary_values import Summary
+    from acp_proxy.explain.transcript.entries import TranscriptEntry, TranscriptSection
+    from acp_proxy.store.files.directory import ListedRecording
 
 # Modules that only some methods need are imported there, so that a script starts quickly.
 
@@ -100,7 +100,7 @@ class OpenRecording:
         Raises:
             BadFilter: the filter is not valid; the message says where.
         """
-        from acp_proxy.filters import parse
+        from acp_proxy.recording.filters import parse
 
         recording = self.facts
         start = read_time(recording.known_start) if recording.known_start else None
@@ -142,7 +142,7 @@ class OpenRecording:
         Args:
             method: the method of the requests; None for all methods.
         """
-        from acp_proxy.store.exchange_queries import exchanges
+        from acp_proxy.store.queries.exchanges import exchanges
 
         methods = () if method is None else (method,)
         for row in exchanges(self._reader, methods=methods, order="request_seq"):
@@ -159,7 +159,7 @@ class OpenRecording:
 
     def turns(self) -> list[RecordedTurn]:
         """Returns all turns."""
-        from acp_proxy.inspection.diagnosis.conversation import read_turns
+        from acp_proxy.explain.show.conversation_summary import read_turns
 
         return [
             RecordedTurn(
@@ -183,7 +183,7 @@ class OpenRecording:
         Args:
             chosen: a filter of frames; the text of a message is that of its matching chunks.
         """
-        from acp_proxy.inspection.transcript.values import EntryKind
+        from acp_proxy.explain.transcript.entries import EntryKind
 
         for section, entry in self._entries(chosen):
             if entry.kind not in (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT):
@@ -205,7 +205,7 @@ class OpenRecording:
         Args:
             chosen: a filter; a tool call is yielded, with all its frames, if one of them matches.
         """
-        from acp_proxy.inspection.transcript.values import EntryKind
+        from acp_proxy.explain.transcript.entries import EntryKind
 
         for section, entry in self._entries(chosen):
             if entry.kind is EntryKind.TOOL_CALL:
@@ -224,7 +224,7 @@ class OpenRecording:
 
     def summary(self) -> "Summary":
         """Returns the values that ``acp-proxy show`` prints: the peers, the turns, the findings."""
-        from acp_proxy.conformance.judgement import summarize_whole
+        from acp_proxy.check.judgement import summarize_whole
 
         return summarize_whole(self._reader)
 
@@ -234,8 +234,8 @@ class OpenRecording:
         Args:
             chosen: a filter; frames that do not match it are left out.
         """
-        from acp_proxy.filters import EVERYTHING, parse
-        from acp_proxy.store.text_export import write_text_form
+        from acp_proxy.recording.filters import EVERYTHING, parse
+        from acp_proxy.store.copies.text_export import write_text_form
 
         return write_text_form(self._reader, parse(chosen) if chosen else EVERYTHING)
 
@@ -259,9 +259,9 @@ class OpenRecording:
 
     def _entries(self, chosen: str) -> "Iterator[tuple[TranscriptSection, TranscriptEntry]]":
         """Yields the entries of the transcript, with full texts, each with its section."""
-        from acp_proxy.filters import parse
-        from acp_proxy.inspection.transcript.transcript import TranscriptReader
-        from acp_proxy.inspection.transcript.values import FULL, TranscriptEntry
+        from acp_proxy.explain.transcript.entries import FULL, TranscriptEntry
+        from acp_proxy.explain.transcript.transcript import TranscriptReader
+        from acp_proxy.recording.filters import parse
 
         section = None
         for part in TranscriptReader(self._reader, parse(chosen), FULL).read():
@@ -286,7 +286,7 @@ def open(  # noqa: A001  as `gzip.open`
         NoSuchRecording: no recording has this name, or several have it.
         UnreadableRecording: the recording cannot be read.
     """
-    from acp_proxy.store.lookup import resolve
+    from acp_proxy.store.files.lookup import resolve
 
     path = resolve(os.fspath(what), _directory(), Path.cwd())
     return OpenRecording(RecordingReader(path, unredacted=unredacted))
@@ -300,7 +300,7 @@ def recordings(directory: "str | os.PathLike[str] | None" = None) -> "list[Liste
     Args:
         directory: the directory; None for the recordings directory.
     """
-    from acp_proxy.store.directory import list_recordings, paths
+    from acp_proxy.store.files.directory import list_recordings, paths
 
     return list_recordings(paths(_directory() if directory is None else Path(directory)))
 

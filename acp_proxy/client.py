@@ -9,13 +9,13 @@ import os
 import sys
 from pathlib import Path
 
-from acp_proxy.capture.files import recordings_directory
-from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.errors import AcpProxyError
-from acp_proxy.runtime.verifier import play
-from acp_proxy.store.lookup import resolve
+from acp_proxy.base.errors import AcpProxyError
+from acp_proxy.playback.drivers.verifier import play
+from acp_proxy.playback.verify.scripted_client import ScriptedClient
+from acp_proxy.recording.file_names import recordings_directory
+from acp_proxy.store.files.lookup import resolve
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
 
 
 def main(arguments: list[str]) -> int:

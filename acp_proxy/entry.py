@@ -3,12 +3,12 @@
 import os
 import sys
 
-from acp_proxy import capture
+from acp_proxy.record import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from acp_proxy.capture.options import RecordOptions
-    from acp_proxy.capture.relay import Relay
+    from acp_proxy.record.capture.record_options import RecordOptions
+    from acp_proxy.record.capture.relay import Relay
 
 _MOST_YOUNG = 100_000
 """Objects after which the garbage collector looks for garbage; a short command makes fewer, nearly
@@ -35,10 +35,10 @@ def main() -> None:
 
 def _start_recording() -> None:
     """Records, unless there is a mistake in the options, which click then reports."""
-    from acp_proxy.capture.options import parse
+    from acp_proxy.record.capture.record_options import parse
 
     try:
-        from acp_proxy.capture.starter import record
+        from acp_proxy.record.capture.starter import record
     except ImportError:  # on Windows, where `cli.group` says what does not run
         return
     options = parse(sys.argv[2:], os.environ)
@@ -59,8 +59,8 @@ def _is_command(options: "RecordOptions") -> bool:
     """Whether the command can be executed; ``@NAME`` is replaced, unless no agent has this name."""
     if not options.command[0].startswith("@"):
         return True
-    from acp_proxy.capture.agent_lookup import replace_name
-    from acp_proxy.known_agents import expanded
+    from acp_proxy.editors.known_agents import expanded
+    from acp_proxy.record.capture.agent_lookup import replace_name
 
     command = replace_name(options.command, expanded)
     options.command = command or options.command
@@ -69,13 +69,13 @@ def _is_command(options: "RecordOptions") -> bool:
 
 def _supervise(relay: "Relay", options: "RecordOptions") -> None:
     """Imports the owner of a relay only once bytes flow."""
-    from acp_proxy.runtime import supervise
+    from acp_proxy.record import supervise
 
     supervise(relay, options)
 
 
 def _without_secrets(text: str) -> str:
     """Imports what masks only where something is to be masked."""
-    from acp_proxy.cli.redaction import without_secrets
+    from acp_proxy.cli.masking import without_secrets
 
     return without_secrets(text)

@@ -21,7 +21,6 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.testing.agent import AcpAgent
 from acp_proxy.testing.marker import (
     BadOption,
     default_name,
@@ -30,6 +29,7 @@ from acp_proxy.testing.marker import (
     replay_arguments,
     strings,
 )
+from acp_proxy.testing.replayed_agent import AcpAgent
 
 __all__ = ["AcpAgent", "acp_agent"]
 
@@ -181,7 +181,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
     """Makes the agent from the marker, the command line and the configuration."""
-    from acp_proxy import system
+    from acp_proxy.base import system
 
     if not system.CAN_START_AGENTS:
         pytest.fail(
@@ -285,7 +285,7 @@ def _is_shared(item: pytest.Item) -> bool:
 
 def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:
     """Stores the recordings; returns the reason if that is impossible."""
-    from acp_proxy.errors import AcpProxyError
+    from acp_proxy.base.errors import AcpProxyError
     from acp_proxy.testing.rehearsal import NotKept, keep
 
     try:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from acp_proxy.difference.diff import diff
+from acp_proxy.diff.diff import diff
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import LogWriter, notification, request, result, text
-from tests.million import record_million
+from tests.support.log_writer import LogWriter, notification, request, result, text
+from tests.support.million_frames import record_million
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,7 +18,7 @@ from attrs import frozen
 
 from bench.build import BenchError
 from bench.subjects import PROXY
-from tests.million import record_million
+from tests.support.million_frames import record_million
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -22,11 +22,13 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-    from tests.playbook import Record, RecordedTranscript
+    from tests.support.playbook import Record, RecordedTranscript
 
     Report = pytest.CollectReport | pytest.TestReport
 
-pytest.register_assert_rewrite("tests.transcripts", "tests.playbook", "tests.fault_playbook")
+pytest.register_assert_rewrite(
+    "tests.support.labelled_transcripts", "tests.support.playbook", "tests.support.fault_playbook"
+)
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)
@@ -159,7 +161,7 @@ def _refuse_to_skip(report: Report) -> None:
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
     """Makes recordings of transcripts, which are closed when the test is over."""
-    from tests import playbook
+    from tests.support import playbook
 
     transcripts = []
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from acp_proxy.base.errors import AcpProxyError, UnreadableRecording
+from acp_proxy.base.plain_files import reason
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.errors import AcpProxyError, UnreadableRecording
-from acp_proxy.plain_files import reason
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0

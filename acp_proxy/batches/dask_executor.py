@@ -26,11 +26,11 @@ from distributed.comm import connect
 from distributed.worker import thread_state
 
 from acp_proxy import __version__
+from acp_proxy.base.errors import ClusterFailed
 from acp_proxy.batches.batch import Job
 from acp_proxy.batches.local_executor import run
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.batches.shipments import delivered, packed, reply_of, unpacked
-from acp_proxy.errors import ClusterFailed
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -19,11 +19,11 @@ from multiprocessing import connection, forkserver
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from acp_proxy.base.system import signal_name
 from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import JobVerdict
-from acp_proxy.system import signal_name
 
-_WORKER = "acp_proxy.cli.batch_worker"
+_WORKER = "acp_proxy.cli.batches.batch_worker"
 """What the server imports, by name, since it stands above this room."""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
 """Each process imports what the main module does, which on a worker of Dask is not ours."""

@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 
 from attrs import asdict, field, frozen
 
-from acp_proxy import system
-from acp_proxy.errors import BadResults
-from acp_proxy.inspection.findings import Finding
-from acp_proxy.plain_files import open_plain, reason
+from acp_proxy.base import system
+from acp_proxy.base.errors import BadResults
+from acp_proxy.base.plain_files import open_plain, reason
+from acp_proxy.explain.findings import Finding
 
 FORMAT = 1
 SWEEP = "faults sweep"
@@ -163,7 +163,7 @@ def _read(line: bytes, kind: type[T], name: str) -> T:
 
 
 def _structured(members: Any, kind: type[T], name: str) -> T:
-    from acp_proxy.forms import converter  # late: most batches continue no file
+    from acp_proxy.base.forms import converter  # late: most batches continue no file
 
     try:
         return converter.structure(members, kind)

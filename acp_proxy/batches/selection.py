@@ -8,10 +8,10 @@ from pathlib import Path
 
 from attrs import frozen
 
+from acp_proxy.base.errors import NoSuchRecording
+from acp_proxy.base.plain_files import open_plain
 from acp_proxy.batches import SHARED, names_several
 from acp_proxy.batches.results import is_results_file
-from acp_proxy.errors import NoSuchRecording
-from acp_proxy.plain_files import open_plain
 
 SUFFIXES = (".db", ".jsonl")
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from attrs import evolve
 
-from acp_proxy import system
+from acp_proxy.base import system
+from acp_proxy.base.plain_files import open_plain
 from acp_proxy.batches.batch import Job
 from acp_proxy.batches.results import JobVerdict, line_of, verdict_of
-from acp_proxy.capture.files import LOG_SUFFIX, candidates, make_private
-from acp_proxy.plain_files import open_plain
+from acp_proxy.recording.file_names import LOG_SUFFIX, candidates, make_private
+from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_text_form
 
 _QUICKLY = 1
 _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")

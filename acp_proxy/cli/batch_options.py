@@ -10,8 +10,8 @@ from attrs import frozen
 from click.core import ParameterSource
 
 from acp_proxy.cli.help import HelpCommand
+from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.options import collected, file_option, number_option
-from acp_proxy.cli.redaction import is_unredacted
 
 _RAW = f"{__name__}.raw"
 _MORE = f"{__name__}.more"

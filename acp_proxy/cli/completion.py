@@ -56,7 +56,7 @@ def kinds_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 
 def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
     """Offers the rules of the protocol, and their groups."""
-    from acp_proxy.conformance.catalogue import names
+    from acp_proxy.check.catalogue import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -81,7 +81,7 @@ def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[st
 
 
 def _filters(incomplete: str) -> list[str]:
-    from acp_proxy.filters import TERMS
+    from acp_proxy.recording.filters import TERMS
 
     place = max(incomplete.rfind(c) for c in " (") + 1
     before, word = incomplete[:place], incomplete[place:]

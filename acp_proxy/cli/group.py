@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acp_proxy import system
-from acp_proxy.capture.files import recordings_directory
+from acp_proxy.base import system
+from acp_proxy.base.errors import AcpProxyError
+from acp_proxy.base.wording import did_you_mean
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
 from acp_proxy.cli.removed import instead
-from acp_proxy.errors import AcpProxyError
-from acp_proxy.wording import did_you_mean
+from acp_proxy.recording.file_names import recordings_directory
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,7 +31,7 @@ class Refusal(click.ClickException):
 
     def show(self, _file: object = None) -> None:
         """Prints the line."""
-        from acp_proxy.cli.render.output import warn
+        from acp_proxy.cli.screens.output import warn
 
         warn(self.format_message())
 
@@ -173,7 +173,7 @@ class LazyGroup(click.Group):
 
 
 def _drop_output() -> None:
-    from acp_proxy.cli.render.output import drop_output
+    from acp_proxy.cli.screens.output import drop_output
 
     drop_output()
 

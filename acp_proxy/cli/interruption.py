@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acp_proxy.capture import leave
+from acp_proxy.record.capture import leave
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import click
 
-from acp_proxy import __version__, system
-from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy import __version__
+from acp_proxy.base import system
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
-from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.inspect import INSPECT
+from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.shared_flags import NO_PAGER
 
 _COMMANDS = {
-    "record": "acp_proxy.cli.commands.record:record",
-    "replay": "acp_proxy.cli.commands.replay:replay",
-    "verify": "acp_proxy.cli.commands.verify:verify",
-    "inspect": "acp_proxy.cli.commands.inspect:inspect",
-    "setup": "acp_proxy.cli.commands.setup:setup",
-    "doctor": "acp_proxy.cli.commands.doctor:doctor",
-    "faults": "acp_proxy.cli.commands.faults:faults",
+    "record": "acp_proxy.cli.record:record",
+    "replay": "acp_proxy.cli.playback.replay:replay",
+    "verify": "acp_proxy.cli.playback.verify:verify",
+    "inspect": "acp_proxy.cli.inspect:inspect",
+    "setup": "acp_proxy.cli.editors.setup:setup",
+    "doctor": "acp_proxy.cli.editors.doctor:doctor",
+    "faults": "acp_proxy.cli.faults:faults",
 }
 
 
@@ -96,6 +97,6 @@ def cli(ctx: click.Context) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
         sys.stdout.reconfigure(encoding=system.OUTPUT_ENCODING, errors="backslashreplace")
     if ctx.invoked_subcommand is None:
-        from acp_proxy.cli.commands.inspect.list_ import overview
+        from acp_proxy.cli.store.list_ import overview
 
         overview(recordings())

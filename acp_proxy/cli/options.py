@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from attrs import evolve
 
-from acp_proxy.capture.option_values import read_name
+from acp_proxy.base.wording import did_you_mean
 from acp_proxy.cli import completion
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.removed import STARTERS, instead
 from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
-from acp_proxy.wording import did_you_mean
+from acp_proxy.record.capture.option_values import read_name
 
 if TYPE_CHECKING:
-    from acp_proxy.engine.shared.playback_options import Pacing
+    from acp_proxy.playback.shared.playback_options import Pacing
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -44,7 +44,7 @@ read_argument = click.argument(
 
 def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -> tuple[str, ...]:
     """Refuses a recording in the place of a filter; a click callback."""
-    from acp_proxy.store.lookup import is_named
+    from acp_proxy.store.files.lookup import is_named
 
     for word in words:
         if ctx.resilient_parsing or word in _FILTER_WORDS:
@@ -148,7 +148,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
         stall: the help of ``--stall-timeout``.
     """
     # Late: most commands play nothing.
-    from acp_proxy.engine.shared.playback_options import Order
+    from acp_proxy.playback.shared.playback_options import Order
 
     metavar = "instant|recorded|xN"
     options = [
@@ -179,7 +179,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
 
 def comparison_options() -> _Decorator:
     """Adds ``--expect``, ``--ignore`` and ``--rules``, as ``compared``: DiffOptions."""
-    from acp_proxy.difference.result import DiffOptions, Expect
+    from acp_proxy.diff.diff_result import DiffOptions, Expect
 
     options = [
         click.option("--expect", type=click.Choice([*map(str, Expect)]), default="frames",
@@ -252,7 +252,7 @@ def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> s
         return value
     if command not in STARTERS:
         raise Refusal(removed)
-    from acp_proxy.cli.render.output import warn  # late: a replay starts sooner
+    from acp_proxy.cli.screens.output import warn  # late: a replay starts sooner
 
     warn(removed)
     return str(param.default)
@@ -260,7 +260,7 @@ def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> s
 
 def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
     """Reads ``instant``, ``recorded`` or ``xN``."""
-    from acp_proxy.engine.shared.playback_options import Pacing
+    from acp_proxy.playback.shared.playback_options import Pacing
 
     word = _unless_removed(ctx, param, word)
     if word == "instant":
@@ -280,8 +280,8 @@ def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
     """
     if not command[0].startswith("@"):
         return command
-    from acp_proxy.capture.agent_lookup import replace_name
-    from acp_proxy.known_agents import expanded, known_names
+    from acp_proxy.editors.known_agents import expanded, known_names
+    from acp_proxy.record.capture.agent_lookup import replace_name
 
     found = replace_name(command, expanded)
     if found is None:
@@ -293,7 +293,7 @@ def complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
     """Offers ``@NAME`` for a command that begins with ``@``; a click callback."""
     if not incomplete.startswith("@"):
         return []
-    from acp_proxy.known_agents import known_names
+    from acp_proxy.editors.known_agents import known_names
 
     return [f"@{name}" for name in known_names() if name.startswith(incomplete[1:].lower())]
 

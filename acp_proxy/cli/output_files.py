@@ -12,11 +12,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from acp_proxy import system
-from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, candidates, fresh_name
-from acp_proxy.capture.option_values import read_name
+from acp_proxy.base import system
+from acp_proxy.base.plain_files import reason
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.plain_files import reason
+from acp_proxy.record.capture.option_values import read_name
+from acp_proxy.recording.file_names import DAMAGED_SUFFIX, LOG_SUFFIX, candidates, fresh_name
 
 
 def write_files(files: Mapping[Path, Iterable[bytes]], *, force: bool) -> None:
@@ -60,7 +60,7 @@ def write_page(
         Refusal: it cannot be written.
     """
     if str(output) == "-":
-        from acp_proxy.cli.render.output import Writer  # late: files need none
+        from acp_proxy.cli.screens.output import Writer  # late: files need none
 
         writer = Writer()
         writer.all(parts)
@@ -146,7 +146,7 @@ def write_text(path: Path, text: str) -> None:
 
 def json_report(value: Any) -> str:
     """Returns one of our own values as JSON for a file, with null for what is not a number."""
-    from acp_proxy.forms import converter  # late: a replay without reports needs none
+    from acp_proxy.base.forms import converter  # late: a replay without reports needs none
 
     values = json.loads(converter.dumps(value), parse_constant=lambda _: None)
     return json.dumps(values, indent=2) + "\n"
@@ -226,9 +226,9 @@ def _holds_a_recording(file: Path) -> bool:
     """Whether a file begins like a recording or the log of one."""
     if not _mode(file):
         return False
-    from acp_proxy.store.database import is_sqlite
-    from acp_proxy.store.log_reader import is_log
-    from acp_proxy.store.text_import import is_text_form
+    from acp_proxy.store.copies.text_import import is_text_form
+    from acp_proxy.store.files.database import is_sqlite
+    from acp_proxy.store.log.log_reader import is_log
 
     return is_sqlite(file) or is_log(file) or is_text_form(file)
 

@@ -104,7 +104,7 @@ def _is_value(argument: str) -> bool:
 
 
 def _warn(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    from acp_proxy.cli.render.output import warn
+    from acp_proxy.cli.screens.output import warn
 
     if value and not ctx.resilient_parsing:
         warn(instead(ctx.info_name or "", param.opts[0]) or "")

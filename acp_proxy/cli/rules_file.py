@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import click
 from attrs import asdict, fields, frozen
 
-from acp_proxy.limits import PLAN_FILE
-from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.wording import did_you_mean
+from acp_proxy.base.limits import PLAN_FILE
+from acp_proxy.base.plain_files import open_plain, reason
+from acp_proxy.base.wording import did_you_mean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _BAD_ESCAPE = re.compile(r"~(?![01])")

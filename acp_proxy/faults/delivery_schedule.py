@@ -21,7 +21,8 @@ from itertools import count
 
 from attrs import define, field
 
-from acp_proxy.faults.effects import (
+from acp_proxy.base.limits import WAITING_BYTES
+from acp_proxy.faults.fault_effects import (
     DirectionEnd,
     ExitEffect,
     Output,
@@ -30,7 +31,6 @@ from acp_proxy.faults.effects import (
     SignalEffect,
     StderrEffect,
 )
-from acp_proxy.limits import WAITING_BYTES
 from acp_proxy.protocol.peers import Direction, Stream
 
 _MOST_JOINED = 1 << 18

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import attrs
 from attrs import define, field
 
-from acp_proxy.faults.effects import Delivery, Effect
+from acp_proxy.faults.fault_effects import Delivery, Effect
 from acp_proxy.protocol.peers import Direction
 
 _BITS = 53  # what a float holds

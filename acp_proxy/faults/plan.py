@@ -19,7 +19,8 @@ from typing import Any, get_type_hints
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.errors import BadFilter, BadPlan
+from acp_proxy.base.errors import BadFilter, BadPlan
+from acp_proxy.base.plain_files import reason
 from acp_proxy.faults.fault import Fault
 from acp_proxy.faults.structuring import (
     BadToml,
@@ -31,9 +32,8 @@ from acp_proxy.faults.structuring import (
     settings_of,
     structured,
 )
-from acp_proxy.filters import Filter, parse, terms_of
-from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import storable
+from acp_proxy.recording.filters import Filter, parse, terms_of
 
 _MODULES = (
     *("noop", "latency", "bandwidth", "slice"),

@@ -17,12 +17,12 @@ import attrs
 from attrs import field, frozen
 from cattrs.errors import AttributeValidationNote, BaseValidationError
 
-from acp_proxy.errors import BadPlan
+from acp_proxy.base.errors import BadPlan
+from acp_proxy.base.forms import converter
+from acp_proxy.base.limits import PLAN_FILE
+from acp_proxy.base.plain_files import open_plain
+from acp_proxy.base.wording import did_you_mean
 from acp_proxy.faults.fault import BadSetting, at_least
-from acp_proxy.forms import converter
-from acp_proxy.limits import PLAN_FILE
-from acp_proxy.plain_files import open_plain
-from acp_proxy.wording import did_you_mean
 
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"

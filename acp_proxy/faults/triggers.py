@@ -14,8 +14,8 @@ from attrs import define
 
 from acp_proxy.faults.fault import Chance
 from acp_proxy.faults.plan import FaultRule, Plan
-from acp_proxy.filters import conditions
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.filters import filter_conditions
 
 
 @define
@@ -93,23 +93,23 @@ def _can_fire(rule: FaultRule, direction: Direction) -> bool:
     return _holds(rule.chosen.condition, direction) is not False
 
 
-def _holds(condition: conditions.Condition, direction: Direction) -> bool | None:
+def _holds(condition: filter_conditions.Condition, direction: Direction) -> bool | None:
     """Whether a condition holds for all frames of a direction, for none (False), or for some."""
     match condition:
-        case conditions.Among("stream", values):
+        case filter_conditions.Among("stream", values):
             return direction.value in values
-        case conditions.Every(parts):
+        case filter_conditions.Every(parts):
             return _all([_holds(part, direction) for part in parts])
-        case conditions.Some(parts):
+        case filter_conditions.Some(parts):
             return _none(_all([_none(_holds(part, direction)) for part in parts]))
-        case conditions.No(part):
+        case filter_conditions.No(part):
             return _none(_holds(part, direction))
         case (
-            conditions.Among()
-            | conditions.Like()
-            | conditions.Compare()
-            | conditions.Present()
-            | conditions.Beyond()
+            filter_conditions.Among()
+            | filter_conditions.Like()
+            | filter_conditions.Compare()
+            | filter_conditions.Present()
+            | filter_conditions.Beyond()
         ):
             return None
         case _:

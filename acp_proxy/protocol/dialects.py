@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
-from acp_proxy.limits import NAMED
+from acp_proxy.base.limits import NAMED
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.updates import UPDATE, V1_UPDATES, V2_UPDATES

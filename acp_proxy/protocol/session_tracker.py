@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acp_proxy.limits import REMEMBERED
+from acp_proxy.base.limits import REMEMBERED
 from acp_proxy.protocol.call_ids import beginning, is_another
 from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal, Turn
 from acp_proxy.protocol.dialects import OPENING, body

@@ -11,10 +11,10 @@ from typing import Any
 
 from attrs import define
 
-from acp_proxy.limits import TITLE
+from acp_proxy.base.limits import TITLE
+from acp_proxy.base.safe_text import plain
 from acp_proxy.protocol.json_text import member, word
 from acp_proxy.protocol.updates import CONTENT_CHUNK, FAILED, FINAL, kind_and_update
-from acp_proxy.safe_text import plain
 
 NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from acp_proxy.limits import SMALL_LINE
+from acp_proxy.base.limits import SMALL_LINE
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.redaction.json_strings import Decoded
 

@@ -2,7 +2,7 @@
 
 import re
 
-from acp_proxy.limits import REMEMBERED
+from acp_proxy.base.limits import REMEMBERED
 from acp_proxy.redaction.edits import Edit, MaskedSpan, edits_in, join_spans, replaced
 from acp_proxy.redaction.json_strings import (
     Decoded,
@@ -11,10 +11,10 @@ from acp_proxy.redaction.json_strings import (
     decoded_base64,
     encoded_base64,
 )
-from acp_proxy.redaction.names import is_secret_name
-from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
 from acp_proxy.redaction.private_text import blanked, private_text
 from acp_proxy.redaction.secret_finder import SecretFinder
+from acp_proxy.redaction.secret_names import is_secret_name
+from acp_proxy.redaction.secret_places import METHODS, Treatment, kind_of, of_variable, rule_for
 
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]*)"')
 _QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")

@@ -17,7 +17,7 @@ NAMES = (
     "webhook", "dsn", "connection", "mfacode", "_pat=", '_pat"', "_pat'", "_pat:", "salt=", 'salt"',
     "pin=", 'pin"', "otp=", 'otp"', "pw=", 'pw"',
 )  # fmt: skip
-"""Words of which each name that the module `names` recognizes contains one."""
+"""Words of which each name that the module `secret_names` recognizes contains one."""
 COMMANDS = (
     "mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "sqlcmd",
     "identified ", "setx ", "machine ",

@@ -11,7 +11,7 @@ from importlib import resources
 
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.vocabulary import TABLE, Role
-from acp_proxy.redaction.places import Path
+from acp_proxy.redaction.secret_places import Path
 
 ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 """How an absolute path begins, on POSIX or on Windows."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.limits import LINE_EDGE
+from acp_proxy.base.limits import LINE_EDGE
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
@@ -37,11 +37,11 @@ from acp_proxy.redaction.edits import (
 from acp_proxy.redaction.json_strings import Decoded, encoded_base64
 from acp_proxy.redaction.line_scan import LineScan
 from acp_proxy.redaction.markers import Markers
-from acp_proxy.redaction.names import is_secret_name
-from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader, may_be_piece
-from acp_proxy.redaction.places import kind_of
 from acp_proxy.redaction.private_text import blanked
 from acp_proxy.redaction.secret_finder import SecretFinder
+from acp_proxy.redaction.secret_names import is_secret_name
+from acp_proxy.redaction.secret_places import kind_of
+from acp_proxy.redaction.text_pieces import PUSHES, Piece, PieceReader, may_be_piece
 from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
 _STDERR = Stream.STDERR  # looking it up takes a while
@@ -235,7 +235,7 @@ class Redactor:
 
         Args:
             text: any text.
-            loose: whether it is a command, an error or the like; see `patterns.find`.
+            loose: whether it is a command, an error or the like; see `secret_patterns.find`.
         """
         spans = self._finder.spans(text, loose=loose)
         self.count += len(spans)

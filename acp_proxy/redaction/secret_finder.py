@@ -7,13 +7,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from urllib.parse import unquote
 
-from acp_proxy.redaction import patterns
+from acp_proxy.redaction import secret_patterns
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
+from acp_proxy.redaction.known_secrets import HashedSecrets, SecretValues
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random, is_switch
-from acp_proxy.redaction.search import Search
-from acp_proxy.redaction.values import HashedSecrets, SecretValues
+from acp_proxy.redaction.text_search import Search
 
 _SCHEME = re.compile(r"(?i:bearer|basic|token|digest|negotiate)\s+")
 _REFERENCE = re.compile(r"\$\{[\w:. -]+\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|<[\w -]+>|\{\{[^{}]*\}\}")
@@ -55,7 +55,7 @@ class SecretFinder:
 
         Args:
             text: any text.
-            loose: whether it is a command, an error or the like; see `patterns.find`.
+            loose: whether it is a command, an error or the like; see `secret_patterns.find`.
         """
         spans = self.spans_of(self.search(text, loose=loose))
         return self._with_coloured(text, spans, loose=loose) if "\x1b[" in text else spans
@@ -105,12 +105,12 @@ class SecretFinder:
             for value in values:
                 self.hashed.markers.add(self.remember(value, "env", named=True))
             places = self.needles.places(one_byte_each(text))
-        return patterns.search(text, loose=loose, places=places, seams=seams)
+        return secret_patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:
         """Returns the index from which on the end of a text may be the beginning of a secret."""
         text = searched.text
-        return min(patterns.tail(text, searched), self.values.tail(text, searched.places))
+        return min(secret_patterns.tail(text, searched), self.values.tail(text, searched.places))
 
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
         """Returns the spans to be masked in a text that was searched; remembers their secrets."""

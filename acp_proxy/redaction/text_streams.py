@@ -9,10 +9,10 @@ from itertools import islice
 
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import HASH_SIZE, MARKER
-from acp_proxy.redaction.patterns import ends_open
-from acp_proxy.redaction.pieces import Piece, PieceReader
-from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.secret_finder import SecretFinder
+from acp_proxy.redaction.secret_patterns import ends_open
+from acp_proxy.redaction.text_pieces import Piece, PieceReader
+from acp_proxy.redaction.text_search import Search
 
 CONTEXT = 32
 """How many characters before a piece are searched together with it."""

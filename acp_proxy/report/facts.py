@@ -8,24 +8,24 @@ from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
-from acp_proxy.inspection.diagnosis.agent_end import ENDED
-from acp_proxy.inspection.diagnosis.unanswered import waiting_for
-from acp_proxy.inspection.diagnosis.values import (
+from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
+from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, by_rule
+from acp_proxy.explain.observed_faults import FiredRule
+from acp_proxy.explain.origins import origin_rows, why_no_times
+from acp_proxy.explain.show.agent_end import ENDED
+from acp_proxy.explain.show.summary_values import (
     FailedCall,
     OpenRequest,
     PersonRequest,
     Summary,
     TurnSummary,
 )
-from acp_proxy.inspection.fault_effects import FiredRule
-from acp_proxy.inspection.findings import CONVERSATION, FAULT, Finding, Severity, by_rule
-from acp_proxy.inspection.measures.statistics import Statistics
-from acp_proxy.inspection.measures.traffic import CallStatistics
-from acp_proxy.inspection.measures.turn_times import Part, TurnTime
-from acp_proxy.inspection.origins import origin_rows, why_no_times
-from acp_proxy.limits import LISTED, NAMED, SHORT_LIST
+from acp_proxy.explain.show.unanswered import waiting_for
+from acp_proxy.explain.stats.statistics import Statistics
+from acp_proxy.explain.stats.traffic import CallStatistics
+from acp_proxy.explain.stats.turn_times import Part, TurnTime
 from acp_proxy.protocol.updates import FAILED
-from acp_proxy.report.model import ReportData, with_clock
+from acp_proxy.report.report_model import ReportData, with_clock
 
 
 @frozen

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from acp_proxy import __version__
-from acp_proxy.report.blocks import DataBlock
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import byte_size, counted, duration, share
+from acp_proxy.report.data_blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
-from acp_proxy.report.script import joined
-from acp_proxy.safe_text import plain
-from acp_proxy.wording import byte_size, counted, duration, share
+from acp_proxy.report.page_script import joined
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from acp_proxy.report.comparison import ComparisonFacts
+    from acp_proxy.report.compared_page import ComparisonFacts
 
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"

@@ -1,1 +1,1 @@
-"""Keeps frames and hands them out again: the only SQL of the package."""
+"""The only SQL: the schema, the indexer, readers, and the directory of recordings."""

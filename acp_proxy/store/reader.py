@@ -18,24 +18,25 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from acp_proxy import system
-from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.errors import DamagedRecording, LogMoved, NotARecording, UnreadableRecording
-from acp_proxy.plain_files import is_plain, open_plain, reason
+from acp_proxy.base import system
+from acp_proxy.base.errors import DamagedRecording, LogMoved, NotARecording, UnreadableRecording
+from acp_proxy.base.plain_files import is_plain, open_plain, reason
 from acp_proxy.protocol.dialects import FORMER_REASON, Evidence
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.recording import Recording
-from acp_proxy.store import damaged_log, database
-from acp_proxy.store.database import is_sqlite
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.files import database
+from acp_proxy.store.files.database import is_sqlite
+from acp_proxy.store.files.side_files import WAL, check_plain, check_side_files
+from acp_proxy.store.log import damaged_log
 from acp_proxy.store.rows import Rows
-from acp_proxy.store.side_files import WAL, check_plain, check_side_files
-from acp_proxy.store.views import LEVELS, MissingTable, attach_tail, is_masked, make_views
+from acp_proxy.store.tables.views import LEVELS, MissingTable, attach_tail, is_masked, make_views
 
 if TYPE_CHECKING:
-    from acp_proxy.store.log_reader import LogReader
-    from acp_proxy.store.log_recovery import LogTail
-    from acp_proxy.store.masked_rows import Level, Watch
+    from acp_proxy.store.log.log_reader import LogReader
+    from acp_proxy.store.log.log_recovery import LogTail
+    from acp_proxy.store.queries.masked_rows import Level, Watch
 
 # What only a log or the text form needs is imported when there is one: a replay starts sooner.
 
@@ -153,7 +154,7 @@ class RecordingReader(Rows):
         """
         if self._tail is None:
             return self
-        from acp_proxy.store.text_export import write_text_form
+        from acp_proxy.store.copies.text_export import write_text_form
 
         copy = RecordingReader(self.path, write_text_form(self), unredacted=True)
         return self._files.enter_context(copy)
@@ -239,7 +240,7 @@ class RecordingReader(Rows):
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
-        from acp_proxy.store import log_recovery
+        from acp_proxy.store.log import log_recovery
 
         try:
             fd = log_recovery.open_log(log_path)
@@ -281,8 +282,8 @@ class RecordingReader(Rows):
             self._warn_of_damage(kept[0])
 
     def _open_text(self) -> None:
-        from acp_proxy.store.database import new_rows
-        from acp_proxy.store.text_import import read_text_form
+        from acp_proxy.store.copies.text_import import read_text_form
+        from acp_proxy.store.files.database import new_rows
 
         try:
             source = self._source or self._files.enter_context(open_plain(self.path))
@@ -304,7 +305,7 @@ class RecordingReader(Rows):
         self.connection = self._files.enter_context(contextlib.closing(connection))
 
     def _open_with_tail(self, log: "LogReader", *, in_use: bool) -> None:
-        from acp_proxy.store.log_recovery import LogTail
+        from acp_proxy.store.log.log_recovery import LogTail
 
         if self._place.exists() and self._place.stat().st_size:
             self._own(database.open_readonly(self._place, in_use=in_use))
@@ -338,7 +339,7 @@ class RecordingReader(Rows):
         self.connection.commit()
         late = None if self._tail is None or self.unredacted else self._tail.indexer
         if (late and late.state.search_before) or self._is_masked_here(("main",)):
-            from acp_proxy.store.masked_rows import mask
+            from acp_proxy.store.queries.masked_rows import mask
 
             schemas = ("tail", "main") if has_tail else ("main",)
             known = {**self._known}
@@ -377,6 +378,6 @@ def is_text(path: Path) -> bool:
     """Whether a file is a recording's text form; that of a database is seen at once."""
     if database.is_sqlite(path):
         return False
-    from acp_proxy.store.text_import import is_text_form
+    from acp_proxy.store.copies.text_import import is_text_form
 
     return is_text_form(path)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from attrs import fields
 
-from acp_proxy.errors import DamagedRecording
-from acp_proxy.limits import LABEL, WHOLE_VALUE
-from acp_proxy.recording import FrameRun, Recording, StoredFrame, read_origin, read_time
-from acp_proxy.store import database
-from acp_proxy.store.checked_values import LineTooLarge, Mistyped, Row, limited, select
-from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.base.errors import DamagedRecording
+from acp_proxy.base.limits import LABEL, WHOLE_VALUE
+from acp_proxy.recording.recording import FrameRun, Recording, StoredFrame, read_origin, read_time
+from acp_proxy.store.files import database
+from acp_proxy.store.queries.frame_table import FrameTable
+from acp_proxy.store.tables.checked_values import LineTooLarge, Mistyped, Row, limited, select
 
 if TYPE_CHECKING:
-    from acp_proxy.filters import Filter
-    from acp_proxy.store.masked_rows import MaskedRows
+    from acp_proxy.recording.filters import Filter
+    from acp_proxy.store.queries.masked_rows import MaskedRows
 
 _FIRED = (
     "SELECT seq, rule, action, received IS NULL AS made, length(delivered) AS size, late_ns,"

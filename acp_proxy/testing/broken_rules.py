@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from acp_proxy.conformance.catalogue import chosen_rules
-from acp_proxy.conformance.judgement import check_whole
-from acp_proxy.conformance.report import is_failing, reported, short_text
-from acp_proxy.conformance.values import SEVERITIES
-from acp_proxy.safe_text import visible
+from acp_proxy.base.safe_text import visible
+from acp_proxy.check.catalogue import chosen_rules
+from acp_proxy.check.check_report import is_failing, reported, short_text
+from acp_proxy.check.check_values import SEVERITIES
+from acp_proxy.check.judgement import check_whole
 from acp_proxy.store.reader import RecordingReader
 
 _SEVERITIES = tuple(severity.value for severity in SEVERITIES)

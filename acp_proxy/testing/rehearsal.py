@@ -9,14 +9,14 @@ import tempfile
 from collections import deque
 from pathlib import Path
 
-from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.report import ReplayReport, report, text
-from acp_proxy.engine.agent.state import ReplayOptions
-from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.events import EndOfInput, Event, Finish, LineReceived, Send, WakeAt, Wakeup
+from acp_proxy.playback.events import EndOfInput, Event, Finish, LineReceived, Send, WakeAt, Wakeup
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.playback.replay.replay_report import ReplayReport, report, text
+from acp_proxy.playback.replay.replay_state import ReplayOptions
+from acp_proxy.playback.verify.scripted_client import ScriptedClient
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
-from acp_proxy.store.text_export import write_text_form
 from acp_proxy.testing.marker import files_of, numbered
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from acp_proxy.capture.files import recordings_directory
+from acp_proxy.recording.file_names import recordings_directory
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.capture.log_format import TO_AGENT, TO_CLIENT
-from tests.log_writer import LogWriter, error, notification, request, result, text
+from acp_proxy.recording.log_format import TO_AGENT, TO_CLIENT
+from tests.support.log_writer import LogWriter, error, notification, request, result, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

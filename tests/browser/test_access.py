@@ -8,8 +8,8 @@ import pytest
 
 from tests.browser.truth import report
 from tests.browser.watching import NARROW, WIDE
-from tests.npm_packages import MissingPackages, installed_packages
-from tests.shipped import DIRECTORY
+from tests.support.npm_packages import MissingPackages, installed_packages
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.truth import database_of, report, said
-from tests.captures import ROOT
-from tests.commands import run
-from tests.log_writer import record_conversation
-from tests.planted import record_planted
-from tests.shipped import DIRECTORY
+from tests.support.captures import ROOT
+from tests.support.command_line import run
+from tests.support.log_writer import record_conversation
+from tests.support.planted_secrets import record_planted
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,9 @@ import pytest
 
 from tests.browser.hostile import TAGS, Hostile
 from tests.browser.watching import NARROW
-from tests.commands import run
-from tests.log_writer import LogWriter
-from tests.shipped import DIRECTORY
+from tests.support.command_line import run
+from tests.support.log_writer import LogWriter
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.safe_text import plain
+from acp_proxy.base.safe_text import plain
 from tests.browser.census import assert_harmless
 from tests.browser.hostile import TAGS
 from tests.browser.truth import report, said
 from tests.browser.watching import NARROW, WIDE
-from tests.shipped import SHIPPED
+from tests.support.shipped_recordings import SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path

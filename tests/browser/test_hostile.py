@@ -10,7 +10,7 @@ import pytest
 from tests.browser.census import assert_harmless
 from tests.browser.hostile import PAYLOADS, TAGS
 from tests.browser.truth import report
-from tests.shipped import DIRECTORY
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

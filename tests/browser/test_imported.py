@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.browser.truth import report
-from tests.imported import log_of, text_form
+from tests.support.imported_recordings import log_of, text_form
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from acp_proxy.recording import Origin
+    from acp_proxy.recording.recording import Origin
     from tests.browser.watching import Visit
 
 WORDS = """async () => {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser.truth import report
-from tests.shipped import DIRECTORY
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

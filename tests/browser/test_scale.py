@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser.truth import report
-from tests.million import FRAMES, record_million
+from tests.support.million_frames import FRAMES, record_million
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ from tests.browser.truth import assert_truth, database_of, report, told
 from tests.browser.views import assert_sequence, assert_views
 from tests.browser.watching import WIDE
 from tests.browser.whole import assert_whole
-from tests.captures import ROOT, all_text_forms, weighted_captures
-from tests.commands import run
-from tests.log_writer import line, notification
-from tests.shipped import SHIPPED
+from tests.support.captures import ROOT, all_text_forms, weighted_captures
+from tests.support.command_line import run
+from tests.support.log_writer import line, notification
+from tests.support.shipped_recordings import SHIPPED
 
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from tests.captures import load
-from tests.commands import run
-from tests.log_writer import LogWriter
-from tests.unit.inspection.diagnosis.test_checks import play
+from tests.support.captures import load
+from tests.support.command_line import run
+from tests.support.log_writer import LogWriter
+from tests.unit.explain.show.test_checks import play
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.wording import duration
+from acp_proxy.base.wording import duration
 from tests.browser.truth import said
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-// Makes the blocks of a small recording, as acp_proxy/report/blocks.py does, for tests on Node.
+// Makes the blocks of a small recording, as acp_proxy/report/data_blocks.py does, for tests on Node.
 import { deflateSync } from "node:zlib";
 
 const DELTA = new Set(["seq", "t_ns", "exchange"]);

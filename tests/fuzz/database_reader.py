@@ -9,24 +9,19 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from acp_proxy.capture.log_format import EFFECT, FAULT, PART
+from acp_proxy.base.errors import UnreadableRecording
 from acp_proxy.cli.main import cli
-from acp_proxy.errors import UnreadableRecording
-from acp_proxy.store import (
-    directory,
-    exchange_queries,
-    fired_faults,
-    frame_queries,
-    recorded_events,
-)
-from acp_proxy.store.batch_members import members_of
+from acp_proxy.recording.log_format import EFFECT, FAULT, PART
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.files import directory
+from acp_proxy.store.queries import exchanges, fired_faults, frames, recorded_events
+from acp_proxy.store.queries.batch_members import members_of
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
-from acp_proxy.store.text_export import write_text_form
 from tests.fuzz import scratch, seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
-from tests.log_writer import LogWriter, write_conversation
+from tests.support.log_writer import LogWriter, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,25 +124,25 @@ def _frames(reader: RecordingReader) -> None:
 
 
 def _queries(reader: RecordingReader) -> None:
-    turns = exchange_queries.turns(reader)
-    list(exchange_queries.exchanges(reader))
-    list(exchange_queries.exchanges(reader, is_open=True, most=9))
-    list(exchange_queries.exchanges(reader, span=(0, 9)))
-    exchange_queries.initialization(reader)
-    list(exchange_queries.exchanges_by_own_session(reader))
-    exchange_queries.first_request_of_sessions(reader)
-    exchange_queries.requested_sessions(reader)
-    assert len(turns) == exchange_queries.turn_count(reader)
+    turns = exchanges.turns(reader)
+    list(exchanges.exchanges(reader))
+    list(exchanges.exchanges(reader, is_open=True, most=9))
+    list(exchanges.exchanges(reader, span=(0, 9)))
+    exchanges.initialization(reader)
+    list(exchanges.exchanges_by_own_session(reader))
+    exchanges.first_request_of_sessions(reader)
+    exchanges.requested_sessions(reader)
+    assert len(turns) == exchanges.turn_count(reader)
 
 
 def _frame_queries(reader: RecordingReader) -> None:
-    frame_queries.last_number(reader)
-    frame_queries.last_ns(reader)
-    frame_queries.first_prompt(reader, 99)
-    list(frame_queries.frames_by_number(reader, [2, 3, 6, 7], 1 << 20, 2))
-    frame_queries.frame_times(reader, [2, 3])
-    frame_queries.last_stderr_lines(reader, 5, 99)
-    frame_queries.labels_of(reader, "session")
+    frames.last_number(reader)
+    frames.last_ns(reader)
+    frames.first_prompt(reader, 99)
+    list(frames.frames_by_number(reader, [2, 3, 6, 7], 1 << 20, 2))
+    frames.frame_times(reader, [2, 3])
+    frames.last_stderr_lines(reader, 5, 99)
+    frames.labels_of(reader, "session")
 
 
 def _faults(reader: RecordingReader) -> None:

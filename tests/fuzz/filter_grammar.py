@@ -7,9 +7,9 @@ import re
 from functools import cache
 from typing import Any
 
-from acp_proxy.errors import BadFilter
-from acp_proxy.filters import Filter, parse, terms_of
-from acp_proxy.filters.terms import TERMS
+from acp_proxy.base.errors import BadFilter
+from acp_proxy.recording.filters import Filter, parse, terms_of
+from acp_proxy.recording.filters.filter_terms import TERMS
 from acp_proxy.store.reader import RecordingReader
 from tests.fuzz import seeds
 from tests.fuzz.target import Target

@@ -5,16 +5,16 @@ from __future__ import annotations
 import io
 import json
 
-from acp_proxy.foreign_logs.connections import Sent as SentMessage
-from acp_proxy.foreign_logs.connections import connections
-from acp_proxy.foreign_logs.sources import SOURCES, import_hint, source_of
-from acp_proxy.foreign_logs.values import HEAD
+from acp_proxy.imports.connections import Sent as SentMessage
+from acp_proxy.imports.connections import connections
+from acp_proxy.imports.log_entries import HEAD
+from acp_proxy.imports.log_formats import SOURCES, import_hint, source_of
 from acp_proxy.protocol.peers import Stream
-from tests.foreign_entries import assert_covered
-from tests.foreign_logs import WRITERS, Sent, conversation_of
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
+from tests.support.foreign_log_entries import assert_covered
+from tests.support.foreign_log_writers import WRITERS, Sent, conversation_of
 
 
 def check(data: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.forms import converter
+from acp_proxy.base.forms import converter
 from acp_proxy.protocol.framing import Line, LineCutter, LineFramer
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from acp_proxy.capture.log_format import BASE_SIZE, HEADER, LAST_KIND, MAGIC
-from acp_proxy.errors import UnreadableRecording
-from acp_proxy.store.indexer import Indexer
-from acp_proxy.store.log_reader import LogReader, LogRecord, event_data
-from acp_proxy.store.text_export import write_text_form
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.recording.log_format import BASE_SIZE, HEADER, LAST_KIND, MAGIC
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.log.log_reader import LogReader, LogRecord, event_data
 from tests.fuzz import scratch, seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
 from tests.fuzz.text_form import reader_of
-from tests.log_writer import LogWriter, base_record, write_conversation
-from tests.rows import dump, new_database
+from tests.support.indexed_rows import dump, new_database
+from tests.support.log_writer import LogWriter, base_record, write_conversation
 
 if TYPE_CHECKING:
     import sqlite3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from acp_proxy.errors import BadPlan
+from acp_proxy.base.errors import BadPlan
 from acp_proxy.faults.plan import KINDS, Plan, joined, load_plan, parse_rule, plan_text, ready_plans
 from acp_proxy.faults.structuring import BadToml, read_toml, settings_of
 from tests.fuzz import scratch

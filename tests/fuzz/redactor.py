@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from attrs import frozen
 
-from acp_proxy.forms import converter
+from acp_proxy.base.forms import converter
 from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import read
@@ -22,7 +22,7 @@ from acp_proxy.redaction.text_streams import NotYet
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
-from tests.log_writer import notification, request, text
+from tests.support.log_writer import notification, request, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

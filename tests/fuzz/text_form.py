@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve
 
-from acp_proxy.errors import UnreadableRecording
-from acp_proxy.foreign_logs import sources  # noqa: F401  an error imports it, in too many steps
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.base.safe_text import visible_json
+from acp_proxy.imports import log_formats  # noqa: F401  an error imports it, in too many steps
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.recording import Recording
-from acp_proxy.safe_text import visible_json
+from acp_proxy.recording.recording import Recording
+from acp_proxy.recording.text_form.text_lines import find_style, spell
 from acp_proxy.store import rows
-from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.copies.text_import import read_text_form
+from acp_proxy.store.indexing.indexer_state import IndexerState
+from acp_proxy.store.indexing.row_writer import RowWriter
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.store.text_export import write_text_form
-from acp_proxy.store.text_import import read_text_form
-from acp_proxy.store.views import make_views
-from acp_proxy.text_form.values import find_style, spell
+from acp_proxy.store.tables.views import make_views
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
-from tests.rows import new_database
-from tests.texts import HEADER, Rows, rows_of, spelled_anew
+from tests.support.indexed_rows import new_database
+from tests.support.text_recordings import HEADER, Rows, rows_of, spelled_anew
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fork_server import ForkServer
 from tests.integration.processes import Recorder, plain_signals
-from tests.npm_packages import MissingPackages, installed_packages
+from tests.support.fork_server import ForkServer
+from tests.support.npm_packages import MissingPackages, installed_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

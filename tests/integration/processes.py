@@ -25,13 +25,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
-from tests.commands import run
+from tests.support.command_line import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-    from tests.fork_server import Forked, ForkServer
+    from tests.support.fork_server import Forked, ForkServer
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from tests.integration.processes import DEADLINE_S
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tests.fork_server import Forked, ForkServer
+    from tests.support.fork_server import Forked, ForkServer
 
 EXIT_CODE = 7
 """The puppet's; one that nobody else returns."""

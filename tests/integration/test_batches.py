@@ -16,14 +16,14 @@ import pytest
 from acp_proxy.batches.batch import Job
 from acp_proxy.batches.local_executor import LocalExecutor
 from acp_proxy.batches.results import VerdictKind
-from tests.batch_recordings import AGENT, VERIFIED, Kinds, write_recordings
 from tests.integration.processes import needs_proc, processes, wait_until
 from tests.integration.verifying import RECORDINGS, Started, Verifier
+from tests.support.batch_recordings import AGENT, VERIFIED, Kinds, write_recordings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.fork_server import ForkServer
+    from tests.support.fork_server import ForkServer
 
 pytestmark = needs_proc
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.agents import player
-from tests.captures import (
+from tests.integration.processes import DEADLINE_S, Recording
+from tests.support.captures import (
     ROOT,
     Stream,
     all_text_forms,
@@ -18,7 +19,6 @@ from tests.captures import (
     save,
     weighted_captures,
 )
-from tests.integration.processes import DEADLINE_S, Recording
 
 PLAYER = [sys.executable, "-IS", str(Path(player.__file__))]
 STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from acp_proxy.store.text_import import is_text_form
-from tests.commands import run
-from tests.workflow_steps import ActionRun
+from acp_proxy.store.copies.text_import import is_text_form
+from tests.support.command_line import run
+from tests.support.workflow_steps import ActionRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

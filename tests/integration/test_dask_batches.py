@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy import __version__
-from tests.dask_cluster import NO_VERSION, DaskCluster
 from tests.integration.processes import DEADLINE_S, needs_proc, wait_until
 from tests.integration.verifying import PLAIN_AGENT, RECORDINGS, ROOT
+from tests.support.dask_cluster import NO_VERSION, DaskCluster
 
 if TYPE_CHECKING:
-    from tests.fork_server import Forked, ForkServer
+    from tests.support.fork_server import Forked, ForkServer
 
 HELD = """
 touch "$DOOR/$$.agent"

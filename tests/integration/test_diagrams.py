@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.sequence_diagram import SequenceDiagram
+from acp_proxy.explain.log.sequence_diagram import SequenceDiagram
 from acp_proxy.store.reader import RecordingReader
 from tests.browser.hostile import PAYLOADS
-from tests.captures import all_text_forms
-from tests.conversations import HEADER, reader_of
-from tests.log_writer import error, notification, request, result, text, update
-from tests.shipped import SHIPPED
+from tests.support.captures import all_text_forms
+from tests.support.drawn_conversations import HEADER, reader_of
+from tests.support.log_writer import error, notification, request, result, text, update
+from tests.support.shipped_recordings import SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from tests.examined import configure, machine, program
-from tests.log_writer import LogWriter, handshake, record_conversation
+from tests.support.doctor_machine import configure, machine, program
+from tests.support.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path

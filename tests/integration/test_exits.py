@@ -103,7 +103,7 @@ def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
     """It would hold what passed, and the limit of its size does not count for all systems."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
-        "import resource; from acp_proxy.capture.in_place import die_of;"
+        "import resource; from acp_proxy.record.capture.in_place import die_of;"
         f"resource.setrlimit(resource.RLIMIT_CORE, ({most}, {most})); die_of({signal.SIGSEGV})"
     )
     pid = os.posix_spawn(

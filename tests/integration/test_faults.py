@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.limits import LARGE_LINE
+from acp_proxy.base.limits import LARGE_LINE
 from tests.agents import flood
 from tests.integration.processes import (
     EXACT,
@@ -24,7 +24,7 @@ from tests.integration.processes import (
     wait_until,
     wait_until_still,
 )
-from tests.planted import KEY
+from tests.support.planted_secrets import KEY
 
 if TYPE_CHECKING:
     from pathlib import Path

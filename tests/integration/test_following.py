@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.runtime import indexing
-from tests.commands import run
+from acp_proxy.record import indexing
 from tests.integration.processes import DEADLINE_S, wait_until
 from tests.integration.puppet_talk import PuppetTalk, environment_in, start, watch
+from tests.support.command_line import run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.fork_server import ForkServer
+    from tests.support.fork_server import ForkServer
 
 
 class Follower:

@@ -6,8 +6,8 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
-from tests import front_end_checks as checks
-from tests.npm_packages import ROOT
+from tests.support.npm_packages import ROOT
+from tests.tools import front_end_checks as checks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,19 +15,25 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.render.styled_text import columns_of
-from tests.commands import run
-from tests.fork_server import ForkServer
+from acp_proxy.cli.screens.styled_text import columns_of
 from tests.integration.processes import DEADLINE_S
 from tests.integration.puppet_talk import environment_in, file_size_limit, watch
-from tests.log_writer import LogWriter, record_conversation, text, update, write_conversation
-from tests.shipped import DIRECTORY
+from tests.support.command_line import run
+from tests.support.fork_server import ForkServer
+from tests.support.log_writer import (
+    LogWriter,
+    record_conversation,
+    text,
+    update,
+    write_conversation,
+)
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.fork_server import Forked
+    from tests.support.fork_server import Forked
 
 EVERY_COMMAND = [
     [],

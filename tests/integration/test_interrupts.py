@@ -57,11 +57,11 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
         ("acp_proxy.cli.main", VERIFY),
         ("click", VERIFY),
         ("acp_proxy.store.reader", VERIFY),
-        ("acp_proxy.runtime.verifier", VERIFY),
+        ("acp_proxy.playback.drivers.verifier", VERIFY),
         ("trio", VERIFY),
-        ("acp_proxy.cli.commands.inspect.list_", ()),
-        ("acp_proxy.cli.commands.inspect.log", ("inspect", "log", HELLO)),
-        ("acp_proxy.cli.commands.record", ("record", "--no-such", "--", "true")),
+        ("acp_proxy.cli.store.list_", ()),
+        ("acp_proxy.cli.explain.log", ("inspect", "log", HELLO)),
+        ("acp_proxy.cli.record", ("record", "--no-such", "--", "true")),
     ],
 )
 def test_an_interrupt_prints_no_traceback(

@@ -18,14 +18,14 @@ from urllib.parse import quote
 
 import pytest
 
-from acp_proxy.capture.log import CaptureLog
-from acp_proxy.capture.log_format import MARKER_KEY, START, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.protocol.chunks import chunk_of
-from acp_proxy.runtime import indexing
+from acp_proxy.record import indexing
+from acp_proxy.record.capture.log_writer import CaptureLog
+from acp_proxy.recording.log_format import MARKER_KEY, START, STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.store.indexing.row_writer import RowWriter
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.row_writer import RowWriter
-from tests.log_writer import line, request, result, text, update
-from tests.rows import TABLES, query
+from tests.support.indexed_rows import TABLES, query
+from tests.support.log_writer import line, request, result, text, update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,7 @@ def conversation(seed: int) -> list[Record]:
 def record(path: Path, records: list[Record], done: mmap.mmap, *, works: bool = True) -> None:
     """Records as a recorder does, with a clock that gives the same times in each run."""
     ticks = iter(range(10**9, 1 << 62, 1000))
-    with patch("acp_proxy.capture.log.time.monotonic_ns", lambda: next(ticks)):
+    with patch("acp_proxy.record.capture.log_writer.time.monotonic_ns", lambda: next(ticks)):
         log = CaptureLog.create(f"{path}.log")
         fields: dict[str, Any] = {"id": "c0ffee", "name": "x", "wall": 1, "origin": 10**9}
         log.event(START, {**fields, "arg": ["a"], "redaction": "secrets", MARKER_KEY: "5a" * 16})

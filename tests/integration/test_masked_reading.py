@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from acp_proxy.redaction.markers import MARKER
-from tests.commands import run
-from tests.planted import ENV, SECRETS, record_planted
-from tests.shipped import HEALTHY
+from tests.support.command_line import run
+from tests.support.planted_secrets import ENV, SECRETS, record_planted
+from tests.support.shipped_recordings import HEALTHY
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = [*HEALTHY, *sorted((ROOT / "tests" / "data" / "pairs").glob("*.jsonl"))[:4]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.processes import Talk, shell, wait_until
-from tests.log_writer import line, request, result, text, update
+from tests.support.log_writer import line, request, result, text, update
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,11 +27,11 @@ from attrs import evolve
 
 from acp_proxy.redaction.markers import NumberedMarkers
 from acp_proxy.redaction.redactor import Redactor, RedactorState
-from tests.commands import run
 from tests.integration.processes import DEADLINE_S, agent
 from tests.integration.puppet_talk import environment_in, watch
-from tests.log_writer import text
-from tests.planted_places import (
+from tests.support.command_line import run
+from tests.support.log_writer import text
+from tests.support.planted_places import (
     AGENT,
     CLIENT,
     STDERR,

@@ -17,9 +17,9 @@ from acp_proxy.pytest_plugin import AcpAgent
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.marker import NAMES
 from acp_proxy.testing.rehearsal import rehearse
-from tests.commands import run
-from tests.shipped import HEALTHY
-from tests.texts import text_of
+from tests.support.command_line import run
+from tests.support.shipped_recordings import HEALTHY
+from tests.support.text_recordings import text_of
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "recordings"

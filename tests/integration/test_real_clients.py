@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
-from tests.npm_packages import NODE
+from tests.support.npm_packages import NODE
 
 ROOT = Path(__file__).parents[2]
 AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.fork_server import ForkServer
+    from tests.support.fork_server import ForkServer
 
 needs_prlimit = pytest.mark.skipif(
     not hasattr(resource, "prlimit"), reason="expected prlimit, to make room on a full disk"

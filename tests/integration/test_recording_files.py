@@ -17,13 +17,13 @@ import pytest
 from acp_proxy.store.reader import RecordingReader
 from tests.integration.processes import wait_until
 from tests.integration.puppet_talk import PuppetTalk, inspect
-from tests.log_writer import LogWriter, record_conversation
+from tests.support.log_writer import LogWriter, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.fork_server import ForkServer
+    from tests.support.fork_server import ForkServer
 
 
 def names(directory: Path) -> list[str]:

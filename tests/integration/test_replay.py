@@ -19,14 +19,14 @@ from acp_proxy.client import main as scripted_client
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, plain_signals
-from tests.playbook import RecordedTranscript
-from tests.playbook import record as record_book
-from tests.reactive import Conversation
+from tests.support.playbook import RecordedTranscript
+from tests.support.playbook import record as record_book
+from tests.support.reactive_client import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.fork_server import Forked, ForkServer
+    from tests.support.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[2]
 
@@ -288,7 +288,7 @@ def test_a_closed_descriptor_is_a_client_that_left(
 TERMINATED = """
 import os, signal, sys
 from acp_proxy.entry import main
-from acp_proxy.engine.agent import report as reports
+from acp_proxy.playback.replay import replay_report as reports
 made = reports.report
 def report(*arguments, **named):
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -363,7 +363,7 @@ def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
     """A client that does all of a killed recorder's recording gets exit code 3 and a message."""
-    from tests.log_writer import LogWriter, handshake
+    from tests.support.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
     with LogWriter(path) as recorder:
@@ -402,7 +402,7 @@ def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
     """With other hash seeds and chunks the bytes have one hash, which is the recording's."""
-    from tests.unit.runtime.test_replayer import TALK as TWO_LANES
+    from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
     with RecordingReader(recorded.path) as reader:

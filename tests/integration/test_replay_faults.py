@@ -18,7 +18,7 @@ from acp_proxy.store.reader import RecordingReader
 from tests.integration.processes import DEADLINE_S
 
 if TYPE_CHECKING:
-    from tests.fork_server import ForkServer
+    from tests.support.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[2]
 TOUR = ROOT / "recordings" / "tour.db"

@@ -8,18 +8,18 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.cli.commands.inspect.search import _hits
-from acp_proxy.cli.time_limit import TimeLimit
-from acp_proxy.errors import BadFilter
-from acp_proxy.filters import EVERYTHING
-from acp_proxy.inspection.choice import chosen_in
-from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Searcher
-from acp_proxy.report.blocks import report_blocks
-from acp_proxy.report.model import ReportOptions
+from acp_proxy.base.errors import BadFilter
+from acp_proxy.cli.explain.search import _hits
+from acp_proxy.cli.explain.time_limit import TimeLimit
+from acp_proxy.explain.choice import chosen_in
+from acp_proxy.explain.search.search import Searcher
+from acp_proxy.explain.search.search_patterns import Pattern
+from acp_proxy.recording.filters import EVERYTHING
+from acp_proxy.report.data_blocks import report_blocks
+from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.reader import RecordingReader
-from tests import front_end_checks as checks
-from tests.npm_packages import ROOT
+from tests.support.npm_packages import ROOT
+from tests.tools import front_end_checks as checks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.cli.recordings import open_recording
-from acp_proxy.inspection.transcript.transcript import TranscriptReader
-from acp_proxy.inspection.transcript.values import FULL, EntryKind, TextForm, TranscriptEntry
-from acp_proxy.report.blocks import report_blocks
-from acp_proxy.report.model import ReportOptions
-from tests import front_end_checks as checks
-from tests.npm_packages import ROOT
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.explain.transcript.entries import FULL, EntryKind, TextForm, TranscriptEntry
+from acp_proxy.explain.transcript.transcript import TranscriptReader
+from acp_proxy.report.data_blocks import report_blocks
+from acp_proxy.report.report_model import ReportOptions
+from tests.support.npm_packages import ROOT
+from tests.tools import front_end_checks as checks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.test_real_clients import GREETING_AGENT, TIMEOUT_S
-from tests.npm_packages import NODE
+from tests.support.npm_packages import NODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

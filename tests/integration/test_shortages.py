@@ -15,7 +15,7 @@ UNGUARDED = [
     "-P",
     "-c",
     "import sys; del sys.argv[0]\n"
-    "from acp_proxy import entry\nfrom acp_proxy.capture import process_groups\n"
+    "from acp_proxy import entry\nfrom acp_proxy.record.capture import process_groups\n"
     "process_groups.SHELL = '/nowhere/sh'\n"
     "entry.main()",
 ]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.integration.processes import EXACT, agent, needs_proc, peak_memory
-from tests.million import record_million
 from tests.property.test_relay_bytes import SIZES, cut, expect_unchanged, odd_bytes
+from tests.support.million_frames import record_million
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.client import stream_progress
-from acp_proxy.runtime.sweep import agent_command
-from acp_proxy.store.newest import is_run
+from acp_proxy.playback.drivers.sweep import agent_command
+from acp_proxy.playback.verify import stream_progress
+from acp_proxy.store.files.newest import is_run
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.integration.processes import (
@@ -34,15 +34,15 @@ from tests.integration.verifying import (
     UNRULY_AGENT,
     Verifier,
 )
-from tests.judged import text_form_of
-from tests.playbook import record
-from tests.reactive import record_capture
-from tests.rows import stream_bytes
+from tests.support.example_checker import text_form_of
+from tests.support.indexed_rows import stream_bytes
+from tests.support.playbook import record
+from tests.support.reactive_client import record_capture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.fork_server import ForkServer
+    from tests.support.fork_server import ForkServer
 
 pytestmark = needs_proc
 
@@ -464,8 +464,8 @@ def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -
 
 
 def _incomplete(directory: Path) -> Path:
-    from tests.log_writer import LogWriter
-    from tests.playbook import wire
+    from tests.support.log_writer import LogWriter
+    from tests.support.playbook import wire
 
     path = directory / "incomplete.db"
     with LogWriter(path) as recorder:

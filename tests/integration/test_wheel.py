@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-TRIAL = ROOT / "tests/try_installed.py"
+TRIAL = ROOT / "tests/tools/try_installed.py"
 PLAIN_AGENT = ROOT / "tests/agents/plain_agent.py"
 ENVIRONMENT = {
     k: v for k, v in os.environ.items() if not k.startswith(("ACP_PROXY_", "PYTHON", "PIP_"))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from tests.commands import run
 from tests.integration.processes import DEADLINE_S, MARK, processes, wait_until
+from tests.support.command_line import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.fork_server import Forked, ForkServer
+    from tests.support.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "recordings"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.playbook import Live, Record
+    from tests.support.playbook import Live, Record
 
 OPTIONS = (
     '[{"optionId": "y", "kind": "allow_once"}, {"optionId": "yy", "kind": "allow_once"},'

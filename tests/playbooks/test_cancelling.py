@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.playbook import Live, Record
+    from tests.support.playbook import Live, Record
 
 CANCELLED = """
     1-4 session
@@ -51,7 +51,7 @@ def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
     """Also when the replay keeps the recorded times."""
-    from acp_proxy.engine.shared.playback_options import Pacing
+    from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
     for message in (1, 3):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.playbook import Live, Record
+    from tests.support.playbook import Live, Record
 
 CHAT = """
     1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": true}, "clientInfo": {"name": "a", "version": "1"}}

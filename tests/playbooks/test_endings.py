@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.agent.report import report
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.playback.replay.replay_report import report
+from acp_proxy.playback.shared.playback_options import Order
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 LISTED = """
     1-4 session

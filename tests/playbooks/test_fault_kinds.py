@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.faults.effects import ScheduledWrite
+from acp_proxy.faults.fault_effects import ScheduledWrite
 from acp_proxy.faults.plan import KINDS
 from acp_proxy.protocol.peers import Direction
-from tests.fault_playbook import FaultTranscript, check
+from tests.support.fault_playbook import FaultTranscript, check
 
 UPDATE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.playback_options import Order
-from tests.verify_playbook import verify
+from acp_proxy.playback.shared.playback_options import Order
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 _TEXT = (
     '"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}'

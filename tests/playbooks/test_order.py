@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.playback.shared.playback_options import Order
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 TWO_SESSIONS = """
     1-2 handshake

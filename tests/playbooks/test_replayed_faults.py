@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.playbook import Record, RecordedTranscript
+    from tests.support.playbook import Record, RecordedTranscript
 
 STORY = """
     1-2 handshake

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.agent.report import text
-from tests.verify_playbook import verify
+from acp_proxy.playback.replay.replay_report import text
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Live, Record, RecordedTranscript
+    from tests.support.playbook import Live, Record, RecordedTranscript
 
     Record = Record
 

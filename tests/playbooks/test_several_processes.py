@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.agent.recording_choice import RecordingChoice
-from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import ReplayOptions
-from acp_proxy.engine.shared.playback_options import Pacing
-from tests.playbook import Playing, Record, wire
+from acp_proxy.playback.replay.recording_choice import RecordingChoice
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.playback.replay.replay_state import ReplayOptions
+from acp_proxy.playback.shared.playback_options import Pacing
+from tests.support.playbook import Playing, Record, wire
 
 if TYPE_CHECKING:
-    from tests.playbook import RecordedTranscript
+    from tests.support.playbook import RecordedTranscript
 
 
 def chat(session: str, prompt: str) -> str:

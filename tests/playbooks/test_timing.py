@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.playback_options import Pacing
+from acp_proxy.playback.shared.playback_options import Pacing
 
 if TYPE_CHECKING:
-    from tests.playbook import Record, RecordedTranscript
+    from tests.support.playbook import Record, RecordedTranscript
 
 SLOW = """
     1 -> #0 initialize {"protocolVersion": 1}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.agent.report import text
+from acp_proxy.playback.replay.replay_report import text
 
 if TYPE_CHECKING:
-    from tests.playbook import Live, Record
+    from tests.support.playbook import Live, Record
 
 KEY = """
     1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"fs": {"read": true}}}

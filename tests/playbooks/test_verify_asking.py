@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.divergence import DivergenceReporter
-from tests.permission_playbook import (
+from acp_proxy.playback.shared.divergence import DivergenceReporter
+from tests.playbooks.test_replayed_faults import mark
+from tests.support.permission_playbook import (
     ALLOW,
     END,
     LS,
@@ -23,11 +24,10 @@ from tests.permission_playbook import (
     selected,
     write,
 )
-from tests.playbooks.test_replayed_faults import mark
-from tests.verify_playbook import verify
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 
 def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:

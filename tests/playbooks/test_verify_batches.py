@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.permission_playbook import END, START, STARTED, UPDATE, asking, read
-from tests.verify_playbook import verify
+from tests.support.permission_playbook import END, START, STARTED, UPDATE, asking, read
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 BOTH = f"""
     <- {read("/p/a", "10")}

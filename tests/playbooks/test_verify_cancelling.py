@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.permission_playbook import (
+from tests.support.permission_playbook import (
     ALLOW,
     END,
     HAS_SESSION,
@@ -17,10 +17,10 @@ from tests.permission_playbook import (
     permission,
     selected,
 )
-from tests.verify_playbook import verify
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 
 CANCELLED = f"""{SESSION}

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.playback_options import Order
-from tests.permission_playbook import HAS_SESSION, SESSION, UPDATE
-from tests.verify_playbook import verify
+from acp_proxy.playback.shared.playback_options import Order
+from tests.support.permission_playbook import HAS_SESSION, SESSION, UPDATE
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 
 def chunk(text: str, kind: str = "agent_message_chunk") -> str:

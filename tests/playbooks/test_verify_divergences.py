@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.events import WriteStalled
-from tests.verify_playbook import verify
+from acp_proxy.playback.events import WriteStalled
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 CONVERSATION = """
     1-4 session

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.permission_playbook import END, asking, read, write
+from tests.support.permission_playbook import END, asking, read, write
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 WHOLE, SECOND, THIRD = r"1\n2\n3\n", r"2\n", r"3\n"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.playback_options import Order, Pacing
-from tests.permission_playbook import HAS_SESSION, SESSION, UPDATE, read
-from tests.verify_playbook import verify
+from acp_proxy.playback.shared.playback_options import Order, Pacing
+from tests.support.permission_playbook import HAS_SESSION, SESSION, UPDATE, read
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:

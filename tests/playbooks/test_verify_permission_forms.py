@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.engine.shared.divergence import DivergenceKind
-from tests.permission_playbook import (
+from acp_proxy.playback.shared.divergence import DivergenceKind
+from tests.support.permission_playbook import (
     END,
     LS,
     REJECT,
@@ -21,10 +21,10 @@ from tests.permission_playbook import (
     permission,
     selected,
 )
-from tests.verify_playbook import LiveAgent, verify
+from tests.support.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 GRANTED = '#7 result {"granted": true, "scope": "always"}'
 DENIED = '{"jsonrpc":"2.0","id":7,"result":{"granted":false}}'

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.engine.client.permission_scope import differences, moved, scope
-from acp_proxy.engine.client.recorded_requests import key_of
-from acp_proxy.engine.shared.bindings import Bindings
-from tests.permission_playbook import (
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.playback.verify.permission_scope import differences, moved, scope
+from acp_proxy.playback.verify.recorded_requests import key_of
+from tests.support.permission_playbook import (
     ALLOW,
     END,
     LS,
@@ -26,10 +26,10 @@ from tests.permission_playbook import (
     permission,
     selected,
 )
-from tests.verify_playbook import LiveAgent, verify
+from tests.support.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 PAIRS = Path(__file__).parents[1] / "data" / "pairs"
 EDIT = {"kind": "edit", "locations": [{"path": "/p/a"}], "content": [{"type": "diff", "path": "/p/a", "newText": "x"}]}  # fmt: skip

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import field, frozen
 
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
-from tests import captures
-from tests.verify_playbook import LiveAgent, verify
+from tests.support import captures
+from tests.support.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.playbook import Record, RecordedTranscript
+    from tests.support.playbook import Record, RecordedTranscript
 
 PERMISSION = "session/request_permission"
 DATA = captures.ROOT.parent

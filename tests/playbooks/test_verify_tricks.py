@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.permission_playbook import END, LS, RM, asking, outcome, permission, selected
 from tests.playbooks.test_verify_permissions import elsewhere
+from tests.support.permission_playbook import END, LS, RM, asking, outcome, permission, selected
 
 if TYPE_CHECKING:
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 BARE: dict[str, Any] = {}
 

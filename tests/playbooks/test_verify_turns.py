@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.permission_playbook import outcome, permission
-from tests.playbook import START_NS, Record
-from tests.verify_playbook import verify
+from tests.support.permission_playbook import outcome, permission
+from tests.support.playbook import START_NS, Record
+from tests.support.verify_playbook import verify
 
 YES = 'result {"outcome": {"outcome": "selected", "optionId": "y"}}'
 LS, RM = {"rawInput": {"command": "ls"}}, {"rawInput": {"command": "rm -rf ~"}}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.permission_playbook import (
+from tests.support.permission_playbook import (
     ALLOW,
     END,
     REJECT,
@@ -17,12 +17,12 @@ from tests.permission_playbook import (
     permission,
     selected,
 )
-from tests.verify_playbook import verify
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Record
+    from tests.support.playbook import Record
 
 FEW, MANY = 60, 240
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.playbook import Live, Record
+    from tests.support.playbook import Live, Record
 
 V1 = '{"protocolVersion": 1}', '{"protocolVersion": 1, "agentCapabilities": {}}'
 V2 = '{"protocolVersion": 2}', '{"protocolVersion": 2}'

@@ -16,14 +16,14 @@ _LARGEST = 1 << 17
 @pytest.fixture(scope="session")
 def every_recording(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Recordings in the repository and of captured conversations; tests must not change them."""
-    from tests import reactive
+    from tests.support import reactive_client
 
-    return list(reactive.recordings(tmp_path_factory.mktemp("captures")))
+    return list(reactive_client.recordings(tmp_path_factory.mktemp("captures")))
 
 
 @pytest.fixture(scope="session")
 def sources(every_recording: list[Path]) -> list[Path]:
     """Recordings that are small enough to be changed a hundred times."""
-    from tests.mutations import lines_of
+    from tests.support.mutated_recordings import lines_of
 
     return [path for path in every_recording if path.stat().st_size <= _LARGEST and lines_of(path)]

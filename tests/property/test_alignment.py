@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.alignment import align, longest_in_order
+from acp_proxy.base.alignment import align, longest_in_order
 
 few = st.lists(st.integers(0, 3), max_size=40)
 

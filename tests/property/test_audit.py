@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.audit.paths import locate, mentions
-from tests.any_messages import STEPS, recorded
-from tests.commands import run
+from acp_proxy.explain.audit.paths import locate, mentions
+from tests.support.command_line import run
+from tests.support.drawn_messages import STEPS, recorded
 
 
 @given(steps=STEPS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.updates import CHUNKS
-from tests.strategies import json_values
+from tests.support.strategies import json_values
 
 kinds = st.sampled_from([*sorted(CHUNKS), "tool_call", "agent_message", "x_chunk"])
 texts = st.text(st.characters(), max_size=20)

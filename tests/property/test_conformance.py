@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.checker import Checker
-from acp_proxy.conformance.examples import examples
-from acp_proxy.conformance.methods import METHODS
-from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.check.catalogue import rules
+from acp_proxy.check.check_values import SEVERITIES
+from acp_proxy.check.checker import Checker
+from acp_proxy.check.examples import examples
+from acp_proxy.check.methods import METHODS
 from acp_proxy.protocol.updates import V1_UPDATES, V2_UPDATES
-from tests.judged import HANDSHAKES, reader_of
-from tests.transcripts import frame
+from tests.support.example_checker import HANDSHAKES, reader_of
+from tests.support.labelled_transcripts import frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,13 +11,13 @@ from attrs import asdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.forms import converter
+from acp_proxy.base.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Direction
-from tests.captures import ROOT, Read, all_captures, load
-from tests.transcripts import Conversation
+from tests.support.captures import ROOT, Read, all_captures, load
+from tests.support.labelled_transcripts import Conversation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from acp_proxy.difference.defaults import RULES
-from acp_proxy.difference.result import Change, Counts, Expect
-from acp_proxy.difference.rules import compiled
+from acp_proxy.diff.default_rules import RULES
+from acp_proxy.diff.diff_result import Change, Counts, Expect
+from acp_proxy.diff.place_rules import compiled
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
 from acp_proxy.store.reader import RecordingReader
-from tests.mutations import (
+from tests.support.mutated_recordings import (
     WITH_SOME_OR_ALL,
     Line,
     are_open_at_once,
@@ -26,14 +26,14 @@ from tests.mutations import (
     lines_of,
     with_leaf,
 )
-from tests.shipped import HEALTHY
+from tests.support.shipped_recordings import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.difference.result import Diff, DiffEntry
-    from tests.mutations import Choice
+    from acp_proxy.diff.diff_result import Diff, DiffEntry
+    from tests.support.mutated_recordings import Choice
 
 RULE = compiled(RULES)
 NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")

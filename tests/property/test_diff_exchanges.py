@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.difference.defaults import LOOKING
-from acp_proxy.difference.diff import diff
-from acp_proxy.difference.frames import NO_ANSWER, kind_of_call
-from acp_proxy.difference.result import Change, Counts, Field
+from acp_proxy.diff.default_rules import LOOKING
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import Change, Counts, Field
+from acp_proxy.diff.frame_types import NO_ANSWER, kind_of_call
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
-from tests.mutations import (
+from tests.support.mutated_recordings import (
     WITH_SOME_OR_ALL,
     are_open_at_once,
     changed,
@@ -26,14 +26,14 @@ from tests.mutations import (
     opened,
     with_leaf,
 )
-from tests.shipped import HEALTHY
+from tests.support.shipped_recordings import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.difference.result import DiffEntry
-    from tests.mutations import Choice, Line
+    from acp_proxy.diff.diff_result import DiffEntry
+    from tests.support.mutated_recordings import Choice, Line
 
 REQUEST, ANSWER = "request", "answer"
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_proxy.faults.effects import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
-from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.fault_effects import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
+from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import KINDS
 from acp_proxy.protocol.peers import Direction
-from tests.fault_playbook import plan_of
-from tests.strategies import broken_lines, lines
+from tests.support.fault_playbook import plan_of
+from tests.support.strategies import broken_lines, lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

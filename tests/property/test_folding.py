@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.render.styled_text import clusters, columns_of, fit
-from acp_proxy.inspection.folding import ChunkRun, fold, run_line
-from acp_proxy.limits import SHOWN_LINE
+from acp_proxy.base.limits import SHOWN_LINE
+from acp_proxy.base.safe_text import visible
+from acp_proxy.cli.screens.styled_text import clusters, columns_of, fit
+from acp_proxy.explain.log.folding import ChunkRun, fold, run_line
 from acp_proxy.protocol.chunks import chunk_of
-from acp_proxy.safe_text import visible
-from tests.log_writer import line, notification, text, update
+from tests.support.log_writer import line, notification, text, update
 
 Row = dict[str, Any]
 

@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.foreign_logs.json_text import FoundObject, ObjectSplitter
-from acp_proxy.foreign_logs.sources import source_named
-from acp_proxy.foreign_logs.values import HEAD, UnreadLines
-from tests.foreign_entries import assert_covered, assert_same, directed
-from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent
-from tests.strategies import json_values
+from acp_proxy.imports.embedded_json import FoundObject, ObjectSplitter
+from acp_proxy.imports.log_entries import HEAD, UnreadLines
+from acp_proxy.imports.log_formats import source_named
+from tests.support.foreign_log_entries import assert_covered, assert_same, directed
+from tests.support.foreign_log_writers import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent
+from tests.support.strategies import json_values
 
 ids = st.integers(0, 3) | st.sampled_from(["a", "é", "0"])
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)

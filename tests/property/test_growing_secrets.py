@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_proxy.redaction.known_secrets import BEGINNING, SHORTEST, SecretValues
 from acp_proxy.redaction.needles import GrowingNeedles, Needles
-from acp_proxy.redaction.values import BEGINNING, SHORTEST, SecretValues
 
 WORDS = st.lists(st.text("abC-", min_size=1, max_size=4), max_size=30)
 VALUES = st.lists(

@@ -12,13 +12,13 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log_format import END, STREAM_NAMES, UNDELIVERED
-from acp_proxy.store import masking
-from acp_proxy.store.indexer import Indexer
-from tests.log_writer import LogWriter
-from tests.logs import reader
-from tests.rows import dump, new_database, query, stream_bytes
-from tests.strategies import lines
+from acp_proxy.recording.log_format import END, STREAM_NAMES, UNDELIVERED
+from acp_proxy.store.indexing import line_masking
+from acp_proxy.store.indexing.indexer import Indexer
+from tests.support.capture_logs import reader
+from tests.support.indexed_rows import dump, new_database, query, stream_bytes
+from tests.support.log_writer import LogWriter
+from tests.support.strategies import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ def test_large_lines_are_indexed_as_lines(
         return [{k: v for k, v in row.items() if k not in read_from_line} for row in rows]
 
     with log_of(chunks, ends) as recorder, new_database() as small, new_database() as usual:
-        with mock.patch.multiple(masking, LARGE_LINE=large, LINE_EDGE=large):
+        with mock.patch.multiple(line_masking, LARGE_LINE=large, LINE_EDGE=large):
             index(recorder, small, [limit])
         index(recorder, usual, [WHOLE])
         assert frames(small) == frames(usual)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 
 from acp_proxy.protocol.jsonrpc import Kind, read
-from tests.strategies import json_values, messages
+from tests.support.strategies import json_values, messages
 
 
 @given(messages)

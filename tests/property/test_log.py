@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log_format import (
+from acp_proxy.recording.log_format import (
     BASE_SIZE,
     DATA,
     HEADER_SIZE,
@@ -18,11 +18,11 @@ from acp_proxy.capture.log_format import (
     pack_fields,
     unpack_fields,
 )
-from tests.logs import new_log, read_all, reader, records
+from tests.support.capture_logs import new_log, read_all, reader, records
 
 if TYPE_CHECKING:
-    from acp_proxy.capture.log import CaptureLog
-    from acp_proxy.store.log_reader import LogRecord
+    from acp_proxy.record.capture.log_writer import CaptureLog
+    from acp_proxy.store.log.log_reader import LogRecord
 
 payloads = st.binary(max_size=40) | st.just(MAGIC + b"\x01\x01" + b"\0" * 14)
 chunks = st.lists(st.tuples(st.integers(1, 3), payloads), min_size=1, max_size=8)

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.options import RECORD, RecordOptions, parse
-from acp_proxy.cli.commands.record import record
 from acp_proxy.cli.main import cli
+from acp_proxy.cli.record import record
+from acp_proxy.record.capture.record_options import RECORD, RecordOptions, parse
 
 VALUES = (
     "x.db", "x.jsonl", "a/b", "", " ", "name", ".hidden", "none", "secrets", "v1", "V1", "auto",
@@ -70,7 +70,7 @@ def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
         if quick is not None:
             assert vars(quick) == vars(by_click(args))
             return
-        with mock.patch("acp_proxy.capture.starter.record") as start:
+        with mock.patch("acp_proxy.record.capture.starter.record") as start:
             result = CliRunner().invoke(cli, ["record", *args], prog_name="acp-proxy")
     assert result.exception is None or isinstance(result.exception, SystemExit)
     if result.exit_code == 0:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.outline import read_outline
-from tests.strategies import messages, shuffled
+from tests.support.strategies import messages, shuffled
 
 MARK = "\U0001f4a5"
 """Stands where the large string will be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_proxy.difference.rules import PlaceRule, compiled
+from acp_proxy.diff.place_rules import PlaceRule, compiled
 from acp_proxy.protocol.json_text import parts_of, pointer
 
 keys = st.sampled_from(["a", "b", "0", "c/d", "~"])

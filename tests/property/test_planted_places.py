@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture.log_format import MARKER_KEY, TO_AGENT, TO_CLIENT
-from acp_proxy.capture.log_format import STDERR as TO_STDERR
+from acp_proxy.recording.log_format import MARKER_KEY, TO_AGENT, TO_CLIENT
+from acp_proxy.recording.log_format import STDERR as TO_STDERR
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import LogWriter, notification, text
-from tests.planted_places import AGENT, CLIENT, STDERR, Leaks, conversation
+from tests.support.log_writer import LogWriter, notification, text
+from tests.support.planted_places import AGENT, CLIENT, STDERR, Leaks, conversation
 from tests.unit.redaction.look_alikes import look_alikes
 from tests.unit.redaction.secrets_corpus import secrets
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.describe.methods import METHODS as METHOD_TABLE
-from acp_proxy.inspection.describe.updates import UPDATES
-from acp_proxy.inspection.preview import preview
+from acp_proxy.explain.describe.method_texts import METHODS as METHOD_TABLE
+from acp_proxy.explain.describe.update_texts import UPDATES
+from acp_proxy.explain.preview import preview
 from acp_proxy.protocol.jsonrpc import Kind
-from tests.documents import draft, official
-from tests.previews import Case, cases
-from tests.strategies import broken_lines, json_values
+from tests.support.protocol_documents import draft, official
+from tests.support.strategies import broken_lines, json_values
+from tests.tools.previews import Case, cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.playback_options import Order, Pacing
+from acp_proxy.playback.shared.divergence import DivergenceKind
+from acp_proxy.playback.shared.playback_options import Order, Pacing
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
-from tests.log_writer import (
+from tests.support.log_writer import (
     LogWriter,
     error,
     handshake,
@@ -29,13 +29,13 @@ from tests.log_writer import (
     text,
     update,
 )
-from tests.reactive import Conversation, play
+from tests.support.reactive_client import Conversation, play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from acp_proxy.engine.shared.steps import Step
-    from tests.reactive import ClientFrame, Played
+    from acp_proxy.recording.steps import Step
+    from tests.support.reactive_client import ClientFrame, Played
 
 
 @pytest.fixture(scope="module")

@@ -11,18 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.conformance.schema_check import DialectSchema
+from acp_proxy.check.schema_check import DialectSchema
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from tests import documents
-from tests.schema_merging import merged
-from tests.schemas import of_version
-from tests.strategies import json_values
+from tests.support import protocol_documents
+from tests.support.schema_merging import merged
+from tests.support.strategies import json_values
+from tests.tools.schemas import of_version
 
 if TYPE_CHECKING:
     from acp_proxy.protocol.peers import Direction
 
 SCHEMAS = {dialect: DialectSchema.of_dialect(dialect) for dialect in (V1, V2, DRAFT)}
-EXAMPLES = [*documents.official(), *documents.schemas(), *documents.draft()]
+EXAMPLES = [
+    *protocol_documents.official(),
+    *protocol_documents.schemas(),
+    *protocol_documents.draft(),
+]
 BODIES = [
     (example.direction, example.method, "params" in example.message, body)
     for example in EXAMPLES

@@ -7,9 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Searcher
-from acp_proxy.recording import StoredFrame
+from acp_proxy.explain.search.search import Searcher
+from acp_proxy.explain.search.search_patterns import Pattern
+from acp_proxy.recording.recording import StoredFrame
 
 LETTERS = st.sampled_from(
     ["a", "b", "A", "é", "É", '"', "\\", "\n", "你", "😀", "s", "\u017f", " "]

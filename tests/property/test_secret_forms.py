@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from acp_proxy.capture.log_format import MARKER_KEY
-from acp_proxy.capture.new_recording import secret_hashes
+from acp_proxy.record.capture.new_recording import secret_hashes
+from acp_proxy.recording.log_format import MARKER_KEY
+from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_text_form
-from tests.log_writer import LogWriter, request, result, text, update
+from tests.support.log_writer import LogWriter, request, result, text, update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

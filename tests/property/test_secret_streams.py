@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.redaction.needles import COMMANDS
-from acp_proxy.redaction.patterns import find, may_hold, tail
+from acp_proxy.redaction.secret_patterns import find, may_hold, tail
 from tests.unit.redaction.look_alikes import look_alikes, written
 from tests.unit.redaction.secrets_corpus import Planted, loose_secrets, secrets
 

@@ -12,15 +12,15 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.difference.diff import diff
-from acp_proxy.difference.result import DiffOptions
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import DiffOptions
 from acp_proxy.store.reader import RecordingReader
-from tests.playbook import record
-from tests.reactive import Conversation, play
-from tests.verify_playbook import verify
+from tests.support.playbook import record
+from tests.support.reactive_client import Conversation, play
+from tests.support.verify_playbook import verify
 
 if TYPE_CHECKING:
-    from tests.playbook import RecordedTranscript
+    from tests.support.playbook import RecordedTranscript
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 SECRETS = st.lists(

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_proxy.clients.changes import ChangeLog, add, restored, undo
-from acp_proxy.clients.edits import entries, insertion, without
-from acp_proxy.clients.jsonc import decode, parse
-from acp_proxy.clients.settings_file import SettingsFile, read
-from acp_proxy.errors import BadSettings
-from tests.jsonc_oracle import value_of
+from acp_proxy.base.errors import BadSettings
+from acp_proxy.editors.jsonc import decode, parse
+from acp_proxy.editors.settings_changes import ChangeLog, add, restored, undo
+from acp_proxy.editors.settings_edits import entries, insertion, without
+from acp_proxy.editors.settings_file import SettingsFile, read
+from tests.support.jsonc_oracle import value_of
 
 SECTION, NAME = "agent_servers", "OpenCode (recorded)"
 ENTRY = {

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.agent.recording_choice import RecordingChoice
-from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import ReplayOptions
-from acp_proxy.engine.shared.divergence import Rank
-from acp_proxy.events import EndOfInput, LineReceived, Send
+from acp_proxy.playback.events import EndOfInput, LineReceived, Send
+from acp_proxy.playback.replay.recording_choice import RecordingChoice
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.playback.replay.replay_state import ReplayOptions
+from acp_proxy.playback.shared.divergence import Rank
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
-from tests.reactive import Conversation
-from tests.shipped import SHIPPED
+from tests.support.reactive_client import Conversation
+from tests.support.shipped_recordings import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.events import Event
+    from acp_proxy.playback.events import Event
 
 
 class Client:

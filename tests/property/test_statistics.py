@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
-from acp_proxy.inspection.measures.traffic import percentile
-from acp_proxy.inspection.measures.turn_times import (
+from acp_proxy.explain.message_pass import PAUSE_NS, MessagePass
+from acp_proxy.explain.stats.statistics import gather, waterfall, with_texts
+from acp_proxy.explain.stats.traffic import percentile
+from acp_proxy.explain.stats.turn_times import (
     WAITING,
     Part,
     RunningTurn,
     TurnTime,
 )
-from acp_proxy.inspection.measures.waterfall import Waterfalls
-from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass
+from acp_proxy.explain.stats.waterfall import Waterfalls
 from acp_proxy.protocol.connection_state import Exchange, Turn
-from acp_proxy.store.exchange_queries import turns as read_turns
+from acp_proxy.store.queries.exchanges import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
-from tests.commands import run
-from tests.log_writer import MS, LogWriter, notification, request, result, text, update
-from tests.strategies import broken_lines, lines
+from tests.support.command_line import run
+from tests.support.log_writer import MS, LogWriter, notification, request, result, text, update
+from tests.support.strategies import broken_lines, lines
 
 if TYPE_CHECKING:
-    from acp_proxy.inspection.measures.waterfall import TurnWaterfall
+    from acp_proxy.explain.stats.waterfall import TurnWaterfall
 
 _TALK = [
     (1, request(1, "session/prompt", sessionId="s", prompt=[text("go")])),

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture import log_format as capture_log
-from acp_proxy.capture.log_format import STREAM_NAMES
-from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.describe.peers import auth_method_ids
-from acp_proxy.inspection.describe.updates import UPDATES
-from acp_proxy.inspection.diagnosis.conversation import capabilities
-from acp_proxy.inspection.diagnosis.summary import find_quickly, summarize
+from acp_proxy.explain.describe.method_texts import METHODS
+from acp_proxy.explain.describe.peer_texts import auth_method_ids
+from acp_proxy.explain.describe.update_texts import UPDATES
+from acp_proxy.explain.show.conversation_summary import capabilities
+from acp_proxy.explain.show.summary import find_quickly, summarize
+from acp_proxy.recording import log_format as capture_log
+from acp_proxy.recording.log_format import STREAM_NAMES
 from acp_proxy.store.reader import RecordingReader
-from tests.commands import run
-from tests.log_writer import LogWriter
+from tests.support.command_line import run
+from tests.support.log_writer import LogWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from acp_proxy.inspection.findings import Finding
+    from acp_proxy.explain.findings import Finding
 
 WORDS = st.sampled_from(
     ["s", "c", "t", "y", "pending", "completed", "\x1b[2J", "你好", "", "x" * 300]

@@ -13,18 +13,25 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log_format import END, GAP, SIGNAL, UNDELIVERED
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.recording import Recording
-from acp_proxy.store import database, masking, text_import
-from acp_proxy.store.indexer_state import IndexerState
-from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.text_form.values import event_data, milliseconds, nanoseconds, read_event_data
-from tests.log_writer import STARTED_AT, LogWriter
+from acp_proxy.recording.log_format import END, GAP, SIGNAL, UNDELIVERED
+from acp_proxy.recording.recording import Recording
+from acp_proxy.recording.text_form.text_lines import (
+    event_data,
+    milliseconds,
+    nanoseconds,
+    read_event_data,
+)
+from acp_proxy.store.copies import text_import
+from acp_proxy.store.files import database
+from acp_proxy.store.indexing import line_masking
+from acp_proxy.store.indexing.indexer_state import IndexerState
+from acp_proxy.store.indexing.row_writer import RowWriter
 from tests.property.test_indexer import conversations
-from tests.strategies import broken_lines, json_values, lines
-from tests.texts import assert_comes_back
+from tests.support.log_writer import STARTED_AT, LogWriter
+from tests.support.strategies import broken_lines, json_values, lines
+from tests.support.text_recordings import assert_comes_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +103,7 @@ def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> N
         for start in range(0, len(chunk), large)
     ]
     with (
-        mock.patch.multiple(masking, LARGE_LINE=large, LINE_EDGE=large),
+        mock.patch.multiple(line_masking, LARGE_LINE=large, LINE_EDGE=large),
         mock.patch.multiple(text_import, LARGE_LINE=large, LINE_EDGE=large),
         recorded(pieces, True, "auto") as path,
     ):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.describe.events import describe_event
-from acp_proxy.inspection.diagnosis.conversation import first_prompt
+from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.explain.show.conversation_summary import first_prompt
 
 KEYS = st.sampled_from(
     ["command", "stream", "reason", "name", "signal", "action", "code", "bytes", "to-agent", "text"]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 
-from acp_proxy.cli.commands.inspect.transcript import transcript_parts
-from acp_proxy.filters import parse
-from acp_proxy.inspection.transcript.transcript import TranscriptReader
-from acp_proxy.inspection.transcript.values import EntryKind, TranscriptEntry, TranscriptSection
+from acp_proxy.cli.explain.transcript import transcript_parts
+from acp_proxy.explain.transcript.entries import EntryKind, TranscriptEntry, TranscriptSection
+from acp_proxy.explain.transcript.transcript import TranscriptReader
+from acp_proxy.recording.filters import parse
 from acp_proxy.store.reader import RecordingReader
-from tests.any_messages import STEPS, recorded
-from tests.conversations import lines_of, reader_of, steps
-from tests.markdown import outside_of_code
+from tests.support.drawn_conversations import lines_of, reader_of, steps
+from tests.support.drawn_messages import STEPS, recorded
+from tests.support.markdown_code import outside_of_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.commands.inspect.pytest_export import Turns, trimmed
-from acp_proxy.engine.agent.report import text
+from acp_proxy.cli.store.pytest_export import Turns, trimmed
+from acp_proxy.playback.replay.replay_report import text
 from acp_proxy.testing.rehearsal import rehearse
-from tests.conversations import lines_of, reader_of, steps
+from tests.support.drawn_conversations import lines_of, reader_of, steps
 
 if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader

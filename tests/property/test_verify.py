@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.playback_options import Order
-from tests import captures, conversations
-from tests.reactive import record_capture
-from tests.scripted_agent import AgentFrame, Verified, verify, verify_reader
-from tests.shipped import HEALTHY
+from acp_proxy.playback.shared.divergence import DivergenceKind
+from acp_proxy.playback.shared.playback_options import Order
+from tests.support import captures, drawn_conversations
+from tests.support.reactive_client import record_capture
+from tests.support.scripted_agent import AgentFrame, Verified, verify, verify_reader
+from tests.support.shipped_recordings import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from acp_proxy.engine.shared.steps import Step
+    from acp_proxy.recording.steps import Step
 
 CAPTURES = captures.all_captures()
 NAMELESS = ("gemini-0.61.0-parallel.db", "gemini-0.61.0-perm_allow.db", "gemini-0.61.0-plan.db")
@@ -73,7 +73,7 @@ def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
     assert found == len(NAMELESS)
 
 
-@given(words=conversations.steps, data=st.data())
+@given(words=drawn_conversations.steps, data=st.data())
 def test_any_conversation_is_verified_in_any_order(
     words: list[tuple[str, int]], data: st.DataObject
 ) -> None:
@@ -82,7 +82,7 @@ def test_any_conversation_is_verified_in_any_order(
     def choose(ready: list[AgentFrame]) -> AgentFrame:
         return data.draw(st.sampled_from(ready), label="next")
 
-    with conversations.reader_of(conversations.lines_of(words)) as reader:
+    with drawn_conversations.reader_of(drawn_conversations.lines_of(words)) as reader:
         check(verify_reader(reader, choose=choose))
 
 
@@ -100,7 +100,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 
 
 @given(
-    words=conversations.steps,
+    words=drawn_conversations.steps,
     acts=st.dictionaries(st.integers(0, 60), st.sampled_from(sorted(ACTS))),
 )
 def test_verification_ends_whatever_the_agent_sends(
@@ -115,7 +115,7 @@ def test_verification_ends_whatever_the_agent_sends(
         assert name != "deny" or b'"result"' not in raw or said != [raw]
         return said
 
-    with conversations.reader_of(conversations.lines_of(words)) as reader:
+    with drawn_conversations.reader_of(drawn_conversations.lines_of(words)) as reader:
         played = verify_reader(reader, act)
     assert played.engine.is_over
     if not played.engine.is_played_out:

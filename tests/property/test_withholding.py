@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.agent.withholding import WithheldEffects, Withholding
-from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.steps import Script, Wire
+from acp_proxy.playback.replay.withholding import WithheldEffects, Withholding
+from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.protocol.typed_places import Place
+from acp_proxy.recording.steps import Script, Wire
 
 PIECES = [
     '{"jsonrpc":"2.0"',

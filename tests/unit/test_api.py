@@ -12,11 +12,12 @@ import attrs
 import pytest
 
 import acp_proxy
-from acp_proxy import api, recorded_values
-from acp_proxy.errors import BadFilter, NoSuchRecording
-from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy import api
+from acp_proxy.base.errors import BadFilter, NoSuchRecording
+from acp_proxy.explain.show.summary import summarize
+from acp_proxy.recording import library_values
+from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_text_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def test_the_package_has_the_names_of_the_library() -> None:
     """Each is there and can be completed, and each value that a recording gives is among them."""
     assert all(getattr(acp_proxy, name) is not None for name in acp_proxy.__all__)
     assert set(acp_proxy.__all__) <= set(dir(acp_proxy))
-    values = {name for name in vars(recorded_values) if name.startswith("Recorded")}
+    values = {name for name in vars(library_values) if name.startswith("Recorded")}
     assert values | {"AcpProxyError", "OpenRecording", "Recording", "open", "recordings"} == {
         *acp_proxy.__all__
     }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import architecture
-from tests.architecture import Source
+from tests.support import architecture
+from tests.support.architecture import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,79 +20,82 @@ ROOT = Path(__file__).parents[2]
 
 TESTED_BY = {
     "__main__": "integration/test_interrupts.py",
-    "entry": "integration/test_interrupts.py",
-    "cli/shared_flags": "unit/cli/render/test_pager.py",
     "batches": "unit/batches/test_selection.py",
-    "batches/*": "integration/test_batches.py",
-    "cli/batch*": "integration/test_batches.py",
-    "swept_agent": "unit/cli/commands/faults/test_sweep.py",
-    "tested_agent": "integration/test_pytest_plugin.py",
-    "pytest_plugin": "integration/test_pytest_plugin.py",
-    "testing/*": "integration/test_pytest_plugin.py",
-    "client": "integration/test_replay.py",
-    "events": "unit/runtime/test_replayer.py",
-    "errors": "unit/store/test_reader.py",
-    "forms": "unit/test_docs.py",
-    "recorded_values": "unit/test_api.py",
-    "capture": "unit/cli/test_interruption.py",
-    "capture/agent_process": "unit/capture/test_relay.py",
-    "capture/in_place": "integration/test_shortages.py",
-    "capture/latch": "unit/capture/test_relay.py",
-    "capture/log_format": "unit/capture/test_log.py",
-    "capture/process_groups": "integration/test_kills.py",
-    "capture/shared_group": "integration/test_terminals.py",
-    "capture/starter": "integration/test_short_sessions.py",
-    "capture/stdio": "integration/test_transparency.py",
-    "cli/commands/replay": "unit/runtime/test_replayer.py",
-    "cli/commands/*": "integration/test_inspecting.py",
+    "batches/local_executor": "integration/test_batches.py",
+    "record/capture": "unit/cli/test_interruption.py",
+    "record/capture/agent_lookup": "unit/editors/test_known_agents.py",
+    "record/capture/in_place": "integration/test_shortages.py",
+    "recording/log_format": "unit/record/capture/test_log_writer.py",
+    "record/capture/process_groups": "integration/test_kills.py",
+    "record/capture/shared_group": "integration/test_terminals.py",
+    "record/capture/starter": "integration/test_short_sessions.py",
+    "record/capture/stdio": "integration/test_transparency.py",
+    "cli/batch_options": "integration/test_batches.py",
+    "cli/batches/batch_worker": "integration/test_batches.py",
+    "cli/playback/replay": "unit/playback/drivers/test_replayer.py",
     "cli/options": "unit/test_docs.py",
-    "cli/render/audit_*": "unit/cli/commands/inspect/test_audit.py",
-    "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",
-    "cli/render/*": "integration/test_inspecting.py",
-    "conformance/rules/*": "unit/conformance/test_examples.py",
-    "conformance/*": "unit/conformance/test_checker.py",
-    "doctor/context": "unit/doctor/test_checks.py",
-    "inspection/alignment": "property/test_alignment.py",
-    "difference/rules": "property/test_place_rules.py",
-    "difference/*": "unit/difference/test_pairs.py",
-    "engine/agent/sender": "playbooks/test_typed_values.py",
-    "engine/agent/[dmp]*": "playbooks/test_divergences.py",
-    "engine/agent/*": "playbooks/test_order.py",
-    "engine/client/request_matcher": "playbooks/test_verify_asking.py",
-    "engine/client/send*": "playbooks/test_verify_order.py",
-    "engine/client/*": "playbooks/test_verify_divergences.py",
-    "faults/kinds/*": "playbooks/test_fault_kinds.py",
+    "cli/explain/audit_rows": "unit/cli/explain/test_audit.py",
+    "cli/explain/audit_screen": "unit/cli/explain/test_audit.py",
+    "cli/check/check_screen": "integration/test_inspecting.py",
+    "cli/editors/setup_screen": "integration/test_inspecting.py",
+    "cli/shared_flags": "unit/cli/screens/test_pager.py",
+    "client": "integration/test_replay.py",
+    "diff/place_rules": "property/test_place_rules.py",
+    "editors/doctor/context": "unit/editors/doctor/test_doctor_checks.py",
+    "playback/replay/message_matcher": "playbooks/test_divergences.py",
+    "playback/replay/frame_sender": "playbooks/test_typed_values.py",
+    "playback/verify/request_matcher": "playbooks/test_verify_asking.py",
+    "playback/verify/client_sender": "playbooks/test_verify_order.py",
+    "entry": "integration/test_interrupts.py",
+    "base/errors": "unit/store/test_reader.py",
+    "playback/events": "unit/playback/drivers/test_replayer.py",
     "faults/manual": "unit/faults/test_faults_docs.py",
-    "faults/*": "unit/faults/test_plan.py",
-    "clients/*": "property/test_settings.py",
-    "capture/agent_lookup": "unit/test_known_agents.py",
-    "foreign_logs/sources": "unit/foreign_logs/test_real_forms.py",
-    "foreign_logs/*": "unit/foreign_logs/test_real_forms.py",
-    "filters/conditions": "unit/store/test_frame_table.py",
-    "filters*": "unit/filters/test_terms.py",
-    "inspection/findings": "unit/test_one_verdict.py",
-    "inspection/audit/*": "unit/inspection/audit/test_actions.py",
-    "inspection/describe/*": "unit/inspection/test_previews.py",
-    "inspection/diagnosis/*": "unit/inspection/diagnosis/test_checks.py",
-    "inspection/transcript/*": "unit/inspection/transcript/test_transcript.py",
-    "inspection/searching/*": "property/test_search.py",
+    "faults/structuring": "unit/faults/test_plan.py",
+    "recording/filters": "unit/recording/filters/test_filter_terms.py",
+    "recording/filters/filter_conditions": "unit/store/queries/test_frame_table.py",
+    "recording/filters/filter_grammar": "unit/recording/filters/test_filter_terms.py",
+    "base/forms": "unit/test_docs.py",
+    "base/alignment": "property/test_alignment.py",
+    "explain/findings": "unit/test_one_verdict.py",
+    "explain/search/stream_matches": "property/test_search.py",
+    "pytest_plugin": "integration/test_pytest_plugin.py",
+    "recording/library_values": "unit/test_api.py",
+    "redaction/key_formats": "unit/redaction/test_secret_patterns.py",
+    "redaction/randomness": "unit/redaction/test_secret_patterns.py",
+    "redaction/secret_readers": "unit/redaction/test_secret_patterns.py",
+    "record": "integration/test_short_sessions.py",
+    "playback/drivers/sweep": "unit/cli/faults/test_sweep.py",
+    "store/queries/sql_conditions": "unit/store/queries/test_frame_table.py",
+    "store/queries/fired_faults": "unit/store/tables/test_schema.py",
+    "store/log/log_recovery": "unit/store/test_reader.py",
+    "store/files/newest": "unit/store/tables/test_schema.py",
+    "store/indexing/row_batch": "unit/store/indexing/test_row_writer.py",
+    "programs/swept_agent": "unit/cli/faults/test_sweep.py",
+    "programs/tested_agent": "integration/test_pytest_plugin.py",
+    "testing/rehearsal": "integration/test_pytest_plugin.py",
+    "check/conversation/*": "unit/check/test_checker.py",
+    "check/rules/*": "unit/check/test_examples.py",
+    "cli/diff/*": "unit/cli/diff/test_diff.py",
+    "cli/explain/*": "integration/test_inspecting.py",
+    "explain/audit/*": "unit/explain/audit/test_actions.py",
+    "explain/describe/*": "unit/explain/test_previews.py",
+    "explain/show/*": "unit/explain/show/test_checks.py",
+    "explain/transcript/*": "unit/explain/transcript/test_transcript.py",
+    "faults/kinds/*": "playbooks/test_fault_kinds.py",
+    "playback/replay/*": "playbooks/test_order.py",
+    "playback/verify/*": "playbooks/test_verify_divergences.py",
+    "record/capture/*": "unit/record/capture/test_relay.py",
+    "record/faulted/*": "unit/record/faulted/test_fault_runner.py",
+    "recording/text_form/*": "property/test_text_form.py",
+    "store/copies/*": "unit/store/test_reader.py",
+    "store/tables/*": "unit/store/tables/test_schema.py",
+    "check/*": "unit/check/test_checker.py",
+    "cli/*": "integration/test_inspecting.py",
+    "diff/*": "unit/diff/test_pairs.py",
+    "editors/*": "property/test_settings.py",
+    "imports/*": "unit/imports/test_real_forms.py",
     "protocol/*": "unit/protocol/test_connection.py",
-    "redaction/key_formats": "unit/redaction/test_patterns.py",
-    "redaction/readers": "unit/redaction/test_patterns.py",
-    "redaction/randomness": "unit/redaction/test_patterns.py",
-    "redaction/edits": "unit/redaction/test_redactor.py",
-    "redaction/line_scan": "unit/redaction/test_redactor.py",
-    "redaction/secret_finder": "unit/redaction/test_redactor.py",
-    "redaction/markers": "unit/redaction/test_redactor.py",
-    "redaction/pieces": "unit/redaction/test_redactor.py",
-    "runtime": "integration/test_short_sessions.py",
-    "runtime/sweep": "unit/cli/commands/faults/test_sweep.py",
-    "runtime/*": "unit/runtime/test_fault_runner.py",
-    "store/conditions": "unit/store/test_frame_table.py",
-    "store/log_*": "unit/store/test_reader.py",
-    "store/row*": "unit/store/test_row_writer.py",
-    "store/*": "unit/store/test_schema.py",
-    "text_form/*": "property/test_text_form.py",
+    "redaction/*": "unit/redaction/test_redactor.py",
 }
 """What tests the modules that have no tests of their own, where the first match counts."""
 GIVEN_UP = {
@@ -109,27 +112,50 @@ def source() -> Source:
     return Source(ROOT)
 
 
-def table() -> dict[str, tuple[str, ...]]:
-    """What each room may import, as the manual has it."""
+def section(title: str) -> list[list[str]]:
+    """The names in the cells of a table of the manual.
+
+    Args:
+        title: of the part that the table is in.
+    """
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    section = text.partition("## What may import what")[2].partition("\n## ")[0]
-    rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| `")]
-    found = {re.findall("`(.+?)`", room)[0]: re.findall("`(.+?)`", of) for room, of in rows}
-    bases = [re.findall("`(.+?)`", room)[0] for room, of in rows if "every room" in of]
-    return {room: (*of, *(() if room in bases else bases)) for room, of in found.items()}
+    part = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    rows = [line for line in part.splitlines() if re.match(r"\| \d", line)]
+    return [re.findall("`(.+?)`", row) for row in rows]
+
+
+def order() -> list[str]:
+    """The rooms, from the lowest to the highest."""
+    return [name for names in section("Rooms and what they import") for name in names]
+
+
+def refused() -> dict[str, list[str]]:
+    """What rooms and folders never import, though the order allows it."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    part = text.partition("\n## Rooms and what they import\n")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:3] for line in part.splitlines() if line.startswith("| `")]
+    return {
+        name: re.findall("`(.+?)`", never)
+        for names, never in rows
+        for name in re.findall("`(.+?)`", names)
+    }
 
 
 def test_imports_point_down(source: Source) -> None:
-    """Each room imports only what the manual's table allows it."""
-    assert architecture.wrong_arrows(source, table()) == []
+    """Each room imports those before it in the manual's order, and nothing that it refuses."""
+    assert architecture.wrong_arrows(source, order(), refused()) == []
 
 
-def test_the_table_has_an_order() -> None:
-    """Rooms stand above all that they import, so the arrows of the table make no circle."""
-    seen: set[str] = set()
-    for room, imports in table().items():
-        assert set(imports) <= seen, room
-        seen.add(room)
+def test_the_table_names_rooms_that_there_are(source: Source) -> None:
+    """Each room of the manual's tables is a module or a folder of the package, named once."""
+    rooms = order()
+    named = {*rooms, *refused(), *(name for names in refused().values() for name in names)}
+    assert len(rooms) == len({*rooms})
+    assert [
+        name
+        for name in named
+        if not any(architecture.is_within(module, name) for module in source.modules)
+    ] == []
 
 
 def test_no_modules_import_each_other(source: Source) -> None:
@@ -174,7 +200,7 @@ def plant(tmp_path: Path) -> Callable[..., Source]:
     return make
 
 
-ALLOWED = {"low": (), "high": ("low",), "errors": ()}
+ORDER = ("low", "high", "errors")
 
 
 @pytest.mark.parametrize(
@@ -192,18 +218,19 @@ def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """A room may import what the table allows it, and itself."""
+    """A room may import those before it and itself, but for what it refuses."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
         low__c="from acp_proxy import errors",
-        high__d="",
+        high__d="def f():\n    from acp_proxy.low import a",
         errors="",
         other="",
     )
-    assert architecture.wrong_arrows(source, ALLOWED) == [
-        "acp_proxy.low.a imports acp_proxy.high.b: low may not import high",
-        "acp_proxy.low.c imports acp_proxy.errors: low may not import errors",
+    assert architecture.wrong_arrows(source, ORDER, {"high/d": ["low/a", "high/b"]}) == [
+        "acp_proxy.high.d imports acp_proxy.low.a: it never imports low/a",
+        "acp_proxy.low.a imports acp_proxy.high.b: high comes after low",
+        "acp_proxy.low.c imports acp_proxy.errors: errors comes after low",
         "acp_proxy.other is in no room of the table",
     ]
 

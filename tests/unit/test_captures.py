@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents import player
-from tests.captures import (
+from tests.support.captures import (
     ROOT,
     Exit,
     Read,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.agents.demo import ROOT, Shell, free_name, next_commands, play, say_what_next, typed
-from tests.commands import run
-from tests.shipped import DIRECTORY
+from tests.support.command_line import run
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,15 +17,14 @@ from attrs import fields
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
-from acp_proxy.capture.options import RECORD
-from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy.check.check_report import CheckedRecording, CheckReport
+from acp_proxy.check.check_values import RuleCount
+from acp_proxy.cli.diff.diff_reports import DiffJson
+from acp_proxy.cli.editors.setup_screen import ListedAgent, ListedClient
+from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
-from acp_proxy.cli.render.diff_reports import DiffJson
-from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
-from acp_proxy.conformance.report import CheckedRecording, CheckReport
-from acp_proxy.conformance.values import RuleCount
-from acp_proxy.doctor.context import CheckResult, Examination
-from acp_proxy.inspection.audit.values import (
+from acp_proxy.editors.doctor.context import CheckResult, Examination
+from acp_proxy.explain.audit.audit_values import (
     Action,
     Audit,
     AuditedPath,
@@ -36,7 +35,9 @@ from acp_proxy.inspection.audit.values import (
     AuditFinding,
     LastingGrant,
 )
-from acp_proxy.inspection.diagnosis.values import (
+from acp_proxy.explain.findings import Finding
+from acp_proxy.explain.log.frame_json import FRAME_MEMBERS, event_json
+from acp_proxy.explain.show.summary_values import (
     Capabilities,
     CurrentWait,
     ErrorTally,
@@ -51,25 +52,24 @@ from acp_proxy.inspection.diagnosis.values import (
     ToolTally,
     TurnSummary,
 )
-from acp_proxy.inspection.findings import Finding
-from acp_proxy.inspection.frames import FRAME_MEMBERS, event_json
-from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics
-from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
-from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
-from acp_proxy.inspection.transcript.values import (
+from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics
+from acp_proxy.explain.stats.turn_times import TurnTime, WholeTime
+from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.explain.transcript.entries import (
     CutText,
     EntryChoice,
     TextBlock,
     TranscriptEntry,
     TranscriptSection,
 )
-from acp_proxy.inspection.waits import PendingRequest, Silence
-from acp_proxy.recording import LOST, Origin, Recording
-from acp_proxy.store.stored_views import STORED_VIEWS
-from tests.commands import run
-from tests.differing import differing, printed
-from tests.log_writer import record_conversation
-from tests.questions import Question, answer, questions
+from acp_proxy.explain.waits import PendingRequest, Silence
+from acp_proxy.record.capture.record_options import RECORD
+from acp_proxy.recording.recording import LOST, Origin, Recording
+from acp_proxy.store.tables.stored_views import STORED_VIEWS
+from tests.support.command_line import run
+from tests.support.example_comparison import differing, printed
+from tests.support.log_writer import record_conversation
+from tests.tools.questions import Question, answer, questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -484,7 +484,7 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Every query of the page returns just that; `python -m tests.questions` writes it anew."""
+    """Every query of the page returns just that; `tests.tools.questions` writes it anew."""
     assert answer(question.sql) == question.result
 
 

@@ -1,9 +1,9 @@
 """Every message of the protocol documents, in its dialect, passes through every part.
 
-Each message stands in a minimal conversation (`tests.surroundings`). It is recorded and labelled,
-shown in words, replayed to a client in another directory with other ids, compared with a second run
-with other ids, and verified against an agent that has other ids. `GAPS` lists what does not hold,
-and why.
+Each message stands in a minimal conversation (`tests.support.minimal_conversations`). It is
+recorded and labelled, shown in words, replayed to a client in another directory with other ids,
+compared with a second run with other ids, and verified against an agent that has other ids. `GAPS`
+lists what does not hold, and why.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.difference.diff import diff
-from acp_proxy.difference.result import DiffOptions
-from acp_proxy.filters import parse
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import DiffOptions
+from acp_proxy.recording.filters import parse
 from acp_proxy.store.reader import RecordingReader
-from tests import reactive, scripted_agent
-from tests.commands import run
-from tests.surroundings import OUT, Surrounded, renamed, surrounded
+from tests.support import reactive_client, scripted_agent
+from tests.support.command_line import run
+from tests.support.minimal_conversations import OUT, Surrounded, renamed, surrounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.engine.shared.steps import Step
+    from acp_proxy.recording.steps import Step
 
 CASES = list(surrounded())
 _NO_DIRECTORY = (
@@ -107,7 +107,7 @@ def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
         message = renamed(json.loads(raw), case, by_client=True)
         return [json.dumps(message, ensure_ascii=False).encode()]
 
-    played = reactive.play(reactive.Conversation.load(recorded), act)
+    played = reactive_client.play(reactive_client.Conversation.load(recorded), act)
     assert played.counted == []
     heard = [json.loads(line) for line in played.stream.splitlines()]
     said = [said.message for said in case.said if said.direction is not OUT]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.commands import run
+from tests.support.command_line import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,15 @@ import pytest
 import acp_proxy
 
 PACKAGE = Path(acp_proxy.__file__).parent
-CAPTURE = sorted((PACKAGE / "capture").glob("*.py"))
+EARLY = ("agent_names", "file_names", "log_format")
+"""Modules of `recording` that are read before the agent starts."""
+CAPTURE = [
+    *sorted((PACKAGE / "record/capture").glob("*.py")),
+    *(PACKAGE / f"recording/{name}.py" for name in EARLY),
+]
 
 ALLOWED = {"errno", "fcntl", "os", "struct", "sys", "time"}
-"""Modules that `capture` may import; each is built in, small, or loaded by Python itself."""
+"""Modules that `record/capture` may import; each is built in, small, or loaded by Python itself."""
 
 LOADED_WITH = {
     "_collections_abc",
@@ -41,18 +46,24 @@ LATER = {
 
 
 RARE = {
-    f"acp_proxy.capture.{name}"
+    f"acp_proxy.record.capture.{name}"
     for name in ("agent_lookup", "in_place", "process_table", "shared_group")
 }
 """Modules of ours that are imported on a terminal, for ``@NAME``, or where no agent can run beside
 us."""
 
 
+def module_of(path: Path) -> str:
+    """Returns the dotted name of a module."""
+    return ".".join(("acp_proxy", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
 def test_starting_loads_small_modules_only() -> None:
-    """`record` loads `capture`, `limits`, `struct`, `fcntl` and `errno` before it starts."""
+    """`record` loads `record/capture`, `limits`, `struct`, `fcntl` and `errno` before it starts."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules);"
-        "import acp_proxy.entry, acp_proxy.capture.options, acp_proxy.capture.starter;"
+        "import acp_proxy.entry, acp_proxy.record.capture.record_options;"
+        "import acp_proxy.record.capture.starter;"
         "print(*sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.run(
@@ -61,20 +72,29 @@ def test_starting_loads_small_modules_only() -> None:
         capture_output=True,
         text=True,
     ).stdout.split()
-    ours = {"acp_proxy", "acp_proxy.capture", "acp_proxy.entry", "acp_proxy.limits"}
-    ours |= {f"acp_proxy.capture.{path.stem}" for path in CAPTURE if path.stem != "__init__"}
+    ours = {
+        "acp_proxy",
+        "acp_proxy.base",
+        "acp_proxy.base.limits",
+        "acp_proxy.entry",
+        "acp_proxy.record",
+        "acp_proxy.record.capture",
+        "acp_proxy.recording",
+    }
+    ours |= {module_of(path) for path in CAPTURE if path.stem != "__init__"}
     assert ours - set(loaded) == RARE
     assert set(loaded) - ours <= ALLOWED | LOADED_WITH
 
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """Outside of functions a module of `capture` imports what may load, and its siblings."""
+    """Outside of functions a module of `record/capture` imports what may load, and its siblings."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
-    siblings = {name for name in everywhere if name.startswith("acp_proxy.capture.")}
-    siblings.add("acp_proxy.limits")
+    siblings = {name for name in everywhere if name.startswith("acp_proxy.record.capture")}
+    siblings |= {"acp_proxy.base.limits", "acp_proxy.recording"}
+    siblings |= {f"acp_proxy.recording.{name}" for name in EARLY}
     assert at_once <= ALLOWED | {"_thread", "_signal", "acp_proxy"} | siblings
     assert everywhere <= ALLOWED | LATER | {"acp_proxy", "collections.abc", "typing"} | siblings
 
@@ -92,31 +112,23 @@ def imports(nodes: object) -> list[str]:
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
-    """Nothing below the command line imports click, and only `runtime` imports trio."""
+    """Nothing below the command line imports click; `record` and `playback` alone import trio."""
     for path in PACKAGE.rglob("*.py"):
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
         assert "click" not in named or layer == "cli", path
-        assert "trio" not in named or layer == "runtime", path
-        assert "sqlite3" not in named or layer in ("store", "runtime"), path
+        assert "trio" not in named or layer in ("record", "playback"), path
+        assert "sqlite3" not in named or layer in ("store", "record"), path
 
 
 IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "threading", "random"}
 
 
 def test_the_engine_is_pure() -> None:
-    """Time, randomness and bytes come to `engine` from outside, and it uses no database."""
-    ours = {
-        "commands",
-        "engine",
-        "events",
-        "limits",
-        "protocol",
-        "redaction",
-        "safe_text",
-        "wording",
-    }
-    for path in (PACKAGE / "engine").rglob("*.py"):
+    """Time, randomness and bytes come to an engine from outside, and it uses no database."""
+    ours = {"base", "playback", "protocol", "recording", "redaction"}
+    drivers = PACKAGE / "playback/drivers"
+    for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
         named = set(imports(ast.walk(ast.parse(path.read_text()))))
         assert not {name.split(".")[0] for name in named} & IMPURE, path
         for name in named:
@@ -147,11 +159,11 @@ def test_a_replay_begins_without_the_redactor() -> None:
     Words of the protocol, such as ``authMethods``, are none.
     """
     script = (
-        "import acp_proxy.cli.main, acp_proxy.cli.commands.replay,"
-        "acp_proxy.cli.commands.inspect.list_, acp_proxy.engine.shared.masking,"
-        "acp_proxy.cli.render.output\n"
-        "from acp_proxy.cli.redaction import without_secrets\n"
-        "from acp_proxy.engine.shared.masking import MessageMask\n"
+        "import acp_proxy.cli.main, acp_proxy.cli.playback.replay,"
+        "acp_proxy.cli.store.list_, acp_proxy.playback.shared.message_mask,"
+        "acp_proxy.cli.screens.output\n"
+        "from acp_proxy.cli.masking import without_secrets\n"
+        "from acp_proxy.playback.shared.message_mask import MessageMask\n"
         "without_secrets('a plain text'); mask = MessageMask(None); mask.masked(b'{}')\n"
         'mask.note(b\'{"authMethods":[]}\'); mask.masked(b\'{"auth": {"terminal": true}}\')\n'
         "tell()"
@@ -162,7 +174,7 @@ def test_a_replay_begins_without_the_redactor() -> None:
 def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
     """Nor does it structure anything, which would take a fifth of its start."""
     script = (
-        "import sys\nfrom acp_proxy.cli.commands.replay import replay\n"
+        "import sys\nfrom acp_proxy.cli.playback.replay import replay\n"
         "with replay.make_context('replay', ['x']): pass\n"
         "print(*sorted({'cattrs', 'tomllib'} & {*sys.modules}))"
     )
@@ -178,7 +190,7 @@ def test_only_a_batch_on_a_cluster_needs_dask() -> None:
         "import importlib, pkgutil, sys, acp_proxy.cli\n"
         "for module in pkgutil.walk_packages(acp_proxy.cli.__path__, 'acp_proxy.cli.'):\n"
         "    importlib.import_module(module.name)\n"
-        "from acp_proxy.cli.batches import executor_of\n"
+        "from acp_proxy.cli.batches.run_batch import executor_of\n"
         "extra = {'dask', 'distributed', 'fsspec', 'tornado', 'yaml'}\n"
         "print(sorted(extra & {name.partition('.')[0] for name in sys.modules}))\n"
         "for name in extra: sys.modules[name] = None\n"
@@ -215,13 +227,13 @@ def test_a_short_command_never_looks_for_garbage() -> None:
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
     """A recording of which no line may hold a secret."""
     script = (
-        "import io, acp_proxy.cli.commands.replay as command\n"
+        "import io, acp_proxy.cli.playback.replay as command\n"
         "from pathlib import Path\n"
-        "from acp_proxy.engine.agent.replay import Replay\n"
-        "from acp_proxy.engine.agent.state import ReplayOptions\n"
-        "from acp_proxy.events import LineReceived\n"
+        "from acp_proxy.playback.replay.replay import Replay\n"
+        "from acp_proxy.playback.replay.replay_state import ReplayOptions\n"
+        "from acp_proxy.playback.events import LineReceived\n"
         "from acp_proxy.store.reader import RecordingReader\n"
-        "from acp_proxy.store.recorded_steps import RecordedSteps\n"
+        "from acp_proxy.store.queries.recorded_steps import RecordedSteps\n"
         "reader = RecordingReader(Path('recordings/hello.db'), unredacted=True)\n"
         "replay = Replay(RecordedSteps(reader), ReplayOptions())\n"
         "rows = reader.frames()\n"
@@ -239,7 +251,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 ) -> None:
     """Nothing of it is imported before the agent boots."""
     script = (
-        "from acp_proxy.capture.agent_process import AgentProcess\n"
+        "from acp_proxy.record.capture.agent_process import AgentProcess\n"
         "AgentProcess.spawn = tell\n"
         "sys.argv = ['acp-proxy', *sys.argv[1:]]\n"
         "from acp_proxy.entry import main\n"
@@ -257,7 +269,7 @@ def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"
         "    with RecordingReader(Path(path)) as reader: list(reader.frames())\n"
-        "print(*[name for name in sys.modules if 'foreign_logs' in name])"
+        "print(*[name for name in sys.modules if 'acp_proxy.imports' in name])"
     )
     root = PACKAGE.parent
     paths = (root / "recordings/tour.db", root / "tests/data/text_form/minimal.jsonl")

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy import api
-from acp_proxy.cli.commands.inspect.list_ import checked_entries
-from acp_proxy.conformance.catalogue import chosen_rules
-from acp_proxy.conformance.judgement import check_whole
-from acp_proxy.conformance.report import reported
-from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
-from acp_proxy.report.model import ReportOptions, read_report_data
+from acp_proxy.check.catalogue import chosen_rules
+from acp_proxy.check.check_report import reported
+from acp_proxy.check.judgement import check_whole
+from acp_proxy.cli.store.list_ import checked_entries
+from acp_proxy.explain.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
+from acp_proxy.report.report_model import ReportOptions, read_report_data
 from acp_proxy.store.reader import RecordingReader
-from tests import captures
-from tests.commands import run
-from tests.log_writer import MS, LogWriter, request
-from tests.shipped import REPORTS, SHIPPED
-from tests.unit.inspection.diagnosis.test_checks import play
+from tests.support import captures
+from tests.support.command_line import run
+from tests.support.log_writer import MS, LogWriter, request
+from tests.support.shipped_recordings import REPORTS, SHIPPED
+from tests.unit.explain.show.test_checks import play
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests import page_pictures
-from tests.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pieces, printed
+from tests.tools import page_pictures
+from tests.tools.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pieces, printed
 
 
 @pytest.mark.parametrize("name", PICTURED)
 def test_it_shows_what_is_printed(name: str) -> None:
-    """Otherwise ``python -m tests.pictures`` draws it anew."""
+    """Otherwise ``python -m tests.tools.pictures`` draws it anew."""
     drawn = (PICTURES / name).read_text(encoding="utf-8")
     assert drawn == picture(*PICTURED[name])
     shown = "".join(ElementTree.fromstring(drawn).itertext()).split("}\n  ")[-1]

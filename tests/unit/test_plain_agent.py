@@ -13,7 +13,7 @@ import pytest
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.plain_agent import Agent
-from tests.rows import query
+from tests.support.indexed_rows import query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

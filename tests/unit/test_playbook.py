@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbook import Record, RecordedTranscript, record
+from tests.support.playbook import Record, RecordedTranscript, record
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from acp_proxy.store.reader import RecordingReader
 from tests.agents import sick_agent
 from tests.agents.make_recordings import RECORDINGS, SICK
 from tests.agents.sick_client import SCRIPTS
-from tests.shipped import DIRECTORY, HEALTHY, SHIPPED
-from tests.shipped import SICK as SICK_PATHS
+from tests.support.shipped_recordings import DIRECTORY, HEALTHY, SHIPPED
+from tests.support.shipped_recordings import SICK as SICK_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.commands import run
+from tests.support.command_line import run
 
 DATA = Path(__file__).parents[1] / "data" / "reports"
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
-from tests.rows import query
-from tests.shipped import REPORTS as DATA
+from tests.support.indexed_rows import query
+from tests.support.shipped_recordings import REPORTS as DATA
 
 ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
 

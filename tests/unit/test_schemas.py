@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.conformance.schema_check import DIRECTORY, DialectSchema
+from acp_proxy.check.schema_check import DIRECTORY, DialectSchema
 from acp_proxy.protocol.dialects import DRAFT
-from tests.schema_examples import generate
-from tests.schemas import (
+from tests.support.schema_examples import generate
+from tests.tools.schemas import (
     DIALECTS,
     ENUMERATED,
     FILES,

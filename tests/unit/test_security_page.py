@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from acp_proxy.base.limits import LABEL, PLAN_FILE, WHOLE_VALUE
 from acp_proxy.cli.main import cli
-from acp_proxy.filters.grammar import DEEPEST
-from acp_proxy.limits import LABEL, PLAN_FILE, WHOLE_VALUE
+from acp_proxy.recording.filters.filter_grammar import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

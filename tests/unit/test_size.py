@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tests.size import PACKAGE, code_lines, excess, table
+from tests.tools.size import PACKAGE, code_lines, excess, table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.transcripts import check, frame
+from tests.support.labelled_transcripts import check, frame
 
 
 @pytest.mark.parametrize(

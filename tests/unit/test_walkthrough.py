@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.shipped import SHIPPED
-from tests.walkthrough import PAGE, Shown, commands, output
+from tests.support.shipped_recordings import SHIPPED
+from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 
 @pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """Otherwise ``python -m tests.walkthrough`` writes the page anew."""
+    """Otherwise ``python -m tests.tools.walkthrough`` writes the page anew."""
     assert shown.output == output(shown.command)
 
 

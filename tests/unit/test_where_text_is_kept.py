@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from acp_proxy.cli.main import cli
-from acp_proxy.store import database
-from acp_proxy.store.masked_rows import _TEXTS
-from acp_proxy.store.schema import TABLES
+from acp_proxy.store.files import database
+from acp_proxy.store.queries.masked_rows import _TEXTS
+from acp_proxy.store.tables.schema import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

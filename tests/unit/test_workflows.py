@@ -100,7 +100,7 @@ def test_windows_gets_the_wheel() -> None:
     assert (job["runs-on"], job["needs"]) == ("windows-latest", "build")
     install, trial = commands("ci", "windows")
     assert install == "python -m pip install dist/*.whl"
-    assert trial.startswith("python tests/try_installed.py recordings/hello.db ")
+    assert trial.startswith("python tests/tools/try_installed.py recordings/hello.db ")
 
 
 def test_what_is_published_was_tested_and_attested() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from attrs import field, frozen
 
-from acp_proxy.faults.effects import DeliveryPiece, Effect
 from acp_proxy.faults.fault import Fault, PassingFrame, at_least
+from acp_proxy.faults.fault_effects import DeliveryPiece, Effect
 
 _STEPS_PER_S = 20
 _MOST_STEPS = 10_000

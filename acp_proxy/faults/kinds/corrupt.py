@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import Chance, Fault, PassingFrame
+from acp_proxy.faults.fault_effects import Effect
 
 
 class CorruptMode(StrEnum):

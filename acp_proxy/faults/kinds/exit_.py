@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.faults.effects import Effect, ExitEffect
 from acp_proxy.faults.fault import Fault, PassingFrame, at_least
+from acp_proxy.faults.fault_effects import Effect, ExitEffect
 
 
 @frozen

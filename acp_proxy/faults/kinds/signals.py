@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from acp_proxy import system
-from acp_proxy.faults.effects import NS_PER_MS, Effect, SignalEffect
+from acp_proxy.base import system
 from acp_proxy.faults.fault import Fault, PassingFrame, at_least
+from acp_proxy.faults.fault_effects import NS_PER_MS, Effect, SignalEffect
 
 
 @frozen

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from attrs import field, frozen
 
-from acp_proxy.faults.effects import NS_PER_MS, DeliveryPiece, Effect
 from acp_proxy.faults.fault import Fault, PassingFrame, at_least
+from acp_proxy.faults.fault_effects import NS_PER_MS, DeliveryPiece, Effect
 
 _MOST_WRITES = 100_000
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import define, field
 
+from acp_proxy.base.errors import ClusterFailed
 from acp_proxy.batches import batch
 from acp_proxy.batches.batch import Job, run_batch
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.errors import ClusterFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

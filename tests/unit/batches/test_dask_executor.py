@@ -11,13 +11,13 @@ from attrs import evolve
 from distributed import KilledWorker, Reschedule, Status
 
 from acp_proxy import __version__
+from acp_proxy.base.errors import ClusterFailed
 from acp_proxy.batches import dask_executor
 from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.dask_executor import DaskExecutor, WorkersLost
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.batches.shipments import delivered, packed, reply_of
-from acp_proxy.errors import ClusterFailed
-from tests.shipped import DIRECTORY
+from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

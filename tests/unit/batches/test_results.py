@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 
+from acp_proxy.base.errors import BadResults
 from acp_proxy.batches.results import (
     FirstDivergence,
     JobVerdict,
@@ -23,7 +24,6 @@ from acp_proxy.batches.results import (
     verdict_of,
     worst_exit,
 )
-from acp_proxy.errors import BadResults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

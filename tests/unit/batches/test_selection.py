@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from acp_proxy.base.errors import NoSuchRecording
 from acp_proxy.batches import names_several
 from acp_proxy.batches.results import ResultsHeader, line_of
 from acp_proxy.batches.selection import selected
-from acp_proxy.errors import NoSuchRecording
 
 FILES = ("b.db", "a.jsonl", "sub/c.db", "sub/deep/d.db", "x[1].db", "note.txt", "b.db.log")
 HIDDEN = (".hidden.db", ".git/e.db", "sub/.f.jsonl")

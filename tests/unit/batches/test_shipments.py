@@ -11,8 +11,8 @@ from acp_proxy.batches.batch import Job
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.batches.shipments import delivered, packed, reply_of, unpacked
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import LogWriter
-from tests.shipped import DIRECTORY
+from tests.support.log_writer import LogWriter
+from tests.support.shipped_recordings import DIRECTORY
 
 HELLO = DIRECTORY / "hello.db"
 

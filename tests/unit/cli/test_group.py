@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
-from tests.commands import complaint, run
+from tests.support.command_line import complaint, run
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 

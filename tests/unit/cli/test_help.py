@@ -7,9 +7,9 @@ import re
 import click
 import pytest
 
-from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
-from tests.commands import run
+from tests.support.command_line import run
 from tests.unit.test_docs import COMMANDS, flags
 
 LEAVES = [name for name, command in COMMANDS.items() if not isinstance(command, click.Group)]

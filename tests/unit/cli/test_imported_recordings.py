@@ -12,18 +12,18 @@ import click
 import pytest
 
 from acp_proxy import api
+from acp_proxy.check.catalogue import chosen_rules, looked_at
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.main import cli
-from acp_proxy.cli.recordings import NEEDED, require
-from acp_proxy.conformance.catalogue import chosen_rules, looked_at
-from acp_proxy.engine.shared.playback_options import Pacing
+from acp_proxy.cli.opening import NEEDED, require
+from acp_proxy.playback.shared.playback_options import Pacing
 from acp_proxy.protocol.dialects import V1
-from acp_proxy.recording import LOST, Origin
+from acp_proxy.recording.recording import LOST, Origin
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.testing.rehearsal import rehearse
-from tests.commands import complaint, run
-from tests.imported import log_of, text_form
+from tests.support.command_line import complaint, run
+from tests.support.imported_recordings import log_of, text_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from acp_proxy.capture import leave, leave_at_once
 from acp_proxy.cli.group import LazyGroup
+from acp_proxy.record.capture import leave, leave_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.store.annotations import set_note
-from tests.commands import run
-from tests.log_writer import LogWriter, notification, record_conversation, request, result, text
+from acp_proxy.store.files.annotations import set_note
+from tests.support.command_line import run
+from tests.support.log_writer import (
+    LogWriter,
+    notification,
+    record_conversation,
+    request,
+    result,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

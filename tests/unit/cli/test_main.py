@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.store.schema import VERSION
-from tests.commands import complaint, run
-from tests.log_writer import LogWriter, handshake, record_conversation
+from acp_proxy.store.tables.schema import VERSION
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

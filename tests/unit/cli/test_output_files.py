@@ -20,8 +20,8 @@ from acp_proxy.cli.output_files import (
     write_reports,
     write_text,
 )
-from tests.commands import complaint, run
-from tests.log_writer import LogWriter, handshake
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import LogWriter, handshake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

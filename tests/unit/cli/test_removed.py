@@ -7,7 +7,7 @@ import pytest
 
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.removed import REMOVED, STARTERS, instead, of_variable, parts, removed_options
-from tests.commands import run
+from tests.support.command_line import run
 
 
 @pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] not in STARTERS])

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.cli.rules_file import ComparisonRules, _read
-from tests.commands import complaint, run
-from tests.log_writer import record_conversation
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from acp_proxy.faults.effects import ScheduledWrite
+from acp_proxy.faults.fault_effects import ScheduledWrite
 from acp_proxy.protocol.peers import Direction
-from tests.fault_playbook import FaultTranscript, check
+from tests.support.fault_playbook import FaultTranscript, check
 
 CLIENT = Direction.TO_CLIENT
 

@@ -6,9 +6,10 @@ import signal
 
 import pytest
 
+from acp_proxy.base.limits import WAITING_BYTES
 from acp_proxy.faults import delivery_schedule as schedule_module
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.faults.effects import (
+from acp_proxy.faults.fault_effects import (
     CloseEffect,
     DirectionEnd,
     ExitEffect,
@@ -19,7 +20,6 @@ from acp_proxy.faults.effects import (
     StallEffect,
     StderrEffect,
 )
-from acp_proxy.limits import WAITING_BYTES
 from acp_proxy.protocol.peers import Direction, Stream
 
 CLIENT, AGENT, STDERR = Stream.TO_CLIENT, Stream.TO_AGENT, Stream.STDERR

@@ -9,12 +9,12 @@ from attrs import define, frozen
 
 from acp_proxy.faults.fault import Chance, Fault, PassingFrame
 from acp_proxy.faults.plan import KINDS
-from tests.fault_playbook import check
+from tests.support.fault_playbook import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from acp_proxy.faults.effects import Effect
+    from acp_proxy.faults.fault_effects import Effect
 
 
 @define

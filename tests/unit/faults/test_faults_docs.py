@@ -14,7 +14,7 @@ import pytest
 
 from acp_proxy.faults.manual import Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import KINDS, load_plan, ready_plans, structure_plan
-from tests.fault_playbook import check
+from tests.support.fault_playbook import check
 from tests.unit.test_docs import first_cells, page, section
 
 PAGE = page("faults.md")
@@ -71,7 +71,7 @@ def test_the_example_is_a_plan() -> None:
 
 def test_the_example_of_explain_is_its_output() -> None:
     """The command on the page prints the lines on the page."""
-    from tests.commands import run
+    from tests.support.command_line import run
 
     text = section(PAGE, "What a plan does")
     (block,) = re.findall(r"^```\n\$ acp-proxy (.*?)^```", text, re.MULTILINE | re.DOTALL)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.errors import BadPlan
+from acp_proxy.base.errors import BadPlan
+from acp_proxy.explain.observed_faults import rules
 from acp_proxy.faults.kinds.latency import LatencyFault
 from acp_proxy.faults.plan import (
     KINDS,
@@ -19,9 +20,8 @@ from acp_proxy.faults.plan import (
     structure_plan,
 )
 from acp_proxy.faults.structuring import Trigger, Window, settings_of
-from acp_proxy.inspection.fault_effects import rules
-from tests.fault_playbook import plan_of
-from tests.log_writer import record_conversation
+from tests.support.fault_playbook import plan_of
+from tests.support.log_writer import record_conversation
 
 
 def refused(path: Path, text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from acp_proxy.faults.plan import Plan, joined, parse_rule, plan_text, structure_plan
-from acp_proxy.filters import EVERYTHING
+from acp_proxy.recording.filters import EVERYTHING
 
 RULES = (
     "noop",

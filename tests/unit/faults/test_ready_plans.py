@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import define, field, frozen
 
-from acp_proxy.faults.effects import (
+from acp_proxy.faults.fault_effects import (
     ExitEffect,
     Fired,
     RuleEffect,
@@ -18,7 +18,7 @@ from acp_proxy.faults.effects import (
     SignalEffect,
     StderrEffect,
 )
-from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.reader import RecordingReader
@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from acp_proxy.faults.effects import Output
+    from acp_proxy.faults.fault_effects import Output
     from acp_proxy.faults.plan import Plan
 
 TOUR = Path(__file__).parents[3] / "recordings" / "tour.db"

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from acp_proxy.faults.effects import ScheduledWrite
+from acp_proxy.faults.fault_effects import ScheduledWrite
 from acp_proxy.faults.plan import joined, parse_rule
 from acp_proxy.faults.triggers import firing_in, reached
 from acp_proxy.protocol.peers import Direction
-from tests.fault_playbook import FaultTranscript, check, plan_of
+from tests.support.fault_playbook import FaultTranscript, check, plan_of
 
 A, CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 

@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.protocol.updates import CHUNKS
-from tests.previews import cases
+from tests.tools.previews import cases
 
 
 def line(update: Any = None, **members: Any) -> bytes:

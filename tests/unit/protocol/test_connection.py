@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.forms import converter
+from acp_proxy.base.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction
-from tests.documents import draft
-from tests.transcripts import Conversation, check, describe, frame, play
+from tests.support.labelled_transcripts import Conversation, check, describe, frame, play
+from tests.support.protocol_documents import draft
 
 V1 = '"protocolVersion": 1'
 

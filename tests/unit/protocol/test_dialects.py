@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.forms import converter
+from acp_proxy.base.forms import converter
 from acp_proxy.protocol.dialects import DRAFT, V1, V2, DetectedDialect, Evidence, body
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from tests.documents import Example, draft, official
+from tests.support.protocol_documents import Example, draft, official
 
 ONE = {"protocolVersion": 1}
 TWO = {"protocolVersion": 2}

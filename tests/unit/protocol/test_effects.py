@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.inspection.diagnosis.errors import Rules
+from acp_proxy.explain.show.error_groups import Rules
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.effects import TABLE, ClientEffect, effect_of
-from tests import documents
+from tests.support import protocol_documents
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_each_method_is_in_the_table_once() -> None:
 
 def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
     """But for extensions."""
-    examples = [*documents.official(), *documents.draft()]
+    examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
         one.method
         for one in examples

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.filters import parse
-from acp_proxy.inspection.trim import trim
+from acp_proxy.explain.trim import trim
 from acp_proxy.protocol.connection_state import SessionDirectories
-from acp_proxy.store.exchange_queries import exchanges_by_own_session, turns
+from acp_proxy.recording.filters import parse
+from acp_proxy.store.queries.exchanges import exchanges_by_own_session, turns
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import LogWriter, notification, request, result
+from tests.support.log_writer import LogWriter, notification, request, result
 
 if TYPE_CHECKING:
     from pathlib import Path

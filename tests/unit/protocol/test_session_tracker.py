@@ -7,7 +7,7 @@ import pytest
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Session, Terminal
 from acp_proxy.protocol.peers import Direction
-from tests.transcripts import Conversation, play
+from tests.support.labelled_transcripts import Conversation, play
 
 
 def connection(transcript: str, dialect: str = "auto") -> Connection:

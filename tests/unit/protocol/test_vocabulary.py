@@ -12,7 +12,7 @@ import pytest
 from acp_proxy.protocol.json_text import params_of, parts_of
 from acp_proxy.protocol.typed_places import Place, places_of
 from acp_proxy.protocol.vocabulary import TABLE, Position, Role, pointers, positions
-from tests.documents import ROOT, Example, draft, official, schemas
+from tests.support.protocol_documents import ROOT, Example, draft, official, schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

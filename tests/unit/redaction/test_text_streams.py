@@ -13,15 +13,15 @@ from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import MaskedSpan, apply
 from acp_proxy.redaction.markers import Markers
-from acp_proxy.redaction.pieces import Piece, PieceReader
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.secret_finder import SecretFinder
+from acp_proxy.redaction.text_pieces import Piece, PieceReader
 from acp_proxy.redaction.text_streams import CONTEXT, NotYet, TextStreams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from acp_proxy.redaction.search import Search
+    from acp_proxy.redaction.text_search import Search
 
 VALUE = "Zq81xplKsecR7tv"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from acp_proxy.conformance.judgement import summarize_whole
-from acp_proxy.inspection.diagnosis.values import Extent, Summary
-from acp_proxy.inspection.findings import Finding, Severity, counts_of, in_order
-from acp_proxy.inspection.measures.turn_times import Part
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.explain.findings import Finding, Severity, counts_of, in_order
+from acp_proxy.explain.show.summary_values import Extent, Summary
+from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.report.facts import BAR, Verdict, bar, find_verdict, shortened
 from acp_proxy.store.reader import RecordingReader
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve, fields, has
 
-from acp_proxy.conformance.values import Severity
-from acp_proxy.inspection.diagnosis.values import CurrentWait, FailedCall
-from acp_proxy.inspection.fault_effects import FiredRule
-from acp_proxy.inspection.findings import counts_of
+from acp_proxy.base.wording import byte_size, duration
+from acp_proxy.check.check_values import Severity
+from acp_proxy.explain.findings import counts_of
+from acp_proxy.explain.observed_faults import FiredRule
+from acp_proxy.explain.show.summary_values import CurrentWait, FailedCall
 from acp_proxy.report.facts import HeadFacts, head_facts
-from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
 from acp_proxy.report.page import assets, content_policy, report_parts, source_hash
+from acp_proxy.report.report_model import ReportData, ReportOptions, read_report_data
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.wording import byte_size, duration
-from tests.commands import run
-from tests.report_page import Page
-from tests.shipped import DIRECTORY, SHIPPED
+from tests.support.command_line import run
+from tests.support.report_page import Page
+from tests.support.shipped_recordings import DIRECTORY, SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path

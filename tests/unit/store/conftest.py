@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rows import new_database
+from tests.support.indexed_rows import new_database
 
 if TYPE_CHECKING:
     import sqlite3

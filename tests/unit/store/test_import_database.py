@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.errors import UnreadableRecording
-from acp_proxy.store import text_import
-from acp_proxy.store.database import new_rows
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.store.copies import text_import
+from acp_proxy.store.copies.text_import import import_text_form
+from acp_proxy.store.files.database import new_rows
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_import import import_text_form
-from tests.log_writer import LogWriter, record_conversation
-from tests.texts import HEADER, rows_of_recording, text_of
+from tests.support.log_writer import LogWriter, record_conversation
+from tests.support.text_recordings import HEADER, rows_of_recording, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from datasette.app import Datasette
 from sqlite_utils import Database
 from sqlite_utils.cli import cli as sqlite_utils
 
-from acp_proxy.store.stored_views import STORED_VIEWS
-from tests.log_writer import LogWriter, write_conversation
+from acp_proxy.store.tables.stored_views import STORED_VIEWS
+from tests.support.log_writer import LogWriter, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.errors import DamagedRecording
-from acp_proxy.store import database
-from acp_proxy.store.annotations import set_note
-from acp_proxy.store.directory import read_id_and_note
+from acp_proxy.base.errors import DamagedRecording
+from acp_proxy.store.files import database
+from acp_proxy.store.files.annotations import set_note
+from acp_proxy.store.files.directory import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.schema import TABLES, check_tables
-from tests.commands import complaint
-from tests.log_writer import LogWriter, handshake, record_conversation
-from tests.rows import alter
+from acp_proxy.store.tables.schema import TABLES, check_tables
+from tests.support.command_line import complaint
+from tests.support.indexed_rows import alter
+from tests.support.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

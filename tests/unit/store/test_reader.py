@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import acp_proxy
-from acp_proxy.capture import log_format as capture_log
-from acp_proxy.capture.log_format import TO_CLIENT
-from acp_proxy.errors import (
+from acp_proxy.base.errors import (
     DamagedRecording,
     NewerRecording,
     NotARecording,
     UnreadableRecording,
 )
-from acp_proxy.store import database, log_recovery
-from acp_proxy.store.indexer import Indexer
-from acp_proxy.store.log_reader import LogReader
+from acp_proxy.recording import log_format as capture_log
+from acp_proxy.recording.log_format import TO_CLIENT
+from acp_proxy.store.files import database
+from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.log import log_recovery
+from acp_proxy.store.log.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.stored_views import STORED_VIEWS
-from tests.log_writer import (
+from acp_proxy.store.tables.stored_views import STORED_VIEWS
+from tests.support.indexed_rows import alter
+from tests.support.log_writer import (
     LogWriter,
     base_record,
     handshake,
@@ -37,7 +39,6 @@ from tests.log_writer import (
     update,
     write_conversation,
 )
-from tests.rows import alter
 
 if TYPE_CHECKING:
     import sqlite3

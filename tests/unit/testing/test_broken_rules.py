@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.errors import NoSuchRule
+from acp_proxy.base.errors import NoSuchRule
 from acp_proxy.pytest_plugin import AcpAgent
-from tests.judged import text_form_of
+from tests.support.example_checker import text_form_of
 
 if TYPE_CHECKING:
     from pathlib import Path

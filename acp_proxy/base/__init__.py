@@ -1,0 +1,1 @@
+"""Values, texts and system calls that every room uses; this room knows no other."""

@@ -1,0 +1,45 @@
+"""Makes recorded text safe to print: it cannot control a terminal, and nothing is invisible."""
+
+import json
+import re
+
+from acp_proxy.base.limits import SHOWN_LINE
+
+_EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
+_JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
+"""The joiner within an emoji, the only invisible character that is kept."""
+_UNSEEN = (
+    "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+"""What a reviewer does not see, or what commands a terminal; within JSON it can be an escape."""
+
+
+def plain(text: str) -> str:
+    """Makes text safe to print on one line, and cuts it to `SHOWN_LINE` characters."""
+    return visible(text[:SHOWN_LINE].replace("\r\n", "\n").replace("\t", " "))[:SHOWN_LINE]
+
+
+def visible(text: str) -> str:
+    """Writes control characters and invisible ones as escapes."""
+    if text.isprintable():
+        return text
+    return "\u200d".join(map(_escaped, _JOINED.split(text)))
+
+
+def _escaped(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def visible_json(line: bytes) -> bytes:
+    """Writes invisible characters in a line of JSON as escapes, which mean the same."""
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    text = line.decode()
+    if text.isprintable():  # which nearly all are, and is quicker to ask
+        return line
+    return re.sub(_UNSEEN, _json_escape, text).encode()
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"

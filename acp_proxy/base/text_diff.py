@@ -1,0 +1,238 @@
+"""Compares two texts: line by line, or word by word, with a few lines or words around a change.
+
+Words, single marks and stretches of white space are aligned; scripts that put no space between
+words are aligned character by character. Two changes with less text between them than in either of
+them are joined, because single equal words between changes make a diff hard to read.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from acp_proxy.base.alignment import align, gaps
+from acp_proxy.base.limits import COMPARED_TEXT
+
+Piece = tuple[str, str]
+"""``=``, ``-`` (only A has it) or ``+`` (only B has it), and the text."""
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
+_AROUND = 40
+"""Characters on either side of a change, cut between words."""
+_ALIKE = 4
+"""Texts that have less than one in so many characters in common are shown apart."""
+_LINES_AROUND = 3
+"""Lines on either side of a change."""
+
+
+class _Change(NamedTuple):
+    """A range of A, and the range of B that stands in its place: of characters, or of lines."""
+
+    a_start: int
+    a_end: int
+    b_start: int
+    b_end: int
+
+    @property
+    def size(self) -> int:
+        """Characters on the longer side."""
+        return max(self.a_end - self.a_start, self.b_end - self.b_start)
+
+
+def unified(old: str, new: str) -> Iterator[str]:
+    """Yields the lines of a unified diff without the names of files; nothing if they are equal.
+
+    Args:
+        old: the text before.
+        new: the text after.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    for group in _grouped(_differences(before, after)):
+        first, last = group[0], group[-1]
+        head = min(first.a_start, _LINES_AROUND)
+        tail = min(len(before) - last.a_end, _LINES_AROUND)
+        place = first.a_start - head
+        yield (
+            f"@@ -{_span(place, last.a_end + tail)}"
+            f" +{_span(first.b_start - head, last.b_end + tail)} @@"
+        )
+        for change in group:
+            yield from (f" {line}" for line in before[place : change.a_start])
+            yield from (f"-{line}" for line in before[change.a_start : change.a_end])
+            yield from (f"+{line}" for line in after[change.b_start : change.b_end])
+            place = change.a_end
+        yield from (f" {line}" for line in before[place : place + tail])
+
+
+def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
+    """Yields changes; those whose surroundings overlap come together."""
+    group: list[_Change] = []
+    for change in changes:
+        if group and change.a_start - group[-1].a_end > 2 * _LINES_AROUND:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _span(start: int, end: int) -> str:
+    """A range of lines as unified diffs write it."""
+    count = end - start
+    if count == 1:
+        return f"{start + 1}"
+    return f"{start + 1 if count else start},{count}"
+
+
+def word_diff(a: str, b: str) -> list[Piece]:
+    """Compares two texts.
+
+    Args:
+        a: a text.
+        b: another one.
+
+    Returns:
+        Pieces that are not empty. Those of ``=`` and ``-`` make up A, those of ``=`` and ``+`` B;
+        of a change what A has comes first.
+    """
+    pieces: list[Piece] = []
+    place = 0
+    for change in _joined(_changes(a, b)):
+        pieces += [
+            ("=", a[place : change.a_start]),
+            ("-", a[change.a_start : change.a_end]),
+            ("+", b[change.b_start : change.b_end]),
+        ]
+        place = change.a_end
+    pieces.append(("=", a[place:]))
+    return [piece for piece in pieces if piece[1]]
+
+
+def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
+    """Compares two values word by word; returns nothing if that would not help to read them.
+
+    Args:
+        a: a value.
+        b: another one.
+        longest: characters of a text that can be shown as a whole.
+    """
+    if not (isinstance(a, str) and isinstance(b, str)):
+        return []
+    pieces = word_diff(a, b)
+    same = sum(len(text) for op, text in pieces if op == "=")
+    longer = max(len(a), len(b))
+    return pieces if longer > longest or same * _ALIKE >= longer else []
+
+
+def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Yields the changes with the text around them; changes close to each other are joined.
+
+    Where something is left out there is an ellipsis.
+
+    Args:
+        pieces: of `word_diff`.
+    """
+    found: list[Piece] = []
+    last = len(pieces) - 1
+    for number, (op, text) in enumerate(pieces):
+        if op != "=":
+            found.append((op, text))
+            continue
+        before = _beginning(text) if number > 0 else ""
+        after = _ending(text) if number < last else ""
+        if len(before) + len(after) >= len(text):
+            found.append((op, text))
+            continue
+        if found:
+            yield [*found, (op, f"{before}…")]
+        found = [(op, f"…{after}")] if after else []
+    if any(op != "=" for op, _ in found):
+        yield found
+
+
+def _changes(a: str, b: str) -> Iterator[_Change]:
+    whole = _Change(0, len(a), 0, len(b))
+    if whole.size <= COMPARED_TEXT:
+        yield from _aligned(_TOKEN, a, b, whole)
+        return
+    left = COMPARED_TEXT
+    for change in _aligned(_LINE, a, b, whole):
+        trimmed = _trimmed(a, b, change)
+        if trimmed.size <= left:
+            left -= trimmed.size
+            yield from _aligned(_TOKEN, a, b, trimmed)
+        else:
+            yield trimmed
+
+
+def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterator[_Change]:
+    """Yields the differences of two stretches, token by token."""
+    tokens_a = token.findall(a, within.a_start, within.a_end)
+    tokens_b = token.findall(b, within.b_start, within.b_end)
+    a_at = [*accumulate(map(len, tokens_a), initial=within.a_start)]
+    b_at = [*accumulate(map(len, tokens_b), initial=within.b_start)]
+    for one in _differences(tokens_a, tokens_b):
+        yield _Change(a_at[one.a_start], a_at[one.a_end], b_at[one.b_start], b_at[one.b_end])
+
+
+def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
+    """Yields the ranges between aligned items."""
+    for of_a, of_b in gaps(align(a, b), len(a), len(b)):
+        if of_a or of_b:
+            yield _Change(of_a.start, of_a.stop, of_b.start, of_b.stop)
+
+
+def _trimmed(a: str, b: str, change: _Change) -> _Change:
+    """Returns a change without the equal words at its beginning and at its end."""
+    rest_a, rest_b = a[change.a_start : change.a_end], b[change.b_start : change.b_end]
+    start = rest_a.rfind(" ", 0, _common(rest_a, rest_b)) + 1
+    rest_a, rest_b = rest_a[start:], rest_b[start:]
+    end = _common(rest_a[::-1], rest_b[::-1])
+    space = rest_a.find(" ", len(rest_a) - end)
+    end = len(rest_a) - space if space >= 0 else 0
+    return _Change(
+        change.a_start + start, change.a_end - end, change.b_start + start, change.b_end - end
+    )
+
+
+def _common(a: str, b: str) -> int:
+    """Returns the length of the common beginning of two texts."""
+    least, most = 0, min(len(a), len(b))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if a[least:middle] == b[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _joined(changes: Iterator[_Change]) -> list[_Change]:
+    """Joins changes that have less between them than in them."""
+    found: list[_Change] = []
+    for change in changes:
+        found.append(change)
+        while len(found) > 1:
+            left, right = found[-2:]
+            if right.a_start - left.a_end > min(left.size, right.size):
+                break
+            found[-2:] = [_Change(left.a_start, right.a_end, left.b_start, right.b_end)]
+    return found
+
+
+def _beginning(text: str) -> str:
+    """Returns the first words of a text."""
+    if len(text) <= _AROUND:
+        return text
+    cut = text[:_AROUND]
+    return cut.rpartition(" ")[0] or cut
+
+
+def _ending(text: str) -> str:
+    """Returns the last words of a text."""
+    if len(text) <= _AROUND:
+        return text
+    cut = text[-_AROUND:]
+    return cut.partition(" ")[2] or cut

@@ -1,0 +1,1 @@
+"""Checks a recorded conversation against the rules of the protocol."""

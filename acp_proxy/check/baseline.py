@@ -1,0 +1,164 @@
+"""Known findings, which a check tells from new ones: a file with what was found before.
+
+A finding is known by its rule, the side that broke it, and its fingerprint, which is the same in
+two runs of one scenario: ids, paths and numbers do not count. Each is known as often as it was
+found when the file was written, in all recordings of that check together.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.base.errors import BadBaseline
+from acp_proxy.base.forms import converter
+from acp_proxy.base.plain_files import reason
+from acp_proxy.explain.findings import Finding
+from acp_proxy.redaction.markers import MARKER
+
+_FORMAT = 1
+_LENGTH = 16
+"""Hexadecimal digits of a fingerprint."""
+_PATH = re.compile(
+    r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
+    r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
+)
+"""A path of files; no JSON pointer, which is the same in each run but for numbers."""
+_ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, so it is quick
+_OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
+"""A value without blanks that is long and has no digit; most are ids."""
+_MARKS = re.compile(r'["…]')
+
+Key = tuple[str, str | None, str]
+"""Rule, side and fingerprint of a finding."""
+
+
+@frozen
+class KnownFinding:
+    """Findings that are alike."""
+
+    rule: str
+    by: str | None
+    fingerprint: str
+    count: int
+    text: str
+    """The text of one of them, as it was compared: for people who read the file."""
+
+
+@frozen
+class _File:
+    acp_proxy_baseline: int
+    findings: list[KnownFinding]
+
+
+class Baseline:
+    """What is known; each finding that is looked up uses one of its kind up.
+
+    Args:
+        known: the findings of the file.
+    """
+
+    def __init__(self, known: Iterable[KnownFinding] = ()) -> None:
+        self.known = [*known]
+        self._left: Counter[Key] = Counter()
+        for one in self.known:
+            self._left[one.rule, one.by, one.fingerprint] += one.count
+
+    def has(self, finding: Finding) -> bool:
+        """Whether a finding is known; each time that it is, one fewer is left."""
+        key = finding.rule, finding.by, fingerprint(finding)
+        return self.use(key, 1) == 1
+
+    def use(self, key: Key, count: int) -> int:
+        """Uses findings up; returns how many of so many are known.
+
+        Args:
+            key: what they have in common.
+            count: how many there are.
+        """
+        used = min(count, self._left[key])
+        self._left[key] -= used
+        return used
+
+
+class BaselineWriter:
+    """Collects what a check found, for the file of the next one."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Key] = Counter()
+        self._texts: dict[Key, str] = {}
+
+    @property
+    def count(self) -> int:
+        """How many findings were added."""
+        return self._counts.total()
+
+    def add(self, finding: Finding) -> bool:
+        """Adds a finding; returns True, since it is known from now on."""
+        key = finding.rule, finding.by, fingerprint(finding)
+        return self.add_many(key, 1, generic(finding.text)) == 1
+
+    def add_many(self, key: Key, count: int, text: str = "") -> int:
+        """Adds findings that are alike; returns how many.
+
+        Args:
+            key: what they have in common.
+            count: how many there are.
+            text: of one of them, as it is compared.
+        """
+        self._counts[key] += count
+        self._texts.setdefault(key, text)
+        return count
+
+    def written(self, before: Baseline, chosen: Collection[str]) -> str:
+        """Returns the text of the file; what was known of rules that were not checked stays.
+
+        Args:
+            before: the file as it was.
+            chosen: the rules that were checked.
+        """
+        kept = [one for one in before.known if one.rule not in chosen]
+        found = [KnownFinding(*key, n, self._texts[key]) for key, n in self._counts.items() if n]
+        every = [*kept, *found]
+        every.sort(key=lambda one: (one.rule, one.by or "", one.text, one.count))
+        return json.dumps(converter.unstructure(_File(_FORMAT, every)), indent=2) + "\n"
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Reads a file of known findings.
+
+    Raises:
+        BadBaseline: it cannot be read, or is something else.
+    """
+    try:
+        found: Any = json.loads(path.read_text("utf-8"))
+    except OSError as e:
+        raise BadBaseline(path, reason(e)) from None
+    except (ValueError, RecursionError):
+        raise BadBaseline(path, "it is no JSON") from None
+    version = found.get("acp_proxy_baseline") if isinstance(found, dict) else None
+    if version != _FORMAT:
+        got = "no such member" if version is None else repr(version)
+        raise BadBaseline(path, f'expected "acp_proxy_baseline": {_FORMAT}, got {got}')
+    try:
+        return Baseline(converter.structure(found, _File).findings)
+    except Exception:  # whatever a foreign value makes it raise
+        expected = "rule, by, fingerprint, count and text"
+        raise BadBaseline(path, f"expected findings with {expected}") from None
+
+
+def fingerprint(finding: Finding) -> str:
+    """Returns what a finding has in common with its like in another run of the scenario."""
+    parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
+
+
+def generic(text: str) -> str:
+    """Returns the text of a finding without what differs between runs."""
+    text = _PATH.sub("PATH", MARKER.sub("ID", text))
+    return _MARKS.sub("", _ID.sub("ID", _OPAQUE.sub("ID", text)))

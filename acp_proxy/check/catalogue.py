@@ -1,0 +1,185 @@
+"""Reads the catalogue of rules: what each rule demands of which side, in which dialects, and why.
+
+``catalogue.json`` holds the rules with their places in the specification, which have addresses, and
+the rules that are not checked, each with the reason. The functions that find breaches are in the
+modules of `rules`. Rules are chosen by their names, and by those of their groups:
+``rpc.id-reused``, ``rpc``.
+"""
+
+from collections.abc import Collection, Iterable
+from functools import cache
+from importlib import resources
+
+from attrs import frozen
+
+from acp_proxy.base.errors import NoSuchRule
+from acp_proxy.base.forms import converter
+from acp_proxy.base.wording import did_you_mean
+from acp_proxy.check.check_values import Rule, UncheckedRules
+from acp_proxy.explain.findings import CONVERSATION
+from acp_proxy.protocol.dialects import V1
+from acp_proxy.recording.recording import Origin
+
+_ASKED_FOR = frozenset({"tool.no-progress"})
+"""Rules that are only told when they are asked for by name: many healthy agents break them."""
+_REASONS = {
+    "start": "its beginning may be missing",
+    "middle": "lines in between may be missing",
+    "ending": "how it ended is not known",
+    "bytes": "lines may have been spelled differently",
+    "stderr": "lines on stderr are missing",
+    "durations": "times are not known",
+    "values": "some values are written alike",
+    "texts": "its private texts are masked",
+    "parts": "parts of messages were left out",
+    "directions": "directions were inferred",
+}
+"""Why a rule is not checked, by the word of its `Rule.lost_if` that applies."""
+
+
+@frozen
+class _Catalogue:
+    rules: tuple[Rule, ...]
+    left_out: dict[str, str]
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Returns the rules that can be checked, by id, in the order of the catalogue."""
+    return {rule.id: rule for rule in _read().rules}
+
+
+def left_out() -> dict[str, str]:
+    """Returns the rules of the specification that are not checked, with the reason."""
+    return _read().left_out
+
+
+def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[UncheckedRules]:
+    """Returns the rules that cannot be checked, by the reason; none in most recordings of ours.
+
+    Nothing is claimed that a missing line could explain. What is left is what a message shows by
+    itself, and what two messages show whatever was between them.
+
+    Args:
+        origin: what the recording was imported from.
+        is_private: whether its private texts are masked.
+    """
+    unknown: set[str] = {"texts"} if is_private else set()
+    unknown |= set() if origin is None else origin.unknown
+    found: dict[str, list[str]] = {}
+    for rule in rules().values():
+        # Any rule on messages may need the parts that people left out for earlier versions.
+        lost = set() if rule.lost_if is None else unknown & {*rule.lost_if, "parts"}
+        if word := next((one for one in _REASONS if one in lost), None):
+            found.setdefault(word, []).append(rule.id)
+    return [
+        UncheckedRules(_REASONS[word], tuple(found[word])) for word in _REASONS if word in found
+    ]
+
+
+def chosen_rules(wanted: Collection[str], ignored: Collection[str]) -> frozenset[str]:
+    """Returns the rules that are to be reported.
+
+    Args:
+        wanted: names of rules and of groups; if there are none, all but `_ASKED_FOR`.
+        ignored: names of those that are not to be reported.
+
+    Raises:
+        NoSuchRule: no rule or group has a name, or the rule is not checked.
+    """
+    chosen = frozenset(_named(wanted)) if wanted else frozenset(rules()) - _ASKED_FOR
+    return chosen - frozenset(_named(ignored))
+
+
+def looked_at(
+    chosen: Collection[str], dialect: str | None, unchecked: Iterable[UncheckedRules] = ()
+) -> list[str]:
+    """Returns the rules that a recording was checked for, in the order of the catalogue.
+
+    Args:
+        chosen: those that are to be reported.
+        dialect: that of the recording; None if it is not known, when the rules of v1 hold.
+        unchecked: those that it could not be checked for.
+    """
+    from acp_proxy.check.rules import load  # late: it takes a while, and names need no rule
+
+    found = {*load().ids(), *(one.id for one in rules().values() if one.group in CONVERSATION)}
+    found -= {name for one in unchecked for name in one.rules}
+    return [
+        rule.id
+        for rule in rules().values()
+        if rule.id in found and rule.id in chosen and (dialect or V1) in rule.dialects
+    ]
+
+
+def names() -> list[str]:
+    """Returns what can be chosen: the groups, and the rules."""
+    return [*dict.fromkeys(rule.group for rule in rules().values()), *rules()]
+
+
+def no_such_rule(name: str) -> NoSuchRule:
+    """Returns the error for a name that no rule and no group has."""
+    return NoSuchRule(f"no rule is named {name!r}{did_you_mean(name, [*names(), *left_out()])}")
+
+
+@cache
+def _read() -> _Catalogue:
+    text = resources.files("acp_proxy.check").joinpath("catalogue.json").read_text("utf-8")
+    return converter.loads(text, _Catalogue)
+
+
+def _named(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        name = word.removesuffix(".*")
+        if name in left_out():
+            raise NoSuchRule(f"rule {name} is not checked: {left_out()[name]}")
+        found = [
+            rule.id
+            for rule in rules().values()
+            if name == rule.id or (name == rule.group and rule.id not in _ASKED_FOR)
+        ]
+        if not found:
+            raise no_such_rule(word)
+        yield from found
+
+
+_SITE = "https://agentclientprotocol.com"
+_NAMED_ALIKE = (
+    "Agent Plan", "Authentication", "Cancellation", "Content", "Elicitation", "Extensibility",
+    "File System", "Initialization", "Overview", "Prompt Turn", "Schema", "Session Delete",
+    "Session List", "Session Modes", "Session Setup", "Slash Commands", "Terminals", "Tool Calls",
+    "Transports",
+)  # fmt: skip
+"""Pages whose address has the words of their title."""
+_PAGES = {name: name.lower().replace(" ", "-") for name in _NAMED_ALIKE}
+_PAGES |= {"Config Options": "session-config-options", "ErrorCode": "error"}
+_PAGES_V2 = {
+    "v2 extensibility": "extensibility",
+    "v2 initialization": "initialization",
+    "v2 message updates": "prompt-lifecycle",
+    "v2 migration": "migration",
+    "v2 prompt lifecycle": "prompt-lifecycle",
+    "v2 session setup": "session-setup",
+}
+_OTHERS = {
+    "Architecture": f"{_SITE}/get-started/architecture",
+    "JSON-RPC": "https://www.jsonrpc.org/specification",
+    "JSON": "https://www.rfc-editor.org/rfc/rfc8259",
+    "MCP-over-ACP RFD": f"{_SITE}/rfds/mcp-over-acp",
+    "Session Fork RFD": f"{_SITE}/rfds/session-fork",
+}
+_ADDRESSES = {
+    **{name: f"{_SITE}/protocol/v1/{page}" for name, page in _PAGES.items()},
+    **{name: f"{_SITE}/protocol/v2/{page}" for name, page in _PAGES_V2.items()},
+    **_OTHERS,
+}
+
+
+def address_of(source: str) -> str | None:
+    """Returns the address of the page that has a place; None if the place is on no known page.
+
+    Args:
+        source: as the catalogue names it.
+    """
+    name = source.removeprefix("documentation today: ").removeprefix("documentation: ")
+    return next((url for page, url in _ADDRESSES.items() if name.startswith(page)), None)

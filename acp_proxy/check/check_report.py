@@ -1,0 +1,223 @@
+"""The report of a check of some recordings, whose members ``docs/json.md`` documents.
+
+In short it is a few lines of text, for stderr and for the reports of tests.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+
+from attrs import define, evolve, field, frozen
+
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.base.wording import counted
+from acp_proxy.check.baseline import Baseline, BaselineWriter, fingerprint
+from acp_proxy.check.catalogue import chosen_rules, looked_at, rules
+from acp_proxy.check.check_values import (
+    SEVERITIES,
+    ConformanceResult,
+    RuleCount,
+    Severity,
+    UncheckedRules,
+)
+from acp_proxy.check.judgement import check_whole, merged
+from acp_proxy.explain.findings import Finding, by_rule
+from acp_proxy.protocol.dialects import V1
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.copies.text_export import text_lines
+from acp_proxy.store.queries.frames import labels_of_frames
+from acp_proxy.store.reader import RecordingReader
+
+INCOMPLETE = 3
+"""The exit code for a recording whose recorder was killed."""
+
+
+@frozen
+class CheckedRecording:
+    """What was found in one recording."""
+
+    recording: Recording
+    path: str
+    live: bool
+    dialect: str | None
+    dialect_reason: str | None
+    rules: int
+    """How many were checked."""
+    frames: int
+    """How many were looked at."""
+    is_whole: bool
+    """Whether those are all frames."""
+    findings: list[Finding]
+    """At most 1,000 of each rule, in the order of `in_order`."""
+    broken: list[RuleCount]
+    """All of them, known ones as well, by rule and side, the worst first."""
+    counts: dict[str, int]
+    """Those that are not known, by severity."""
+    known: int
+    """How many are in the baseline."""
+    by_faults: int
+    unread: list[int]
+    notes: list[str]
+    unchecked: list[UncheckedRules] = field(factory=list)
+    """The rules that an imported recording cannot show to be broken."""
+
+    def fails(self, fail_on: str) -> bool:
+        """Whether a finding that is not known is as severe as this."""
+        return any(self.counts[one] and is_failing(one, fail_on) for one in SEVERITIES)
+
+
+@define
+class CheckReport:
+    """What was found in all of them."""
+
+    fail_on: str
+    recordings: list[CheckedRecording] = field(factory=list)
+    counts: dict[str, int] = field(factory=dict)
+    """Findings that are not known, by severity."""
+    known: int = 0
+    exit: int = 0
+    """The exit code: 3 if a recorder was killed, so that a recording is not complete; else 1 if a
+    finding that is not known is as severe as `fail_on`."""
+
+    def add(self, one: CheckedRecording) -> None:
+        """Adds what was found in a recording."""
+        self.recordings.append(one)
+        self.known += one.known
+        if one.recording.state == "incomplete" and not one.live:
+            self.exit = INCOMPLETE
+        for severity in SEVERITIES:
+            self.counts[severity.value] = self.counts.get(severity.value, 0) + one.counts[severity]
+        if one.fails(self.fail_on):
+            self.exit = self.exit or 1
+
+
+def is_failing(severity: Severity, fail_on: str) -> bool:
+    """Whether a finding makes the check fail.
+
+    Args:
+        severity: of the finding.
+        fail_on: the least severity that does; ``never`` for none.
+    """
+    order = [one.value for one in SEVERITIES]
+    return fail_on in order and order.index(severity.value) <= order.index(fail_on)
+
+
+def reported(
+    reader: RecordingReader,
+    result: ConformanceResult,
+    chosen: Collection[str],
+    baseline: Baseline | None = None,
+    written: BaselineWriter | None = None,
+) -> CheckedRecording:
+    """Returns what is reported of a check of all rules.
+
+    Rules are chosen afterwards: what one finds may keep another silent.
+
+    Args:
+        reader: the recording.
+        result: of the check.
+        chosen: the rules that are reported.
+        baseline: what is known already.
+        written: takes all that is found, for the next baseline, and so makes it known.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    baseline = baseline or Baseline()
+    is_known = baseline.has if written is None else written.add
+    findings, broken = merged(result, chosen)
+    findings = _labelled(reader, findings)
+    lines = text_lines(reader, {one.seq for one in findings})
+    listed = [_reported(one, lines.get(one.seq), known=is_known(one)) for one in findings]
+    counts = {severity.value: 0 for severity in SEVERITIES}
+    for one in listed:
+        counts[one.severity] += not one.known
+    known = sum(one.known for one in listed)
+    kept = Counter((one.rule, one.by) for one in findings)
+    for count in broken:  # those that are too many to be kept have no text
+        more = count.count - kept[count.rule, count.by]
+        key = count.rule, count.by, ""
+        used = baseline.use(key, more) if written is None else written.add_many(key, more)
+        known += used
+        counts[count.severity] += more - used
+    return CheckedRecording(
+        recording=reader.recording,
+        path=str(reader.path),
+        live=reader.live,
+        dialect=result.dialect,
+        dialect_reason=result.dialect_reason,
+        rules=len(looked_at(chosen, result.dialect, result.unchecked)),
+        frames=result.frames,
+        is_whole=result.is_whole,
+        findings=listed,
+        broken=broken,
+        counts=counts,
+        known=known,
+        by_faults=result.by_faults,
+        unread=result.unread,
+        notes=result.notes,
+        unchecked=result.unchecked,
+    )
+
+
+def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
+    """Gives a finding about an earlier frame the method, the session and the turn of that."""
+    bare = {one.seq for one in findings if one.method is None}
+    labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
+    return [
+        one
+        if one.method is not None or (found := labels.get(one.seq)) is None
+        else evolve(one, method=found["method"], session=found["session"], turn=found["turn"])
+        for one in findings
+    ]
+
+
+def _reported(one: Finding, line: int | None, *, known: bool) -> Finding:
+    source, print_ = rules()[one.rule].source, fingerprint(one)
+    return evolve(one, source=source, line=line, fingerprint=print_, known=known)
+
+
+def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
+    """Counts what a check of a recording finds, by severity; None if it cannot be read.
+
+    Args:
+        path: of the recording.
+        unredacted: whether secrets are read as they are in the file.
+    """
+    try:
+        with RecordingReader(path, unredacted=unredacted) as reader:
+            found = check_whole(reader, now_ns=time.monotonic_ns())
+            return reported(reader, found, chosen_rules((), ())).counts
+    except UnreadableRecording:
+        return None
+
+
+_MOST_RULES = 18
+"""Rules that are listed in short."""
+_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
+
+
+def short_text(one: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
+    """Returns a line that says how many findings there are, and one for each rule, worst first.
+
+    Args:
+        one: what was found.
+        most: the largest number of rules that are listed.
+    """
+    looked = f"{counted(one.rules, 'rule')} of {one.dialect or V1} looked at"
+    totals = ", ".join(counted(one.counts[of], of) for of in SEVERITIES if one.counts[of])
+    lines = [f"{totals or 'nothing is wrong'}: {looked} {counted(one.frames, 'frame')}"]
+    lines += one.notes
+    groups = by_rule(one.findings)
+    lines += [_group_text(findings) for findings in groups[:most]]
+    if len(groups) > most:
+        lines.append(f"and {counted(len(groups) - most, 'more rule')}")
+    return lines
+
+
+def _group_text(findings: list[Finding]) -> str:
+    first = findings[0]
+    times = f", {len(findings):,} times" if len(findings) > 1 else ""
+    where = f"#{first.seq} {first.method}" if first.method else f"#{first.seq}"
+    return f"{_MARKS[first.severity]} {first.rule} {first.whose}{times}: {where}: {first.text}"

@@ -1,0 +1,171 @@
+"""A message as rules see it: decoded, with its place in the conversation; and values in it."""
+
+from codecs import BOM_UTF8
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.base.limits import LONG_LIST
+from acp_proxy.check.schema_check import DialectSchema
+from acp_proxy.check.schema_problems import ABSENT, SchemaComparison
+from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE, kind_and_update
+
+CLIENT, AGENT = "client", "agent"
+_SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+_WITH_PARAMS = (Kind.REQUEST, Kind.NOTIFICATION)
+_FORMS = {
+    3: ({"jsonrpc", "method", "params"}, {"jsonrpc", "id", "result"}),
+    4: ({"jsonrpc", "id", "method", "params"},),
+}
+"""The members of messages that are as usual, by their number."""
+
+
+@define(eq=False)
+class CheckedMessage:
+    """A message, or a line that is none.
+
+    A line that is too large to be held has no `value`; what else is read of it is empty, and only
+    the labels of `message` are known.
+    """
+
+    seq: int
+    t_ns: int
+    direction: Direction
+    message: Message
+    done: Transition
+    """What it belongs to, and what it has changed in the state machine of the connection."""
+    request: "CheckedMessage | None" = None
+    """What it answers; None if it is no answer, or if that is not known any more."""
+    value: Any = None
+    """The message, decoded; None if it is no JSON."""
+    params: dict[str, Any] = field(factory=dict)
+    """Of a request or notification; empty if they are no object."""
+    result: dict[str, Any] = field(factory=dict)
+    """Of an answer, likewise."""
+    update_kind: str = ""
+    """Of a session update, in the envelope of any dialect; else empty."""
+    update: dict[str, Any] = field(factory=dict)
+    """The members of a session update."""
+    is_plain: bool = False
+    """Whether it is an object with the members of a message, each of its type, and no others."""
+    metadata: list[tuple[tuple[str, ...], Any]] | None = None
+    """The values of ``_meta`` with their paths, once they were looked for."""
+    comparison: SchemaComparison | None = None
+    """With the type of its method, once it was made."""
+    broken: list[str] = field(factory=list)
+    """The JSON pointers to values that have broken a rule so far."""
+
+    @property
+    def sender(self) -> str:
+        """The side that sent it: client or agent."""
+        return _SENDERS[self.direction]
+
+    @property
+    def receiver(self) -> str:
+        """The side that it goes to."""
+        return _SENDERS[self.direction.other]
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it is an answer that is no error."""
+        return self.message.kind is _RESPONSE
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is an answer that is an error."""
+        return self.message.kind is _ERROR
+
+    @property
+    def method(self) -> str | None:
+        """Its own method, or that of the request that it answers."""
+        return self.done.method
+
+    @property
+    def session(self) -> str | None:
+        """The session that it belongs to."""
+        return self.done.session
+
+    @property
+    def answered(self) -> Exchange | None:
+        """The exchange that it answers."""
+        return self.done.answered
+
+    def compared_with(self, schema: DialectSchema) -> SchemaComparison:
+        """Compares its params or its result with their type; nothing else is wrong here.
+
+        Args:
+            schema: the types of a dialect.
+        """
+        if isinstance(self.value, dict):
+            method = self.method or ""
+            if self.is_result and self.answered is not None:
+                return schema.compare(self.direction.other, method, True, self.value.get("result"))
+            if self.message.kind in _WITH_PARAMS:
+                params = self.value.get("params", ABSENT)
+                return schema.compare(self.direction, method, False, params)
+        return SchemaComparison()
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of an answer; empty if it has none, or one that is no object."""
+        error = self.value.get("error") if isinstance(self.value, dict) else None
+        return error if isinstance(error, dict) else {}
+
+
+def checked(
+    seq: int, t_ns: int, direction: Direction, message: Message, done: Transition
+) -> CheckedMessage:
+    """Decodes a message.
+
+    Args:
+        seq: the number of its frame.
+        t_ns: its time on the recording's clock.
+        direction: where it went.
+        message: its labels.
+        done: what the state machine of the connection made of it.
+    """
+    seen = CheckedMessage(seq, t_ns, direction, message, done)
+    raw = message.raw
+    if raw is None or raw.startswith(BOM_UTF8):  # which the standard library reads over
+        return seen
+    value = seen.value = json_or_none(raw)
+    if not isinstance(value, dict):
+        return seen
+    seen.is_plain = _is_plain(value)
+    if message.method is not None:
+        if isinstance(params := value.get("params"), dict):
+            seen.params = params
+            if message.method == UPDATE:
+                seen.update_kind, seen.update = kind_and_update(params)
+    elif isinstance(result := value.get("result"), dict):
+        seen.result = result
+    return seen
+
+
+def _is_plain(value: dict[str, Any]) -> bool:
+    members = _FORMS.get(len(value))
+    if members is None or value.keys() not in members or value["jsonrpc"] != "2.0":
+        return False
+    if type(value.get("id", 0)) not in (int, str):
+        return False
+    return "method" not in value or (type(value["method"]) is str and type(value["params"]) is dict)
+
+
+def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
+    """Returns the items of a list; none of anything else.
+
+    Args:
+        value: any JSON value, decoded.
+        most: items that are looked at; None for all.
+    """
+    return value[:most] if isinstance(value, list) else []
+
+
+def integer(value: Any) -> int | None:
+    """Returns an integer; None for anything else, also for true and false."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

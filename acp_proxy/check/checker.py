@@ -1,0 +1,332 @@
+"""Reads a recording once and lets every rule look at each message."""
+
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import Any
+
+from acp_proxy.base.limits import LAST_NUMBER, LONG_LIST
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import counted
+from acp_proxy.check.catalogue import rules as catalogue
+from acp_proxy.check.catalogue import unchecked_rules
+from acp_proxy.check.check_values import (
+    SEVERITIES,
+    Breach,
+    ConformanceResult,
+    Rule,
+    RuleCount,
+    Severity,
+    UncheckedRules,
+)
+from acp_proxy.check.check_wording import note_of
+from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, checked
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.conversation_changes import follow
+from acp_proxy.check.conversation.session_record import EndedTurn
+from acp_proxy.check.conversation.unpaired_messages import follow_odd
+from acp_proxy.check.registry import ANY, Registered, RulePlan, RulePlans
+from acp_proxy.check.rules import load
+from acp_proxy.explain.findings import Finding
+from acp_proxy.explain.message_pass import Listener, MessagePass, Watch, messages_of
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.dialects import PROMPT, V1
+from acp_proxy.protocol.json_text import member, parts_of
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.recording import FrameRun, RecordedEvent, Recording
+from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.private_text import is_blanked
+from acp_proxy.store.queries.fired_faults import touched_frames
+from acp_proxy.store.queries.frames import number_after, stderr_lines_with, unterminated_frames
+from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_ending
+from acp_proxy.store.reader import RecordingReader
+
+_QUICK_NS = 20 * 10**9
+"""The longest silence before the answer to a request for which no model has to think."""
+_LOST = ("unrecorded", "damaged")
+"""Notes of the recorder after which something passed that is not in the recording."""
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+_TO_CLIENT = Direction.TO_CLIENT
+_REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
+_MESSAGES = (_REQUEST, _NOTIFICATION, _RESPONSE, _ERROR)
+
+
+class Checker(Listener):
+    """Checks one recording.
+
+    Args:
+        reader: the recording.
+        dialect: the dialect whose rules hold; None for that of the recording.
+        chosen: the rules to check; None for all.
+        messages: the pass that it listens to, if others do as well.
+        most: the largest number of frames that are checked; None for all. Then it judges nothing
+            that a later frame may explain.
+    """
+
+    def __init__(
+        self,
+        reader: RecordingReader,
+        dialect: str | None = None,
+        chosen: Collection[str] | None = None,
+        *,
+        messages: MessagePass | None = None,
+        most: int | None = None,
+    ) -> None:
+        recording = reader.recording
+        self._reader = reader
+        self._dialect = dialect or recording.dialect
+        self.messages = messages or MessagePass(reader, dialect=self._dialect)
+        self._most = most
+        connection = self.messages.connection
+        self._conversation = Conversation(connection, self._dialect)
+        self._touched = touched_frames(reader)
+        self._is_private = recording.redaction == "private"
+        unchecked = unchecked_rules(recording.origin, is_private=self._is_private)
+        skipped = {*chain.from_iterable(one.rules for one in unchecked)}
+        if not recording.knows("start", "middle"):
+            self._conversation.begin_partially()
+        held = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
+        self._rules = {
+            rule.id: rule
+            for rule in held
+            if (chosen is None or rule.id in chosen) and rule.id not in skipped
+        }
+        registry = load()
+        self._plans = RulePlans(registry.by_trigger, self._rules, self._dialect)
+        self._at_turn_end = [one for one in registry.at_turn_end if one[0] in self._rules]
+        self._at_end = [one for one in registry.at_end if one[0] in self._rules]
+        self._result = ConformanceResult(
+            self._dialect,
+            "forced by --dialect" if dialect else recording.dialect_reason,
+            notes=_unchecked_note(recording, unchecked, sum(rule.id in skipped for rule in held)),
+            unchecked=unchecked,
+        )
+        self._counts: dict[tuple[str, str | None], RuleCount] = {}
+        self._conversation.messages_on_stderr = stderr_lines_with(reader, b'"jsonrpc"')
+        senders = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+        self._conversation.cut_lines = [
+            (seq, senders[_DIRECTIONS[stream]])
+            for seq, stream in unterminated_frames(reader)
+            if stream in _DIRECTIONS
+        ]
+
+    @property
+    def single_upto(self) -> int:
+        """The number up to which a pass has to read each frame by itself."""
+        beyond = None if self._most is None else number_after(self._reader, self._most)
+        return LAST_NUMBER if beyond is None else beyond
+
+    def read(self, watch: Watch = iter) -> ConformanceResult:
+        """Reads all frames.
+
+        Args:
+            watch: receives all frames and passes them on.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        self.messages.play_to([self], -1, watch)
+        return self.finish()
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame; up to `single_upto` by itself.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        if not self._result.is_whole:
+            return
+        if run.kind == "stderr" or run.stream not in _DIRECTIONS:
+            return
+        if self._result.frames == self._most:
+            self._result.is_whole = False
+            return
+        self._result.frames += 1
+        self._result.last_seq = run.seq
+        self._take_frame(run, message, done)
+
+    def finish(self) -> ConformanceResult:
+        """Returns what was found, once all frames are read."""
+        if self._result.is_whole:
+            self._end(self.messages.end_ns)
+        order = {severity: at for at, severity in enumerate(SEVERITIES)}
+        self._result.findings.sort(key=lambda one: one.seq)
+        self._result.counts = sorted(
+            self._counts.values(), key=lambda one: (order[one.severity], -one.count, one.rule)
+        )
+        return self._result
+
+    def note(self, event: RecordedEvent) -> None:
+        """Takes an event, before the intervals do: those who were silent until then may hang."""
+        if not self._result.is_whole:
+            return
+        if is_client_ending(event):
+            self._conversation.peer_left(CLIENT, self._hung(event.t_ns))
+        elif is_agent_leaving(event):
+            self._conversation.peer_left(AGENT, self._hung(event.t_ns))
+        if event.kind == "eof" and (ended := _DIRECTIONS.get(event.data.get("stream", ""))):
+            self._conversation.ended_streams[ended] = event.seq
+        if event.kind == "gap" or event.data.get("action") in _LOST:
+            self._conversation.has_gap = True
+
+    def _hung(self, t_ns: int) -> list[int]:
+        """The open requests whose receiver has been silent for too long."""
+        return [
+            wait.request.seq
+            for wait in self.messages.intervals.open(t_ns)
+            if wait.is_hang
+            or (wait.request.method != PROMPT and (wait.silent_ns or 0) >= _QUICK_NS)
+        ]
+
+    def _take_frame(self, run: FrameRun, message: Message, done: Transition) -> None:
+        direction = _DIRECTIONS[run.stream]
+        if run.raw is None and len(self._result.unread) < LONG_LIST:
+            self._result.unread.append(run.seq)
+        line = checked(run.seq, run.t_ns, direction, message, done)
+        if message.kind not in _MESSAGES:
+            self._apply(line, self._plans.find("odd line", ANY))
+        self._apply(line, self._plans.find("line", ANY))
+        for one, its_done in messages_of(message, done):
+            is_line = one is message
+            seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
+            if not seen.is_plain:
+                self._apply(seen, self._plans.find("odd object", ANY))
+            self._take_message(seen)
+
+    def _take_message(self, seen: CheckedMessage) -> None:
+        kind, method = seen.message.kind, seen.done.method or ""
+        if kind is _REQUEST:
+            plan = self._plans.find("request", method, seen.direction)
+        elif kind is _NOTIFICATION:
+            trigger, name = "notification", method
+            if method == UPDATE and seen.direction is _TO_CLIENT:
+                trigger, name = "update", seen.update_kind or method
+            plan = self._plans.find(trigger, name, seen.direction)
+        elif kind is _RESPONSE or kind is _ERROR:
+            seen.request = self._conversation.request_of(seen)
+            plan = self._plans.find("result" if kind is _RESPONSE else "error", method)
+        else:
+            follow_odd(self._conversation, seen)
+            return
+        self._apply(seen, plan)
+        last = self._plans.find("last", ANY)
+        if last.always and not self._conversation.is_of_its_type(seen):
+            self._apply(seen, last)
+        for ended in follow(self._conversation, seen):
+            self._apply_to_turn(ended, seen)
+
+    def _apply(self, seen: CheckedMessage, plan: RulePlan) -> None:
+        talk = self._conversation
+        self._call(seen, plan.always)
+        for condition, entries in plan.conditional:
+            if condition(seen, talk):
+                self._call(seen, entries)
+
+    def _call(self, seen: CheckedMessage, entries: Sequence[Registered]) -> None:
+        has_gap = self._conversation.has_gap
+        for entry in entries:
+            if has_gap and not entry.is_alone:
+                continue
+            for breach in entry.function(seen, self._conversation) or ():
+                if breach.place is not None:
+                    seen.broken.append(breach.place)
+                    # A masked text is still of its type.
+                    is_of_value = not entry.rule.startswith("rpc.")
+                    if is_of_value and self._is_masked(seen.value, breach.place):
+                        continue
+                self._add(entry.rule, breach, seen)
+
+    def _is_masked(self, value: Any, place: str) -> bool:
+        """Whether a text that breaks a rule stands in place of another, which nobody can judge."""
+        for part in parts_of(place):
+            value = value[int(part)] if isinstance(value, list) else member(value, part)
+        if not isinstance(value, str):
+            return False
+        return MARKER.search(value) is not None or (self._is_private and is_blanked(value))
+
+    def _apply_to_turn(self, ended: EndedTurn, seen: CheckedMessage) -> None:
+        if self._conversation.has_gap:
+            return
+        for rule_id, function in self._at_turn_end:
+            for breach in function(ended, self._conversation):
+                self._add(rule_id, breach, seen)
+
+    def _end(self, last_ns: int) -> None:
+        talk, recording = self._conversation, self._reader.recording
+        is_over = not self._reader.live and recording.state != "incomplete"
+        talk.end(self._hung(last_ns), is_over=is_over and recording.knows("ending"))
+        if (note := note_of(talk.client.announced or {})) is not None:
+            self._result.notes.append(note)
+        if talk.has_gap:
+            self._result.notes.append(
+                "something passed unrecorded; after it only what a message shows by itself"
+                " was checked"
+            )
+            return
+        for rule_id, function in self._at_end:
+            for breach in function(talk):
+                self._add(rule_id, breach, None)
+
+    def _add(self, rule_id: str, breach: Breach, seen: CheckedMessage | None) -> None:
+        rule: Rule = self._rules[rule_id]
+        seq = breach.seq if breach.seq is not None else (seen.seq if seen is not None else 0)
+        if not self._touched.isdisjoint((seq, *breach.related)):
+            self._result.by_faults += 1
+            return
+        by = breach.by or (seen.sender if seen is not None else rule.by)
+        if rule.by not in (by, "either"):
+            return  # a method of the other side, which is a breach by itself
+        severity: Severity = breach.severity or rule.severity
+        if breach.explains:
+            self._take_back(breach, {seq, *breach.related})
+        count = self._counts.setdefault((rule_id, by), RuleCount(rule_id, by, severity, 0))
+        count.count += 1
+        if SEVERITIES.index(severity) < SEVERITIES.index(count.severity):
+            count.severity = severity
+        if count.count > LONG_LIST:
+            return
+        about = seen if seen is not None and seq == seen.seq else None
+        self._result.findings.append(
+            Finding(
+                rule=rule_id,
+                severity=severity,
+                by=by,
+                seq=seq,
+                text=plain(breach.text),
+                related=breach.related,
+                place=breach.place,
+                method=None if about is None else about.method,
+                session=None if about is None else about.session,
+                turn=None if about is None else about.done.turn,
+            )
+        )
+
+    def _take_back(self, breach: Breach, seqs: set[int]) -> None:
+        """Removes findings that another one explains."""
+        every = self._result.findings
+        explained = [one for one in every if one.rule in breach.explains and one.seq in seqs]
+        for one in explained:
+            every.remove(one)
+            count = self._counts[one.rule, one.by]
+            count.count -= 1
+            if not count.count:
+                del self._counts[one.rule, one.by]
+
+
+def _holds(rule: Rule, dialect: str | None) -> bool:
+    """Whether a rule holds in a dialect; while that is not known, those of v1 do."""
+    return V1 in rule.dialects if dialect is None else dialect in rule.dialects
+
+
+def _unchecked_note(
+    recording: Recording, unchecked: Sequence[UncheckedRules], count: int
+) -> list[str]:
+    if not count:
+        return []
+    reasons = ", ".join(one.reason for one in unchecked)
+    what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
+    return [what if recording.origin is None else f"imported from {recording.origin.title}: {what}"]

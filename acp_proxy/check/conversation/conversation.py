@@ -1,0 +1,332 @@
+"""What rules ask of a conversation, beside the state machine of the connection under it.
+
+All tables are bounded. `conversation_changes` follows each message after the rules have seen it;
+what single rules keep from one message to another is in `RuleMemory`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.check.checked_message import CLIENT, CheckedMessage
+from acp_proxy.check.conversation.mistaken_pairs import MistakenPairs
+from acp_proxy.check.conversation.session_record import (
+    EndedTurn,
+    Remembered,
+    SessionRecord,
+    TerminalRecord,
+    TurnRecord,
+)
+from acp_proxy.check.schema_check import DialectSchema
+from acp_proxy.check.schema_problems import SchemaComparison
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
+from acp_proxy.protocol.peers import Direction
+
+_MOST = 1_000
+
+
+def _frames() -> Remembered[str, int]:
+    return Remembered[str, int](_MOST)
+
+
+@define(eq=False)
+class TurnText:
+    """What the agent has said in the latest turn of a session."""
+
+    turn: int
+    asked: str
+    """The beginning of what its prompt says."""
+    again: int = 0
+    """How many turns in a row had the same line and nothing else, with different prompts."""
+    line: str = ""
+    """That line; empty if the last turn was no single line."""
+    text: str = ""
+    last: str = ""
+    """The last chunk of the text."""
+    grown: int = 0
+    """How many chunks in a row have begun with the whole one before them."""
+    seq: int = 0
+    """The frame of the last chunk."""
+    first_seq: int = 0
+
+
+@define(eq=False)
+class RuleMemory:
+    """Tables of rules, by what each one looks for."""
+
+    split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
+    """The lines of which a message may be split, with the messages that passed before them."""
+    is_version_ignored: bool = False
+    """Whether it was reported that the client goes on with a version that it does not speak."""
+    was_initialize_open: bool = False
+    """Whether it was reported that the client did not wait for the answer to ``initialize``."""
+    boolean_options: Remembered[str, int] = field(factory=_frames)
+    """The sessions of which it was reported that they have boolean options."""
+    early_updates: Remembered[str, int] = field(factory=_frames)
+    """The frame of the first update that came before the answer to session/new, by session."""
+    replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    """The frame of the latest replayed update, by the request that opens the session."""
+    agent_replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    """Likewise, of what the agent had said or done."""
+    deleted_sessions: Remembered[str, int] = field(factory=_frames)
+    pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    """The cancel that must settle each permission request."""
+    written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(
+        factory=lambda: Remembered[tuple[str | None, str], tuple[int, int]](_MOST)
+    )
+    """The hash of what was written, by session and path, until the file is read."""
+    leaked_terminals: Remembered[str, int] = field(factory=_frames)
+    """The end of the turn at which each one was not released."""
+    slow_terminals: Remembered[str, int] = field(factory=_frames)
+    """Terminals whose creation took long."""
+    mcp_connections: Remembered[str, bool] = field(factory=lambda: Remembered[str, bool](_MOST))
+    """Whether each connection to an MCP server is open."""
+    custom_requests: set[str] = field(factory=set)
+    """The kinds of custom requests that were reported, each with its sender."""
+    elicitations: Remembered[str, int | None] = field(
+        factory=lambda: Remembered[str, int | None](_MOST)
+    )
+    """Those by URL, with the frame that completed each."""
+    credentials: Remembered[str, int] = field(factory=_frames)
+    """The masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
+    texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
+    """The text of the latest turn of each session."""
+    early_output: Remembered[str, int] = field(factory=_frames)
+    """The first output of each session before any prompt."""
+    grants: Remembered[str, int] = field(factory=_frames)
+    """Permissions that were granted for longer than once."""
+    set_modes: Remembered[str, int] = field(factory=_frames)
+    """The answer that set the mode of a session, until an update reports it (1.0 draft)."""
+    mode_updates: Remembered[str, int] = field(factory=_frames)
+    """The latest update of the mode of each session (1.0 draft)."""
+
+
+@define(eq=False)
+class Peer:
+    """What one side has announced in ``initialize``."""
+
+    root: tuple[str, ...]
+    """The members that may hold its capabilities."""
+    announced: dict[str, Any] | None = None
+    """Its params or result; None until it was seen."""
+    seq: int | None = None
+
+    def capability(self, *path: str) -> Any:
+        """Returns what it announced at a path below its capabilities, or None.
+
+        What stands there in place of an object is returned itself: it is wrong, and no refusal.
+        """
+        for root in self.root:
+            if self.announced is not None and root in self.announced:
+                found = self.announced[root]
+                if found is None:
+                    return True
+                for name in path:
+                    if not isinstance(found, dict):
+                        break
+                    found = found.get(name)
+                return found
+        return None
+
+    def offers(self, *path: str) -> bool:
+        """Whether it offers a capability: it is there, and neither false nor null."""
+        return self.capability(*path) not in (None, False)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has announced anything, so that what is missing is not offered."""
+        return self.announced is not None
+
+
+@define(eq=False)
+class Conversation:
+    """A conversation as far as it has been read."""
+
+    connection: Connection
+    dialect: str | None
+    client: Peer = field(factory=lambda: Peer(("clientCapabilities", "capabilities")))
+    agent: Peer = field(factory=lambda: Peer(("agentCapabilities", "capabilities")))
+    asked: Remembered[int, CheckedMessage] = field(
+        factory=lambda: Remembered[int, CheckedMessage](10_000)
+    )
+    """The open requests by their exchange."""
+    opening: dict[int, CheckedMessage] = field(factory=dict)
+    """Those of them that open a session."""
+    answered: dict[Direction, Remembered[str, int]] = field(
+        factory=lambda: {one: Remembered[str, int](10_000) for one in Direction}
+    )
+    """Ids that were answered, by the direction of the request, with the frame of the answer."""
+    sessions: Remembered[str, SessionRecord] = field(
+        factory=lambda: Remembered[str, SessionRecord](1_000)
+    )
+    listed: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
+    """The sessions that an answer to session/list or nes/start has named, with its frame."""
+    cursors: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
+    """The cursors that such an answer has given."""
+    last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered[str, EndedTurn](1_000))
+    """The turn of each session that ended last, also where its opening was not recorded."""
+    turns: dict[int, TurnRecord] = field(factory=dict)
+    """Open turns by their number."""
+    cancelling: dict[int, TurnRecord] = field(factory=dict)
+    """Those of them that were cancelled."""
+    terminals: Remembered[str, TerminalRecord] = field(
+        factory=lambda: Remembered[str, TerminalRecord](1_000)
+    )
+    initialize: list[CheckedMessage] = field(factory=list)
+    """The first two requests for it."""
+    first: dict[Direction, int] = field(factory=dict)
+    """The first message of each direction."""
+    messages: dict[Direction, int] = field(factory=lambda: dict.fromkeys(Direction, 0))
+    """How many messages went in each direction."""
+    is_logged_in: bool = False
+    """Whether a login has succeeded, and no logout has followed."""
+    auth_required: CheckedMessage | None = None
+    """The latest answer that asked for a login, until one is tried."""
+    is_partial: bool = False
+    """Whether messages before the first one, or between others, may be missing."""
+    has_gap: bool = False
+    """Whether something passed that was not recorded, so that nothing missing can be judged."""
+    left: str | None = None
+    """Who left first, client or agent, once one has."""
+    is_over: bool = False
+    """Whether the recording has ended; while it has not, what is missing may still come."""
+    open_at_leaving: list[CheckedMessage] = field(factory=list)
+    """The requests that were open when the first of the two left, or at the end."""
+    hung: set[int] = field(factory=set)
+    """Those of them by frame whose receiver had to act and was silent for too long."""
+    ended_streams: dict[Direction, int] = field(factory=dict)
+    """The events with which streams ended."""
+    cut_lines: list[tuple[int, str]] = field(factory=list)
+    """The lines that no newline ends, each with its sender."""
+    messages_on_stderr: list[int] = field(factory=list)
+    """The lines on stderr that look like messages."""
+    pairs: MistakenPairs = field(factory=MistakenPairs)
+    """Answers and requests without their other half."""
+    memory: RuleMemory = field(factory=RuleMemory)
+    """What single rules keep."""
+
+    # What rules ask
+
+    def dialect_of(self, seen: CheckedMessage) -> str | None:
+        """Returns the dialect of a message: a client asks for a version in the form of that one."""
+        if seen.method in INITIALIZE and not seen.is_result and self.dialect != DRAFT:
+            return V2 if seen.params.get("protocolVersion") == 2 else V1
+        return self.dialect
+
+    def schema_of(self, seen: CheckedMessage) -> DialectSchema | None:
+        """Returns the types of the messages of a dialect; None while that is not known."""
+        dialect = self.dialect_of(seen)
+        return None if dialect is None else DialectSchema.of_dialect(dialect)
+
+    def compared(self, seen: CheckedMessage) -> SchemaComparison:
+        """Compares a message with its type, once; while the dialect is not known, all is right."""
+        if seen.comparison is None:
+            schema = self.schema_of(seen)
+            seen.comparison = SchemaComparison() if schema is None else seen.compared_with(schema)
+        return seen.comparison
+
+    def is_of_its_type(self, seen: CheckedMessage) -> bool:
+        """Whether a message is certainly of the type of its method, without other members."""
+        return seen.is_plain and self.schema_of(seen) is not None and self.compared(seen).fits
+
+    def peer(self, side: str) -> Peer:
+        """Returns what the client or the agent has announced."""
+        return self.client if side == CLIENT else self.agent
+
+    def session(self, name: str | None) -> SessionRecord | None:
+        """Returns what is known of a session, or None."""
+        return None if name is None else self.sessions.get(name)
+
+    def turn(self, number: int | None) -> TurnRecord | None:
+        """Returns an open turn by its number, or None."""
+        return None if number is None else self.turns.get(number)
+
+    def turn_of(self, session: str | None) -> TurnRecord | None:
+        """Returns the newest open turn of a session, or None."""
+        found = self.connection.turn_of(session)
+        return None if found is None else self.turns.get(found.id)
+
+    def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
+        """Returns the newest open turn of a session but for one, or None.
+
+        Args:
+            session: the session.
+            number: that of the turn that does not count.
+        """
+        open_ = self.connection.state.turns.get(session or "", ())
+        found = next((one for one in reversed(open_) if one.id != number), None)
+        return None if found is None else self.turns.get(found.id)
+
+    def is_overtaken(self, session: str | None, prompt: int) -> bool:
+        """Whether a later prompt of a session than an open one was answered.
+
+        Args:
+            session: the session.
+            prompt: the frame of the open prompt.
+        """
+        last = self.last_ends.get(session or "")
+        return last is not None and last.turn.prompt_seq > prompt
+
+    def open_requests(self, direction: Direction) -> list[CheckedMessage]:
+        """Returns the open requests of one direction, the oldest first."""
+        asked = (self.asked.get(one.id) for one in self.connection.open_requests(direction))
+        return [one for one in asked if one is not None]
+
+    def is_opening(self, session: str | None, *methods: str) -> bool:
+        """Whether a request that opens a session is open.
+
+        Args:
+            session: its session.
+            *methods: the methods that count.
+        """
+        return any(
+            one.session == session and one.method in methods for one in self.opening.values()
+        )
+
+    def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
+        """Returns what a message answers, or None; from now on it is not open any more."""
+        if (exchange := answer.answered) is None:
+            return None
+        self.opening.pop(exchange.id, None)
+        return self.asked.get(exchange.id)
+
+    # What passes
+
+    def begin_partially(self) -> None:
+        """Notes that messages may be missing, so that what is not known may have been there."""
+        self.is_partial = True
+        self.sessions.has_forgotten = self.terminals.has_forgotten = True
+        for table in (self.listed, self.cursors, *self.answered.values()):
+            table.has_forgotten = True
+
+    def settle(self, exchange: int) -> CheckedMessage | None:
+        """Takes a request for answered, and returns it; None if it was not open."""
+        self.opening.pop(exchange, None)
+        return self.asked.remove(exchange)
+
+    def peer_left(self, side: str, hung: Iterable[int]) -> None:
+        """Notes that a peer has left; only the first one counts.
+
+        Args:
+            side: client or agent.
+            hung: the frames of open requests whose receiver has been silent for too long.
+        """
+        if self.left is None:
+            self.left = side
+            self.open_at_leaving, self.hung = self._all_open(), {*hung}
+
+    def end(self, hung: Iterable[int], *, is_over: bool) -> None:
+        """Notes that nothing more is recorded.
+
+        Args:
+            hung: as in `peer_left`.
+            is_over: whether the recording has ended.
+        """
+        self.is_over = is_over
+        if self.left is None:
+            self.open_at_leaving, self.hung = self._all_open(), {*hung}
+
+    def _all_open(self) -> list[CheckedMessage]:
+        return sorted(self.asked.values(), key=lambda one: one.seq)

@@ -1,0 +1,139 @@
+"""The one list of findings: which rules were broken, and what went wrong with the conversation.
+
+Both may tell of one cause: an agent that exits leaves a request unanswered, and a refused request
+was of the wrong type. Then one of the two is told, the one that says more.
+"""
+
+from collections.abc import Collection, Sequence
+
+from acp_proxy.base.limits import LISTED
+from acp_proxy.check.catalogue import chosen_rules, looked_at
+from acp_proxy.check.check_values import ConformanceResult, RuleCount
+from acp_proxy.check.checker import Checker
+from acp_proxy.explain.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
+from acp_proxy.explain.message_pass import Listener, MessagePass, Watch
+from acp_proxy.explain.show.checks import run_checks
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
+from acp_proxy.explain.show.summary import (
+    counted,
+    finished,
+    summarize,
+    with_rules,
+)
+from acp_proxy.explain.show.summary_values import Extent, Summary
+from acp_proxy.explain.show.unanswered import UNANSWERED
+from acp_proxy.store.reader import RecordingReader
+
+MOST = 3_000
+"""Frames whose messages a summary checks for broken rules; `check` checks all frames."""
+_UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
+"""Rules that say less of a request without an answer than a finding about the conversation."""
+_REFUSED = "answer.error"
+"""Says less of a request that breaks a rule than the rule does."""
+
+
+def check_whole(
+    reader: RecordingReader,
+    dialect: str | None = None,
+    chosen: Collection[str] | None = None,
+    watch: Watch = iter,
+    *,
+    now_ns: int | None = None,
+) -> ConformanceResult:
+    """Checks a recording against the rules of its dialect, and its conversation as a whole.
+
+    Args:
+        reader: the recording.
+        dialect: the dialect whose rules hold; None for that of the recording.
+        chosen: the rules to check; None for all.
+        watch: receives all frames and passes them on.
+        now_ns: the monotonic clock, for a recording that is still made.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    checker = Checker(reader, dialect, chosen)
+    result = checker.read(watch)
+    return _with_conversation(result, finished(reader, checker.messages, now_ns))
+
+
+def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> ConformanceResult:
+    """Adds what went wrong with the conversation as a whole to the broken rules."""
+    found = run_checks(context)
+    result.findings = in_order([*result.findings, *found])
+    for one in found:
+        _count(result.counts, one, 1)
+    return result
+
+
+def merged(
+    result: ConformanceResult, chosen: Collection[str]
+) -> tuple[list[Finding], list[RuleCount]]:
+    """Returns the findings of chosen rules, each cause once, and how many there are of each rule.
+
+    Args:
+        result: of `check_whole`.
+        chosen: the rules.
+    """
+    every = [one for one in result.findings if one.rule in chosen]
+    counts = [RuleCount(c.rule, c.by, c.severity, c.count) for c in result.counts
+              if c.rule in chosen]  # fmt: skip
+    unanswered = {seq for one in every if one.group in ("wait", "agent", "recording", "fault")
+                  for seq in one.seqs}  # fmt: skip
+    broken = {(one.seq, by) for one in every for by in (one.by, None)
+              if one.group not in CONVERSATION and one.severity is Severity.ERROR}  # fmt: skip
+    kept = []
+    for one in every:
+        is_repeated = one.rule in _UNANSWERED and one.seq in unanswered
+        if is_repeated or (one.rule == _REFUSED and (one.seq, one.by) in broken):
+            _count(counts, one, -1)
+        else:
+            kept.append(one)
+    order = {severity: at for at, severity in enumerate(SEVERITIES)}
+    counts.sort(key=lambda one: (order[one.severity], -one.count, one.rule))
+    return kept, [one for one in counts if one.count]
+
+
+def summarize_whole(
+    reader: RecordingReader,
+    now_ns: int | None = None,
+    watch: Watch = iter,
+    *,
+    most: int = MOST,
+    listed: int = LISTED,
+    messages: MessagePass | None = None,
+    others: Sequence[Listener] = (),
+) -> Summary:
+    """Summarizes a recording with the one list of findings; rules of its first messages.
+
+    Args:
+        reader: the recording.
+        now_ns: as for `summarize`.
+        watch: as for `summarize`.
+        most: the largest number of frames that are checked for rules; None for all.
+        listed: the largest number of findings of each rule that are listed.
+        messages: the pass over the messages, if others listen to it.
+        others: who also listens.
+    """
+    chosen = chosen_rules((), ())
+    messages = messages or MessagePass(reader)
+    checker = Checker(reader, messages=messages, most=most)
+    listeners, single_upto = [checker, *others], checker.single_upto
+    context = counted(reader, now_ns, watch, messages, listeners, single_upto)
+    summary = summarize(reader, context=context)
+    result = _with_conversation(checker.finish(), context)
+    findings, _ = merged(result, chosen)
+    if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # it counts them all
+        findings = [one for one in findings if one.rule not in _UNANSWERED]
+    rules = len(looked_at(chosen, result.dialect, result.unchecked))
+    extent = Extent(rules, result.frames, result.is_whole, result.last_seq)
+    return with_rules(summary, findings, extent, listed)
+
+
+def _count(counts: list[RuleCount], one: Finding, by: int) -> None:
+    known = next((c for c in counts if (c.rule, c.by) == (one.rule, one.by)), None)
+    if known is None:
+        counts.append(RuleCount(one.rule, one.by, one.severity, by))
+        return
+    known.count += by
+    known.severity = min(known.severity, one.severity, key=SEVERITIES.index)

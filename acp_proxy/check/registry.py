@@ -1,0 +1,273 @@
+"""How the function of a rule is bound to the messages that it looks at.
+
+    @rule("fs.path-absolute", requests=("fs/read_text_file", "fs/write_text_file"))
+    def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+        if is_relative(seen.params.get("path")):
+            yield Breach(f"{seen.method} names a relative path")
+
+A function gets the message and the conversation *as it was before the message*, but for the state
+machine of the connection, which has taken it. It yields what is broken, never raises, whatever JSON
+it gets, and changes nothing but `Conversation.memory`. A rule may have several functions; one that
+only keeps something for another one returns None. `RulePlans` finds the functions for a message.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from acp_proxy.base.limits import REMEMBERED
+from acp_proxy.check.check_values import Breach
+from acp_proxy.check.checked_message import CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.session_record import EndedTurn
+from acp_proxy.check.methods import UPDATE_KINDS, kind_of
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE
+
+ANY = "*"
+"""In a list of methods or kinds: every one."""
+
+MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach] | None]
+Condition = Callable[[CheckedMessage, Conversation], bool]
+TurnRule = Callable[[EndedTurn, Conversation], Iterable[Breach]]
+EndRule = Callable[[Conversation], Iterable[Breach]]
+
+
+class Registered(NamedTuple):
+    """A function, and the rule that it looks for."""
+
+    rule: str
+    function: MessageRule
+    is_alone: bool
+    """Whether it judges by the message alone, so that a gap in the recording does not matter."""
+    is_for_odd: bool = False
+    """Whether it looks only at methods and updates that the dialect does not have there."""
+    when: Condition | None = None
+    """What has to hold first; asked once for all functions with the same condition."""
+
+
+class Registry:
+    """The functions of all rules, by what they look at.
+
+    Attributes:
+        by_trigger: by a trigger and a method, a kind of update or `ANY`.
+        at_turn_end: for each turn that has ended.
+        at_end: for the end of the conversation.
+    """
+
+    def __init__(self) -> None:
+        self.by_trigger: dict[tuple[str, str], list[Registered]] = {}
+        self.at_turn_end: list[tuple[str, TurnRule]] = []
+        self.at_end: list[tuple[str, EndRule]] = []
+
+    def rule(
+        self,
+        rule_id: str,
+        *,
+        lines: bool = False,
+        odd_lines: bool = False,
+        odd_objects: bool = False,
+        messages: bool = False,
+        requests: Iterable[str] = (),
+        notifications: Iterable[str] = (),
+        answers: Iterable[str] = (),
+        results: Iterable[str] = (),
+        updates: Iterable[str] = (),
+        last: bool = False,
+        odd: bool = False,
+        when: Condition | None = None,
+        alone: bool = False,
+    ) -> Callable[[MessageRule], MessageRule]:
+        """Registers a function that looks at messages.
+
+        Args:
+            rule_id: the rule.
+            lines: it looks at every line, also at those that are no message, and at batches.
+            odd_lines: at lines that are not one message: no JSON, blank ones, batches and so on.
+            odd_objects: at JSON objects, also in batches, that are not `CheckedMessage.is_plain`.
+            messages: at every message that is one, those of batches each by itself.
+            requests: at requests of these methods, or of `ANY`.
+            notifications: at notifications of these methods.
+            answers: at results and errors that answer these methods.
+            results: at results only.
+            updates: at session updates of these kinds.
+            last: at messages that are not of their type, after all others have looked at them.
+            odd: only at methods that the dialect does not have in that direction and as that kind
+                of message, and at kinds of updates that it does not have.
+            when: only when this holds.
+            alone: it judges by the message alone.
+        """
+        triggers = [("line", ANY)] if lines else []
+        triggers += [("odd line", ANY)] if odd_lines else []
+        triggers += [("odd object", ANY)] if odd_objects else []
+        triggers += [("message", ANY)] if messages else []
+        triggers += [("request", name) for name in requests]
+        triggers += [("notification", name) for name in notifications]
+        triggers += [("result", name) for name in (*answers, *results)]
+        triggers += [("error", name) for name in answers]
+        triggers += [("update", name) for name in updates]
+        triggers += [("last", ANY)] if last else []
+
+        def register(function: MessageRule) -> MessageRule:
+            for trigger in triggers:
+                entry = Registered(rule_id, function, alone, odd, when)
+                self.by_trigger.setdefault(trigger, []).append(entry)
+            return function
+
+        return register
+
+    def turn_rule(self, rule_id: str) -> Callable[[TurnRule], TurnRule]:
+        """Registers a function that looks at a turn that has just ended."""
+
+        def register(function: TurnRule) -> TurnRule:
+            self.at_turn_end.append((rule_id, function))
+            return function
+
+        return register
+
+    def end_rule(self, rule_id: str) -> Callable[[EndRule], EndRule]:
+        """Registers a function that looks at the conversation when it is over."""
+
+        def register(function: EndRule) -> EndRule:
+            self.at_end.append((rule_id, function))
+            return function
+
+        return register
+
+    def ids(self) -> Iterator[str]:
+        """Yields the rules that have functions, some several times."""
+        for entries in self.by_trigger.values():
+            yield from (entry.rule for entry in entries)
+        yield from (rule_id for rule_id, _ in (*self.at_turn_end, *self.at_end))
+
+
+REGISTRY = Registry()
+"""What the modules of `rules` register."""
+rule, turn_rule, end_rule = REGISTRY.rule, REGISTRY.turn_rule, REGISTRY.end_rule
+
+IN_FLIGHT_NS = 10_000_000
+"""So soon after the other's message hardly any peer has read that: a pipe, and one wakeup."""
+MOMENT_NS = 500_000_000
+"""So long a busy peer may take to read it; after this it has."""
+
+
+def is_early(_seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether the agent has not answered ``initialize`` yet.
+
+    Args:
+        _seen: the message.
+        talk: the conversation before it.
+    """
+    return talk.agent.announced is None
+
+
+def is_while_opening(_seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a session is being opened.
+
+    Args:
+        _seen: the message.
+        talk: the conversation before it.
+    """
+    return bool(talk.opening)
+
+
+def has_stream_ended(_seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a stream has ended.
+
+    Args:
+        _seen: the message.
+        talk: the conversation before it.
+    """
+    return bool(talk.ended_streams)
+
+
+def has_metadata(seen: CheckedMessage, _talk: Conversation) -> bool:
+    """Whether a message may have ``_meta`` anywhere.
+
+    Args:
+        seen: the message.
+        _talk: the conversation before it.
+    """
+    return seen.message.raw is not None and b'"_meta"' in seen.message.raw
+
+
+def is_first(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a message is the first of its direction.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return seen.direction not in talk.first
+
+
+class RulePlan(NamedTuple):
+    """The functions that look at a kind of message."""
+
+    always: list[Registered]
+    conditional: list[tuple[Condition, list[Registered]]]
+    """Those that look at it when a condition holds, by the condition."""
+
+
+class RulePlans:
+    """The functions of the rules that are checked.
+
+    Args:
+        by_trigger: the functions of all rules, by a kind of message and a method.
+        rules: the ids of the rules that are checked.
+        dialect: the dialect whose rules hold.
+    """
+
+    def __init__(
+        self,
+        by_trigger: Mapping[tuple[str, str], Sequence[Registered]],
+        rules: Container[str],
+        dialect: str | None,
+    ) -> None:
+        self._by_trigger = {
+            trigger: [one for one in entries if one.rule in rules]
+            for trigger, entries in by_trigger.items()
+        }
+        self._dialect = dialect
+        self._plans: dict[tuple[str, str, Direction], RulePlan] = {}
+
+    def find(self, trigger: str, name: str, direction: Direction = Direction.TO_AGENT) -> RulePlan:
+        """Returns the functions that look at messages of a method, or at updates of a kind.
+
+        Args:
+            trigger: the kind of message.
+            name: the method or the kind of update; `ANY` for what looks at all.
+            direction: of a request or a notification.
+        """
+        key = trigger, name, direction
+        plan = self._plans.get(key)
+        if plan is None:
+            find = self._by_trigger.get
+            found = [*find((trigger, ANY), ())]
+            found += find(("message", ANY), ()) if name != ANY else ()
+            if trigger == "update":
+                found += find(("notification", UPDATE), ())
+                found += find(("notification", ANY), ())
+            found += find((trigger, name), ()) if name != ANY else ()
+            if self._is_usual(*key):
+                found = [one for one in found if not one.is_for_odd]
+            plan = _planned(found)
+            if len(self._plans) < REMEMBERED:
+                self._plans[key] = plan
+        return plan
+
+    def _is_usual(self, trigger: str, name: str, direction: Direction) -> bool:
+        """Whether the dialect has a method in a direction, or a kind of update."""
+        if trigger == "update":
+            return name in UPDATE_KINDS.get(self._dialect or "", ())
+        return kind_of(self._dialect, direction, name) == trigger
+
+
+def _planned(entries: Iterable[Registered]) -> RulePlan:
+    plan, conditional = RulePlan([], []), dict[Condition, list[Registered]]()
+    for entry in entries:
+        if entry.when is None:
+            plan.always.append(entry)
+        else:
+            conditional.setdefault(entry.when, []).append(entry)
+    plan.conditional.extend(conditional.items())
+    return plan

@@ -1,0 +1,34 @@
+"""What finds breaches of the rules, one module for each group; `load` registers all."""
+
+from importlib import import_module
+
+from acp_proxy.check.registry import REGISTRY, Registry
+
+_MODULES = (
+    "framing",
+    "json_rpc",
+    "initialization",
+    "capabilities",
+    "sessions",
+    "mcp_servers",
+    "prompts",
+    "cancellation",
+    "updates",
+    "modes_and_options",
+    "tool_calls",
+    "permission",
+    "files",
+    "terminals",
+    "data",
+    "draft",
+    "version_2",
+    "schemas",
+    "remarks",
+)
+
+
+def load() -> Registry:
+    """Imports every module of rules, and returns what they have registered."""
+    for name in _MODULES:
+        import_module(f"acp_proxy.check.rules.{name}")
+    return REGISTRY

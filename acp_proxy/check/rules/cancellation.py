@@ -1,0 +1,189 @@
+"""Rules on cancelling turns.
+
+A cancel and the end of the turn may cross: the agent may have written its answer, and the updates
+before it, before it read the cancel. `conditions` says how long that is likely.
+"""
+
+from collections.abc import Iterator
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import shown
+from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.session_record import EndedTurn
+from acp_proxy.check.registry import IN_FLIGHT_NS, MOMENT_NS, end_rule, rule, turn_rule
+from acp_proxy.check.rules.prompts import late_for, was_cancelled
+from acp_proxy.protocol.dialects import CANCEL, DRAFT, PERMISSION, PROMPT, V1, V2
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.permissions import options_of, read_answer
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
+
+_CANCELLED = "cancelled"
+_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal")
+_CANCELLED_CODE, _DRAFT_CANCELLED_CODE = -32800, -32003
+_WORKING = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
+
+
+@turn_rule("cancel.stop-reason")
+def cancel_is_confirmed(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds cancelled turns that end with another stop reason of the dialect."""
+    if not ended.turn.must_confirm or ended.stop_reason not in _REASONS:
+        return
+    took_ns = ended.t_ns - ended.turn.cancel_ns
+    is_first = ended.turn.from_agent <= 1
+    if is_first and took_ns <= IN_FLIGHT_NS:
+        return
+    is_crossing = is_first or took_ns <= MOMENT_NS
+    text = f"the turn was cancelled, but ends with {ended.stop_reason}"
+    yield Breach(text, _cancel_of(ended), severity=Severity.WARNING if is_crossing else None)
+
+
+@turn_rule("cancel.error")
+def errors_are_caught(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds cancelled turns that end with an error."""
+    if not ended.turn.must_confirm or not ended.is_error or talk.dialect == V2:
+        return
+    if talk.dialect == DRAFT and ended.error_code == _DRAFT_CANCELLED_CODE:
+        return
+    took_ns = ended.t_ns - ended.turn.cancel_ns
+    is_first = ended.turn.from_agent <= 1
+    if is_first and took_ns <= IN_FLIGHT_NS:
+        return
+    is_crossing = took_ns <= MOMENT_NS
+    text = f"the turn was cancelled, but ends with {_error(ended.error_code)}"
+    yield Breach(text, _cancel_of(ended),
+                 severity=Severity.WARNING if is_crossing else None)  # fmt: skip
+
+
+@end_rule("cancel.unanswered")
+def cancelled_prompts_are_answered(talk: Conversation) -> Iterator[Breach]:
+    """Finds cancelled prompts without an answer, where the agent had the time to give one."""
+    if not talk.is_over:
+        return
+    for request in talk.open_at_leaving:
+        turn = talk.turn(request.done.turn) if request.method == PROMPT else None
+        if turn is None or turn.cancel_seq is None or not turn.must_confirm:
+            continue
+        is_overtaken = talk.is_overtaken(turn.session, request.seq)
+        if talk.left == AGENT or request.seq in talk.hung or is_overtaken:
+            yield Breach("the prompt was cancelled and never answered", (turn.cancel_seq,),
+                         by=AGENT, seq=request.seq, explains=("rpc.unanswered",))  # fmt: skip
+
+
+@rule("cancel.update-after", updates=TURN_OUTPUT)
+def updates_precede_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output after the end of a turn that was cancelled."""
+    end = late_for(seen, talk)
+    if end is not None and was_cancelled(end):
+        text = f"{seen.update_kind} comes after the turn has ended as cancelled"
+        yield Breach(text, (*_cancel_of(end), end.seq))
+
+
+@rule("cancel.permission", notifications=(CANCEL,))
+def remember_pending_permissions(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers the permission requests that a cancel must settle."""
+    if talk.dialect == V1 and seen.sender == CLIENT and seen.session is not None:
+        pending = talk.memory.pending_permissions
+        for request in talk.open_requests(Direction.TO_CLIENT):
+            is_of_session = request.method == PERMISSION and request.session == seen.session
+            if is_of_session and request.seq not in pending:
+                pending.add(request.seq, seen.seq)
+
+
+@rule("cancel.permission", answers=(PERMISSION,))
+def permissions_are_cancelled(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds options that a client selects after it has cancelled, and errors that it sends."""
+    request = seen.request
+    if request is None or talk.dialect != V1:
+        return
+    cancel = talk.memory.pending_permissions.remove(request.seq)
+    was_pending = cancel is not None
+    if not was_pending:  # it came after the cancel
+        turn = talk.turn(request.done.turn)
+        cancel = turn.cancel_seq if turn is not None and turn.must_confirm else None
+    if cancel is None:
+        return
+    answer = read_answer(options_of(request.value), seen.value)
+    related = (request.seq, cancel)
+    if isinstance(answer.option_id, str) and not answer.is_cancelled:
+        text = f"the client has cancelled the turn, but selects {shown(answer.option_id)}"
+        yield Breach(text, related)
+    elif was_pending and seen.is_error and seen.message.error_code != _CANCELLED_CODE:
+        error = _error(seen.message.error_code)
+        text = f"the client has cancelled the turn, but answers a permission request with {error}"
+        yield Breach(text, related)
+
+
+@turn_rule("cancel.permission-unasked")
+def outcome_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds permission requests answered as cancelled in a turn that nobody cancels.
+
+    A client may answer them first, and cancel then.
+    """
+    turn = ended.turn
+    if talk.dialect != V1 or turn.dropped is None or turn.cancel_seq is not None or talk.left:
+        return
+    asked, answered = turn.dropped
+    text = "a permission request is answered as cancelled, but the turn was not cancelled"
+    yield Breach(text, (asked,), by=CLIENT, seq=answered)
+
+
+@turn_rule("cancel.reason-unasked")
+def reason_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds turns that end as cancelled, though the client has said nothing like it.
+
+    Agents offer options such as "No, and stop"; who selects one may have cancelled the turn.
+    """
+    turn = ended.turn
+    if ended.stop_reason != _CANCELLED or turn.cancel_seq is not None or talk.left is not None:
+        return
+    was_refused = any(call.refused_seq is not None for call in turn.calls.values())
+    if turn.dropped is None and not turn.was_cancelling and not was_refused:
+        text = "the turn ends as cancelled, but the client has not cancelled it"
+        yield Breach(text, (turn.prompt_seq,))
+
+
+@rule("cancel.no-turn", notifications=(CANCEL,))
+def there_is_a_turn(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports cancels of sessions in which nothing runs, unless they cross the end of a turn."""
+    session = talk.session(seen.session)
+    if session is None or seen.sender != CLIENT or talk.turn_of(seen.session) is not None:
+        return
+    if session.closed_seq is not None or session.state in ("running", "requires_action"):
+        return
+    if session.opened == NEW_CHILD:
+        return  # its parent prompts it
+    end = talk.last_ends.get(session.id)
+    if end is None or seen.t_ns - end.t_ns > MOMENT_NS:
+        yield Breach("there is no turn to cancel", frames_of(end))
+
+
+@rule("cancel.keeps-working", requests=(PERMISSION, *_WORKING))
+def work_stops(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds new requests of a cancelled turn, unless they may have crossed the cancel."""
+    turn = talk.turn(seen.done.turn)
+    if turn is None or turn.cancel_seq is None or not turn.must_confirm or seen.sender != AGENT:
+        return
+    if turn.from_agent and seen.t_ns - turn.cancel_ns > MOMENT_NS:
+        text = f"the agent calls {seen.method} in a turn that was cancelled"
+        yield Breach(text, (turn.cancel_seq,))
+
+
+@turn_rule("cancel.tools-left")
+def tools_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Reports tool calls that are open when a turn of the 1.0 draft ends as cancelled."""
+    if talk.dialect != DRAFT or ended.stop_reason != _CANCELLED:
+        return
+    for call in ended.turn.calls.values():
+        if call.status in RUNNING:
+            name = shown(call.id)
+            text = f"the turn ends as cancelled, but the tool call {name} is {call.status}"
+            yield Breach(text, (call.status_seq or call.seq,))
+
+
+def _error(code: int | None) -> str:
+    return "an error" if code is None else f"error {code}"
+
+
+def _cancel_of(ended: EndedTurn) -> tuple[int, ...]:
+    return frames_of(ended.turn.cancel_seq)

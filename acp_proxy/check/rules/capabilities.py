@@ -1,0 +1,76 @@
+"""Rules on capabilities: what a peer may send only to one, or as one, that has announced them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import not_offered, shown
+from acp_proxy.check.checked_message import CLIENT, CheckedMessage, items
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.registry import MessageRule, rule
+from acp_proxy.protocol.capabilities import TABLE, Need
+from acp_proxy.protocol.dialects import CANCEL, PROMPT
+from acp_proxy.protocol.json_text import member, pointer
+from acp_proxy.protocol.updates import NEW_CHILD
+
+_CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
+
+
+def _rule_of(need: Need) -> MessageRule:
+    """Returns the function that finds what lacks the capability of a row."""
+
+    def capability_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+        """Finds what is sent though nobody has announced that it can be."""
+        side = seen.sender if need.is_own else seen.receiver
+        peer, path = talk.peer(side), need.path(talk.dialect)
+        if not path or not peer.is_known or peer.offers(*path):
+            return
+        if seen.message.terminal in talk.terminals:
+            return  # the client has one after all, which was reported as it was asked for
+        root, holder = ("result", seen.result) if need.is_result else ("params", seen.params)
+        place = _found(holder, need.where.split("/"), need.value) if need.where else ()
+        if place is None:
+            return
+        what = need.what or seen.update_kind or seen.method or ""
+        yield Breach(not_offered(what, ".".join(path), side), frames_of(peer),
+                     severity=Severity.WARNING if need.is_wanted else None,
+                     place=pointer((root, *place)) if place else None)  # fmt: skip
+
+    return capability_is_offered
+
+
+@rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
+def children_are_left_alone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds what changes a child session though its own capabilities do not allow it."""
+    child = talk.session(seen.session)
+    if child is None or child.opened != NEW_CHILD or seen.sender != CLIENT:
+        return
+    if seen.method != CANCEL or not child.may_be_cancelled:
+        text = f"{seen.method} is sent for the child session {shown(child.id)}"
+        yield Breach(f"{text}, whose capabilities do not allow it", (child.seq,))
+
+
+def _register() -> None:
+    for need in TABLE:
+        if need.is_result:
+            bind = rule(need.rule, results=need.uses)
+        elif need.is_update:
+            bind = rule(need.rule, updates=need.uses)
+        else:
+            bind = rule(need.rule, requests=need.uses, notifications=need.uses)
+        bind(_rule_of(need))
+
+
+def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
+    """The path to the first member at a place that has a value, or any; None if there is none."""
+    name, rest = where[0], where[1:]
+    every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]
+    for key, one in every:
+        if rest and (inner := _found(one, rest, value)) is not None:
+            return (str(key), *inner)
+        if not rest and one is not None and value in ("", one):
+            return (str(key),)
+    return None
+
+
+_register()

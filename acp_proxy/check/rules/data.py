@@ -1,0 +1,301 @@
+"""Rules on metadata, extensions, paths that no other rule covers, and elicitation."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.checked_message import AGENT, CheckedMessage, items
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.methods import METHODS
+from acp_proxy.check.registry import ANY, end_rule, has_metadata, rule
+from acp_proxy.check.rules.json_rpc import unanswered
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION
+from acp_proxy.protocol.json_text import member, pointer
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.redaction.markers import MARKER
+
+_META = "_meta"
+_FREE = frozenset(
+    {"rawInput", "rawOutput", "input", "requestedSchema", "env", "headers", "mcpParams"}
+)
+"""Members whose value is not of a type of the protocol."""
+_FREE_METHODS = ("_", "mcp/", "proxy/")
+"""Methods whose params and results are not of such a type."""
+_MOST = 1_000
+_TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?P<more>-.*)?"
+)
+_TRACE = ("traceparent", "tracestate", "baggage")
+_NOT_FOUND = -32601
+_UNKNOWN_METHOD = re.compile(
+    r"(unknown|unsupported|unrecogni[sz]ed|no such) method"
+    r"|method\W*( \S+)? *(is |was )?(not (found|known|supported|implemented)|unknown|unsupported)",
+    re.IGNORECASE,
+)
+_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "session/list": (("params", "cwd"),),
+    PERMISSION: (("params", "subject", "cwd"),),
+    "session/new": (("params", "mcpServers", "*", "transport", "cwd"),),
+    "session/load": (("params", "mcpServers", "*", "transport", "cwd"),),
+}
+"""Where requests have a path that no other rule looks at."""
+_RESULT_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "session/list": (
+        ("result", "sessions", "*", "cwd"),
+        ("result", "sessions", "*", "additionalDirectories", "*"),
+    ),
+    "session/load": (("result", "workingDirectory"),),
+}
+_DIFFS = ("path", "oldPath")
+_UPDATE_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "terminal_update": (("params", "update", "cwd"),),
+    "tool_call_update": (
+        *(("params", "update", "content", "*", "changes", "*", name) for name in _DIFFS),
+        ("params", "data", "output", "path"),
+    ),
+    "tool_call": (("params", "data", "output", "path"),),
+    "tool_call_content_chunk": tuple(
+        ("params", "update", "content", "changes", "*", name) for name in _DIFFS
+    ),
+}
+_MODES = ("form", "url")
+_SECRET = re.compile(
+    r"(^| )(password|passwd|passphrase|passcode|secret|(client|shared) secret"
+    r"|(api|private|secret|access|ssh) key|apikey"
+    r"|(access|refresh|auth|authentication|authorization|api|bearer|oauth|bot|personal) token"
+    r"|recovery code|(credit )?card number|cvv|cvc)"
+    r"( (for|of|to|again)( .*)?)?$|^(your )?token$"
+)
+_NO_SECRET = re.compile(r"^(where|how|which|what|why|should|do|does|is|path|file|name)\b| no ")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@rule("meta.type", messages=True, when=has_metadata, alone=True)
+def metadata_is_an_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds metadata that is not an object; null stands for none."""
+    for path, value in _metadata(seen):
+        if value is not None and not isinstance(value, dict):
+            yield Breach(f"_meta is {shown(value)}, not an object", place=pointer(path))
+
+
+@rule("meta.trace", messages=True, when=has_metadata, alone=True)
+def trace_is_w3c(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds trace contexts that are not as the W3C defines them."""
+    if not (_mentions(seen, b'"trace') or _mentions(seen, b'"baggage"')):
+        return
+    for path, value in _metadata(seen):
+        for name in _TRACE:
+            found = value.get(name) if isinstance(value, dict) else None
+            if found is None or (isinstance(found, str) and MARKER.search(found)):
+                continue
+            if not isinstance(found, str):
+                text = f"{name} is {shown(found)}, not a string"
+                yield Breach(text, place=pointer((*path, name)))
+            elif name == "traceparent" and not _is_traceparent(found):
+                text = f"the traceparent {shown(found)} does not have the form of the W3C"
+                yield Breach(text, place=pointer((*path, name)))
+
+
+@end_rule("ext.unanswered")
+def custom_requests_are_answered(talk: Conversation) -> Iterator[Breach]:
+    """Finds custom requests that nobody has answered, though there was time."""
+    for request, breach in unanswered(talk):
+        if (request.method or "").startswith("_"):
+            yield breach
+
+
+@rule("ext.unanswered", answers=(ANY,))
+def unknown_is_not_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds custom requests that are refused as unknown, with another code."""
+    code = seen.message.error_code
+    if not seen.is_error or not _is_custom(seen) or code in (None, _NOT_FOUND):
+        return
+    text = seen.error.get("message")
+    if isinstance(text, str) and _UNKNOWN_METHOD.search(text[:500]):
+        related = () if seen.answered is None else (seen.answered.request_seq,)
+        yield Breach(f"{_method(seen)} is not known; the code for that is {_NOT_FOUND}, not {code}",
+                     related, severity=Severity.WARNING)  # fmt: skip
+
+
+@rule("ext.not-advertised", requests=(ANY,))
+def extensions_are_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports custom requests of a kind that their receiver has not announced, each once."""
+    peer = talk.peer(seen.receiver)
+    if not _is_custom(seen) or not peer.is_known:
+        return
+    space = re.split(r"[/.:]", (seen.method or "")[1:], maxsplit=1)[0].lower()
+    reported = talk.memory.custom_requests
+    key = f"{seen.sender} {space}"
+    if key in reported or len(reported) >= _MOST or _announces(peer.announced, space):
+        return
+    reported.add(key)
+    related = frames_of(peer)
+    text = f"the {seen.receiver} has announced nothing for {_method(seen)} in the _meta of its"
+    yield Breach(f"{text} capabilities", related)
+
+
+@rule("ext.namespace", requests=(ANY,), notifications=(ANY,), alone=True)
+def custom_names_have_a_namespace(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports custom methods whose name has no namespace."""
+    if talk.dialect == DRAFT and _is_custom(seen) and "/" not in (seen.method or ""):
+        yield Breach(f"{_method(seen)} has no namespace, such as example in _example/name")
+
+
+@rule("path.absolute", requests=tuple(_PATHS), results=tuple(_RESULT_PATHS),
+      updates=tuple(_UPDATE_PATHS), alone=True)  # fmt: skip
+def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative paths at places that no other rule looks at."""
+    if seen.update_kind:
+        patterns = _UPDATE_PATHS.get(seen.update_kind, ())
+    else:
+        patterns = (_RESULT_PATHS if seen.is_result else _PATHS).get(seen.method or "", ())
+    for pattern in patterns:
+        for path, value in _at(seen.value, pattern, ()):
+            if is_relative(value):
+                name = next(one for one in reversed(pattern) if one != "*")
+                yield Breach(f"the {name} {shown(value)} is not absolute", place=pointer(path))
+
+
+@rule("elicit.complete-known", requests=("elicitation/create",))
+def remember_elicitations(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers the ids of elicitations by URL."""
+    if isinstance(name := seen.params.get("elicitationId"), str):
+        talk.memory.elicitations.add(name, None)
+
+
+@rule("elicit.complete-known", answers=(ANY,))
+def remember_demanded_elicitations(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers the ids of elicitations that an error demands."""
+    data = seen.error.get("data") if seen.is_error and seen.sender == AGENT else None
+    every = member(data, "elicitations")
+    for one in items(every):
+        if isinstance(name := member(one, "elicitationId"), str):
+            talk.memory.elicitations.add(name, None)
+
+
+@rule("elicit.complete-known", notifications=("elicitation/complete",))
+def completes_an_open_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds completions of elicitations that were not begun, or are completed."""
+    name = seen.params.get("elicitationId")
+    if not isinstance(name, str) or seen.sender != AGENT or not talk.client.is_known:
+        return
+    known = talk.memory.elicitations
+    completed = known.get(name)
+    if completed is not None:
+        yield Breach(f"the elicitation {shown(name)} is completed already", (completed,),
+                     place="/params/elicitationId")  # fmt: skip
+    elif known.lacks(name):
+        yield Breach(f"the elicitation {shown(name)} was not begun",
+                     place="/params/elicitationId")  # fmt: skip
+    else:
+        known.add(name, seen.seq)
+
+
+@rule("elicit.secret-form", requests=("elicitation/create",), alone=True)
+def forms_ask_for_no_secrets(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds forms with a field for a password, a key or the like."""
+    properties = member(seen.params.get("requestedSchema"), "properties")
+    if seen.params.get("mode") != "form" or not isinstance(properties, dict):
+        return
+    for name, form in [*properties.items()][:_MOST]:
+        if member(form, "type") != "string" or member(form, "enum") or member(form, "oneOf"):
+            continue
+        title = member(form, "title")
+        label = title if isinstance(title, str) else name
+        if _is_secret(name) or _is_secret(label):
+            place = pointer(("params", "requestedSchema", "properties", name))
+            yield Breach(f"the form asks for {shown(label)}", place=place)
+
+
+def _mentions(seen: CheckedMessage, word: bytes) -> bool:
+    """Whether the line has a word; a quick look before a long one."""
+    raw = seen.message.raw
+    return raw is not None and word in raw
+
+
+def _metadata(seen: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
+    """The values of ``_meta`` in a message, wherever a type of the protocol has it."""
+    if seen.metadata is None:
+        seen.metadata = [*_search_metadata(seen)]
+    return seen.metadata
+
+
+def _search_metadata(seen: CheckedMessage) -> Iterator[tuple[tuple[str, ...], Any]]:
+    value = seen.value
+    if not isinstance(value, dict):
+        return
+    is_free = (seen.method or "").startswith(_FREE_METHODS)
+    if is_free or seen.message.kind not in (Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE):
+        return
+    root = "result" if seen.is_result else "params"
+    waiting: list[tuple[tuple[str, ...], Any]] = [((root,), value.get(root))]
+    while waiting:
+        path, inner = waiting.pop()
+        if isinstance(inner, dict):
+            for name, one in inner.items():
+                if name == _META:
+                    yield (*path, name), one
+                elif name not in _FREE and isinstance(one, dict | list):
+                    waiting.append(((*path, name), one))
+        else:
+            waiting += [
+                ((*path, str(at)), one)
+                for at, one in enumerate(items(inner, None))
+                if isinstance(one, dict | list)
+            ]
+
+
+def _is_traceparent(text: str) -> bool:
+    found = _TRACEPARENT.fullmatch(text)
+    return found is not None and not (text.startswith("00") and found["more"])
+
+
+def _is_custom(seen: CheckedMessage) -> bool:
+    """Whether it is a custom method, or the answer to one."""
+    method = seen.method or ""
+    return method.startswith("_") and not any(
+        (way, method) in table for table in METHODS.values() for way in Direction
+    )
+
+
+def _method(seen: CheckedMessage) -> str:
+    return (seen.method or "")[:80]
+
+
+def _announces(announced: Any, space: str) -> bool:
+    """Whether the metadata of a handshake names a namespace, in a key or in a value."""
+    waiting: list[tuple[Any, bool]] = [(announced, False)]
+    while waiting:
+        value, is_meta = waiting.pop()
+        if isinstance(value, dict):
+            for name, one in value.items():
+                if is_meta and space in name.lower():
+                    return True
+                waiting.append((one, is_meta or name == _META))
+        elif isinstance(value, list):
+            waiting += [(one, is_meta) for one in value]
+        elif is_meta and isinstance(value, str) and space in value.lower():
+            return True
+    return False
+
+
+def _at(
+    value: Any, pattern: tuple[str, ...], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The values at the places that a pattern names; a star is any item of a list."""
+    if not pattern:
+        yield path, value
+    elif pattern[0] == "*":
+        for at, one in enumerate(items(value, 10_000)):
+            yield from _at(one, pattern[1:], (*path, str(at)))
+    elif isinstance(value, dict) and pattern[0] in value:
+        yield from _at(value[pattern[0]], pattern[1:], (*path, pattern[0]))
+
+
+def _is_secret(name: str) -> bool:
+    """Whether the name or title of a field asks for a secret, and not for what is about one."""
+    words = " ".join(_WORDS.findall(re.sub(r"\(.*?\)", " ", name[:200]))).lower()
+    return _SECRET.search(words) is not None and _NO_SECRET.search(words) is None

@@ -1,0 +1,292 @@
+"""Rules that only the independent 1.0 draft has."""
+
+import json
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from acp_proxy.check.check_values import Breach, frames_of
+from acp_proxy.check.check_wording import not_offered, shown
+from acp_proxy.check.checked_message import AGENT, CheckedMessage, integer
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.session_record import EndedTurn
+from acp_proxy.check.registry import ANY, rule, turn_rule
+from acp_proxy.check.rules.mcp_servers import servers_of
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT
+from acp_proxy.protocol.json_text import member, pointer
+from acp_proxy.protocol.updates import TOOL_CALLS
+from acp_proxy.redaction.markers import MARKER
+
+_SETUP = ("session/new", "session/load")
+_OPERATIONS = frozenset(
+    {"file_read", "file_write", "file_delete", "terminal_execute", "network_access", "mcp_tool"}
+)
+_SCOPES = ("once", "session", "workspace", "always")
+_NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
+    "pending": frozenset({"denied"}),
+    "awaiting_permission": frozenset({"pending", "completed"}),
+    "in_progress": frozenset({"awaiting_permission", "denied"}),
+}
+"""Statuses that do not follow a status, beside those that other rules look at."""
+_RAN = ("in_progress", "completed")
+_SETTLED = ("denied", "cancelled", *_RAN)
+_FIT_FOR_UNKNOWN = frozenset(
+    {-32000, -32001, -32003, -32006, -32008, -32009, -32600, -32601, -32602}
+)
+"""Codes that an answer about an unknown session may have."""
+_MOST = 1_000
+
+
+@rule("s4.required-capabilities", results=("initialize",))
+def requirements_are_met(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds agents that go on without a capability of the client that they require."""
+    required = seen.result.get("requiredClientCapabilities")
+    if not talk.client.is_known:
+        return
+    for path in _required(required, ()):
+        if not talk.client.offers(*path):
+            related = frames_of(talk.client)
+            place = pointer(("result", "requiredClientCapabilities", *path))
+            text = f"the agent requires {'.'.join(path)[:200]}, but accepts a client without it"
+            yield Breach(text, related, place=place)
+
+
+@rule("s4.permission-operation", requests=(PERMISSION,), alone=True)
+def operation_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds operations that the draft does not list."""
+    operation = seen.params.get("operation")
+    if isinstance(operation, str) and operation not in _OPERATIONS:
+        yield Breach(f"the operation {shown(operation)} is not defined", place="/params/operation")
+
+
+@rule("s4.permission-scope", results=(PERMISSION,), alone=True)
+def scope_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds scopes that the draft does not list."""
+    scope = seen.result.get("scope")
+    if isinstance(scope, str) and scope not in _SCOPES:
+        yield Breach(f"the scope {shown(scope)} is not defined", place="/result/scope")
+
+
+@rule("s4.permission-scope-again", results=(PERMISSION,))
+def remember_grants(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers what is granted for longer than once."""
+    request, scope = seen.request, seen.result.get("scope")
+    is_granted = seen.result.get("granted") is True and seen.result.get("remember") is not False
+    if request is not None and is_granted and scope in _SCOPES[1:]:
+        session = None if scope == "always" else request.session
+        if (key := _asked(request, session)) is not None:
+            talk.memory.grants.add(key, seen.seq)
+
+
+@rule("s4.permission-scope-again", requests=(PERMISSION,))
+def grants_are_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports permissions that are asked for again though they are granted."""
+    for session in (seen.session, None):
+        key = _asked(seen, session)
+        granted = None if key is None else talk.memory.grants.get(key)
+        if granted is not None:
+            operation, resource = (shown(seen.params.get(one)) for one in ("operation", "resource"))
+            yield Breach(f"{operation} of {resource} is granted already", (granted,))
+            return
+
+
+@turn_rule("s4.denied-status")
+def refused_is_denied(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds refused tool calls that do not become denied; of those that ran, another rule tells."""
+    if ended.is_error or ended.turn.cancel_seq is not None:
+        return
+    for call in ended.turn.calls.values():
+        if call.refused_seq is not None and call.status not in _SETTLED:
+            status = f"is {call.status}" if call.status else "has no status"
+            text = f"the tool call {shown(call.id)} was refused, but {status}, not denied,"
+            yield Breach(f"{text} at the end of the turn", (call.refused_seq,))
+
+
+@rule("s4.status-flow", updates=TOOL_CALLS)
+def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds statuses of a tool call that do not follow the one before."""
+    session, name = talk.session(seen.session), seen.message.tool_call
+    call = None if session is None or name is None else session.calls.get(name)
+    status = seen.message.status
+    if call is None or status is None or seen.done.begins_call:
+        return
+    if status == "denied" and call.refused_seq is not None:
+        return  # the draft's own example (16.2) goes there from pending
+    if status in _NOT_IN_DIAGRAM.get(call.status, ()):
+        related = frames_of(call.status_seq)
+        text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
+        yield Breach(text, related, place="/params/data/status")
+
+
+@rule("s4.terminal-max", results=("terminal/create",))
+def terminals_are_few(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds more terminals at once than the client allows; one that is being released is gone."""
+    most = integer(talk.client.capability("terminal", "maxConcurrent"))
+    if most is None or seen.request is None:
+        return
+    leaving = {
+        one.message.terminal
+        for one in talk.asked.values()
+        if one.method in ("terminal/release", "terminal/kill")
+    }
+    name = seen.message.terminal
+    open_ = [
+        one
+        for one in talk.terminals.values()
+        if one.release_seq is None and one.exit is None and one.id not in leaving | {name}
+    ]
+    if len(open_) >= most:
+        text = f"{len(open_) + 1} terminals are open, but the client allows {most}"
+        yield Breach(text, (seen.seq,), by=AGENT, seq=seen.request.seq)
+
+
+@rule("s4.terminal-output-direction", requests=("terminal/output",),
+      notifications=("terminal/output",), alone=True)  # fmt: skip
+def output_is_pushed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminal/output of the agent."""
+    if seen.sender == AGENT:
+        yield Breach("the client sends terminal/output; an agent does not ask for it")
+
+
+@rule("s4.mcp-transport", requests=_SETUP)
+def transport_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds MCP servers that the agent cannot use."""
+    servers = servers_of(seen)
+    if not servers or not talk.agent.is_known:
+        return
+    related = frames_of(talk.agent)
+    if not talk.agent.offers("mcpCapabilities", "servers"):
+        text = not_offered("a list of MCP servers", "mcpCapabilities.servers", AGENT)
+        yield Breach(text, related, place="/params/mcpServers")
+        return
+    offered = talk.agent.capability("mcpCapabilities", "transport")
+    for at, server in servers if isinstance(offered, list) else ():
+        kind = member(server, "transport", "type")
+        if isinstance(kind, str) and kind not in offered:
+            text = f"the transport {shown(kind)} is not in the agent's mcpCapabilities.transport"
+            yield Breach(text, related, place=f"/params/mcpServers/{at}/transport/type")
+
+
+@rule("s4.attachments", requests=(PROMPT,))
+def attachments_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds attachments for an agent that takes none."""
+    is_offered = talk.agent.offers("promptCapabilities", "attachments")
+    if seen.params.get("attachments") and talk.agent.is_known and not is_offered:
+        related = frames_of(talk.agent)
+        text = not_offered("a prompt with attachments", "promptCapabilities.attachments", AGENT)
+        yield Breach(text, related, place="/params/attachments")
+
+
+@rule("s4.mode-notified", results=("session/set_mode",))
+def remember_new_modes(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers a mode that was set, unless an update has said so since it was asked for."""
+    request, name = seen.request, seen.session
+    if request is None or name is None or seen.sender != AGENT:
+        return
+    before, now = seen.result.get("previousMode"), seen.result.get("currentMode")
+    reported = talk.memory.mode_updates.get(name)
+    is_new = before is None or before != now
+    if is_new and (reported is None or reported < request.seq):
+        talk.memory.set_modes.add(name, seen.seq)
+
+
+@rule("s4.mode-notified", updates=("current_mode_update",))
+def remember_mode_updates(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers that a mode was reported."""
+    if seen.session is not None:
+        talk.memory.set_modes.remove(seen.session)
+        talk.memory.mode_updates.add(seen.session, seen.seq)
+
+
+@turn_rule("s4.mode-notified")
+def modes_are_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds modes that were set before a turn, and not reported at its end."""
+    name, turn = ended.turn.session, ended.turn
+    seq = None if name is None else talk.memory.set_modes.get(name)
+    if name is not None and seq is not None and seq < turn.prompt_seq:
+        talk.memory.set_modes.remove(name)
+        text = "the mode was set, but no current_mode_update has followed"
+        yield Breach(text, (ended.seq,), by=AGENT, seq=seq)
+
+
+@rule("s4.error-code", answers=(ANY,))
+def code_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports answers about a session that does not exist with a code that says something else."""
+    request, code = seen.request, seen.message.error_code
+    if not seen.is_error or request is None or code is None or seen.sender != AGENT:
+        return
+    name = request.params.get("sessionId")
+    if not isinstance(name, str) or seen.method in _SETUP or code in _FIT_FOR_UNKNOWN:
+        return
+    is_opening = talk.is_opening(name, *_SETUP)
+    if talk.agent.is_known and talk.sessions.lacks(name) and not is_opening:
+        text = f"the session {shown(name)} was not opened; the code for that is -32000, not {code}"
+        yield Breach(text, (request.seq,), place="/error/code")
+
+
+@rule("s4.credential-shown", requests=_SETUP)
+def remember_credentials(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers the masked values of MCP servers."""
+    for name in _masked(seen.params.get("mcpServers")):
+        talk.memory.credentials.add(name, seen.seq)
+
+
+@rule("s4.credential-shown", updates=TOOL_CALLS)
+def output_shows_no_credential(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a masked value of an MCP server in what a tool call has put out."""
+    for member_of in ("output", "content", "rawOutput") if talk.memory.credentials else ():
+        for name in _masked(seen.update.get(member_of)):
+            if (seq := talk.memory.credentials.get(name)) is not None:
+                text = "the output of the tool call has a masked value of an MCP server"
+                yield Breach(text, (seq,), place=f"/params/data/{member_of}")
+                return
+
+
+@rule("s4.https", requests=_SETUP, alone=True)
+def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds MCP servers on other machines that are used without TLS."""
+    for at, server in servers_of(seen):
+        url = member(server, "transport", "url")
+        if isinstance(url, str) and _is_remote_http(url):
+            name = shown(member(server, "name"))
+            text = f"the MCP server {name} is on another machine, but is used without TLS"
+            yield Breach(text, place=f"/params/mcpServers/{at}/transport/url")
+
+
+def _masked(value: Any) -> list[str]:
+    """The masked values in a value, by what is the same in all markers of one value."""
+    return [] if value is None else [one[2] for one in MARKER.finditer(json.dumps(value))]
+
+
+def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The paths of capabilities that are demanded: those that are true."""
+    if wanted is True:
+        yield path
+    elif isinstance(wanted, dict) and len(path) < 5:
+        for name, inner in [*wanted.items()][:_MOST]:
+            yield from _required(inner, (*path, name))
+
+
+def _asked(request: CheckedMessage, session: str | None) -> str | None:
+    """What a permission request asks for, as a key; None if it does not say."""
+    operation, resource = request.params.get("operation"), request.params.get("resource")
+    if not isinstance(operation, str) or not isinstance(resource, str):
+        return None
+    return json.dumps([session, operation, resource])
+
+
+def _is_remote_http(url: str) -> bool:
+    """Whether a URL leads to another machine without encryption."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.scheme.lower() != "http" or not host:
+        return False
+    try:
+        address = ip_address(host)
+        return not (address.is_loopback or address.is_unspecified)
+    except ValueError:
+        return host != "localhost" and not host.endswith(".localhost")

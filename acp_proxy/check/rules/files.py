@@ -1,0 +1,84 @@
+"""Rules on reading and writing files through the client."""
+
+from collections.abc import Iterator
+
+from acp_proxy.check.check_values import Breach, frames_of
+from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.checked_message import CheckedMessage, integer
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.registry import rule
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.peers import Direction
+
+_READ, _WRITE = "fs/read_text_file", "fs/write_text_file"
+_NOT_FOUND = -32002
+
+
+@rule("fs.path-absolute", requests=(_READ, _WRITE), alone=True)
+def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative paths."""
+    if is_relative(path := seen.params.get("path")):
+        yield Breach(f"the path {shown(path)} is not absolute", place="/params/path")
+
+
+@rule("fs.line", requests=(_READ,), alone=True)
+def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines below 1, and in the 1.0 draft a last line before the first."""
+    name = "startLine" if talk.dialect == DRAFT else "line"
+    first, last = integer(seen.params.get(name)), integer(seen.params.get("endLine"))
+    if first is not None and first < 1:
+        yield Breach(f"{name} is {first}; the first line is 1", place=f"/params/{name}")
+    elif talk.dialect == DRAFT and first is not None and last is not None and last < first:
+        yield Breach(f"endLine is {last}, before startLine {first}", place="/params/endLine")
+
+
+@rule("fs.limit", results=(_READ,))
+def no_more_than_asked(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds more lines than the agent asked for."""
+    request, content = seen.request, seen.result.get("content")
+    limit = integer(request.params.get("limit")) if request is not None else None
+    if request is None or limit is None or not isinstance(content, str) or talk.dialect != V1:
+        return
+    lines = content.count("\n") + bool(content and not content.endswith("\n"))
+    if lines > limit:
+        text = f"{lines:,} lines were returned, but the limit is {limit:,}"
+        yield Breach(text, (request.seq,), place="/result/content")
+
+
+@rule("fs.write-refused-new", answers=(_WRITE,))
+def writing_makes_files(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds files that are not written since they do not exist."""
+    if seen.is_error and seen.message.error_code == _NOT_FOUND and talk.dialect == V1:
+        related = frames_of(seen.request)
+        path = "a file" if seen.request is None else shown(seen.request.params.get("path"))
+        yield Breach(f"{path} was not written, since it does not exist", related)
+
+
+@rule("fs.read-after-write", results=(_READ, _WRITE))
+def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports a whole file that is read directly after it was written, with another text."""
+    request = seen.request
+    path = request.params.get("path") if request is not None else None
+    if request is None or not isinstance(path, str) or talk.dialect == V2:
+        return
+    written, key = talk.memory.written_files, (seen.session, path)
+    if seen.method == _WRITE:
+        content = request.params.get("content")
+        written.remove(key)
+        if isinstance(content, str):
+            written.add(key, (seen.seq, hash(content)))
+        return
+    known, content = written.remove(key), seen.result.get("content")
+    is_whole = not request.params.keys() & {"line", "limit", "startLine", "endLine"}
+    if known is None or not is_whole or not isinstance(content, str):
+        return
+    seq, text_hash = known
+    if hash(content) != text_hash and not _is_written(path, talk) and request.seq > seq:
+        what = f"the text of {shown(path)} is not the one that was written"
+        yield Breach(what, (seq,), place="/result/content")
+
+
+def _is_written(path: str, talk: Conversation) -> bool:
+    """Whether a request to write a file is open."""
+    open_ = talk.open_requests(Direction.TO_CLIENT)
+    return any(one.method == _WRITE and one.params.get("path") == path for one in open_)

@@ -1,0 +1,210 @@
+"""Rules on lines: what a stream carries is messages, one on each line, and nothing else."""
+
+import json
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from acp_proxy.check.check_values import Breach, Severity
+from acp_proxy.check.checked_message import AGENT, CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.registry import end_rule, has_stream_ended, rule
+from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PROMPT, V2
+from acp_proxy.protocol.jsonrpc import Kind
+
+_HEADERS = (b"content-length:", b"content-type:")
+_MOST_JOINED = 50
+"""Lines of which a message may be split that are tried together."""
+_BATCH_ALONE = (*INITIALIZE, "auth/login", *OPENING[:1], "session/resume", PROMPT)
+"""What a v2 peer should not put into a batch."""
+_encode = msgspec.json.Encoder().encode
+
+
+@rule("frame.not-json", odd_lines=True, alone=True)
+def line_is_json(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines that are not JSON, but for those that another rule explains."""
+    raw = seen.message.raw
+    if seen.message.kind is not Kind.INVALID or seen.value is not None or raw is None:
+        return
+    if not (_is_lsp(raw) or _is_bad_utf8(raw) or _is_non_finite(seen) or _is_null(raw)):
+        yield Breach(f"a line is not JSON: {_shown(raw)}")
+
+
+@rule("frame.lsp-header", odd_lines=True, alone=True)
+def no_headers(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds the headers that LSP writes before each message."""
+    raw = seen.message.raw
+    if seen.message.kind is Kind.INVALID and raw is not None and _is_lsp(raw):
+        yield Breach(f"a header stands before a message: {_shown(raw)}")
+
+
+@rule("frame.split-message", odd_lines=True)
+def one_line_each(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages that are written on several lines, such as JSON that is indented."""
+    pieces = talk.memory.split_lines
+    raw, messages = seen.message.raw, talk.messages[seen.direction]
+    if seen.message.kind not in (Kind.INVALID, Kind.BLANK) or raw is None:
+        return
+    before, begun = pieces.get(seen.direction, (-1, []))
+    if before != messages:  # a message came in between
+        pieces.pop(seen.direction, None)
+        if raw.lstrip().startswith(b"{") and len(raw) < 1 << 20 and seen.value is None:
+            pieces[seen.direction] = messages, [(seen.seq, raw)]
+        return
+    begun.append((seen.seq, raw))
+    joined = b"\n".join(piece for _, piece in begun)
+    if raw.rstrip().endswith(b"}") and _is_object(joined):
+        first, *others = (seq for seq, _ in begun)
+        text = f"a message is written on {len(begun)} lines"
+        explained = ("frame.not-json", "frame.not-object", "frame.blank-line")
+        yield Breach(text, tuple(others), seq=first, explains=explained)
+        del pieces[seen.direction]
+    elif len(begun) >= _MOST_JOINED or len(joined) > 1 << 20:
+        del pieces[seen.direction]
+
+
+@rule("frame.bad-utf8", odd_lines=True, alone=True)
+def is_utf8(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines that are not UTF-8, or begin with a byte order mark."""
+    raw = seen.message.raw
+    if seen.message.kind is Kind.INVALID and raw is not None and _is_bad_utf8(raw):
+        if raw.startswith(BOM_UTF8):
+            yield Breach("a line begins with a byte order mark")
+        else:
+            yield Breach(f"a line is {seen.message.parse_error or 'not UTF-8'}")
+
+
+@rule("frame.blank-line", odd_lines=True, alone=True)
+def no_blank_lines(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines without a message."""
+    if seen.message.kind is Kind.BLANK:
+        yield Breach("a line is blank")
+
+
+@rule("frame.not-object", odd_lines=True, alone=True)
+def is_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds JSON values that are neither an object nor an array."""
+    raw = seen.message.raw
+    if seen.message.kind is not Kind.INVALID or raw is None:
+        return
+    is_scalar = seen.value is not None and not isinstance(seen.value, dict | list)
+    if is_scalar or _is_null(raw):
+        yield Breach(f"a line is JSON, but not a message: {_cut(raw)}")
+
+
+@rule("frame.batch", odd_lines=True, alone=True)
+def batches(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds batches in v1, and in v2 empty ones and those of what should be sent by itself."""
+    if seen.message.kind is not Kind.BATCH:
+        return
+    members = seen.message.members
+    if talk.dialect != V2:
+        yield Breach(f"a batch of {len(members)} messages was sent; version 1 has no batches")
+    elif not members:
+        yield Breach("an empty batch was sent")
+    else:
+        for method in {one.method for one in members if one.method in _BATCH_ALONE}:
+            yield Breach(
+                f"{method} is in a batch, and should be sent by itself", severity=Severity.WARNING
+            )
+
+
+@rule("frame.duplicate-key", lines=True, alone=True)
+def names_do_not_repeat(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds objects with two members of one name."""
+    raw = seen.message.raw
+    if raw is None or not isinstance(seen.value, dict | list) or _is_spelled_once(raw, seen.value):
+        return
+    repeated: set[str] = set()
+
+    def take(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.update(name for name in made if names.count(name) > 1)
+        return made
+
+    try:
+        json.loads(raw, object_pairs_hook=take, parse_int=str)
+    except (ValueError, RecursionError):
+        return
+    for name in sorted(repeated):
+        yield Breach(f'the member "{name[:80]}" stands twice in an object')
+
+
+@rule("frame.non-finite", odd_lines=True, alone=True)
+def numbers_are_finite(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds NaN and Infinity, which are no numbers of JSON."""
+    if seen.message.kind is Kind.INVALID and _is_non_finite(seen):
+        name = (seen.message.parse_error or "").removeprefix("not JSON: ").partition(" ")[0]
+        yield Breach(f"a number is {name}, which JSON does not have")
+
+
+@rule("frame.after-exit", lines=True, when=has_stream_ended)
+def nothing_after_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines of a stream that has ended."""
+    if (seq := talk.ended_streams.get(seen.direction)) is not None:
+        yield Breach("a line came after the end of its stream", (seq,))
+
+
+@end_rule("frame.unterminated")
+def ends_with_a_newline(talk: Conversation) -> Iterator[Breach]:
+    """Finds a last line that no newline ends."""
+    for seq, sender in talk.cut_lines:
+        text = "the stream ended in the middle of a line"
+        yield Breach(text, seq=seq, by=sender, explains=("frame.not-json",))
+
+
+@end_rule("frame.stderr-message")
+def no_messages_on_stderr(talk: Conversation) -> Iterator[Breach]:
+    """Finds messages that the agent wrote to stderr."""
+    for seq in talk.messages_on_stderr:
+        yield Breach("a message was written to stderr", seq=seq, by=AGENT)
+
+
+def _is_lsp(raw: bytes) -> bool:
+    return raw[:20].lower().startswith(_HEADERS)
+
+
+def _is_bad_utf8(raw: bytes) -> bool:
+    if raw.startswith(BOM_UTF8):
+        return True
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _is_non_finite(seen: CheckedMessage) -> bool:
+    return "is no JSON number" in (seen.message.parse_error or "")
+
+
+def _is_null(raw: bytes) -> bool:
+    return raw.strip() == b"null"
+
+
+def _is_object(raw: bytes) -> bool:
+    try:
+        return isinstance(json.loads(raw), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_spelled_once(raw: bytes, value: Any) -> bool:
+    """Whether a compact line is as long as its value written anew, so that nothing was left out."""
+    try:
+        return len(_encode(value)) == len(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError):
+        return False
+
+
+def _shown(raw: bytes) -> str:
+    return f'"{_cut(raw)}"'
+
+
+def _cut(raw: bytes) -> str:
+    text = raw[:400].decode(errors="replace").strip()
+    return f"{text[:80]}…" if len(text) > 80 else text

@@ -1,0 +1,356 @@
+"""Rules on envelopes, ids and answers (JSON-RPC 2.0, sections 4 to 6)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import dialect_name, shown
+from acp_proxy.check.checked_message import AGENT, CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.mistaken_pairs import retyped_id
+from acp_proxy.check.methods import (
+    EITHER_KIND,
+    METHODS,
+    NOTIFICATION,
+    REQUEST,
+    is_custom,
+    kind_of,
+)
+from acp_proxy.check.registry import ANY, end_rule, rule
+from acp_proxy.protocol.capabilities import OFFERS
+from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, INITIALIZE, PERMISSION, PROMPT
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.peers import Direction
+
+_FIELDS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_DEFINED = frozenset({-32700, -32600, -32601, -32602, -32603})
+_CODES = {DRAFT: frozenset(range(-32009, -31999))}
+_OFFICIAL_CODES = frozenset({-32000, -32002, -32800})
+_BASELINE = {
+    "v1": ("initialize", "session/new", PROMPT, PERMISSION),
+    "v2": (
+        "initialize", "session/new", "session/resume", "session/list", "session/close", PROMPT,
+        PERMISSION,
+    ),
+    DRAFT: ("initialize", "session/new", PROMPT, PERMISSION),
+}  # fmt: skip
+"""Methods that every peer has."""
+_LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
+           "session/set_model": "has_models"}  # fmt: skip
+"""What the agent lists in a session for a method to choose from."""
+
+
+@rule("rpc.version", odd_objects=True, alone=True)
+def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages whose ``jsonrpc`` is missing, or another value."""
+    value = seen.value
+    if not isinstance(value, dict) or value.get("jsonrpc") == "2.0":
+        return
+    what = f"is {shown(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
+    yield Breach(f'"jsonrpc" {what}')
+
+
+@rule("rpc.shape", odd_objects=True, alone=True)
+def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds objects that are neither a request, a notification nor a response."""
+    value = seen.value
+    if not isinstance(value, dict):
+        return
+    if isinstance(value.get("method"), str):
+        for name in ("result", "error"):
+            if name in value:
+                yield Breach(f'a message has a "{name}" beside its method')
+    elif "method" in value:
+        yield Breach(f'"method" is {shown(value["method"])}, which is not a string')
+    elif value.keys().isdisjoint(("id", "result", "error")):
+        yield Breach("an object has no method, id, result or error")
+
+
+@rule("rpc.result-and-error", odd_objects=True, alone=True)
+def not_both(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers with a result and an error; a null beside the other one is a warning."""
+    value = seen.value
+    if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
+        is_null = value["result"] is None or value["error"] is None
+        severity = Severity.WARNING if is_null else None
+        name = shown(value.get("id"))
+        yield Breach(f"the answer with id {name} has both a result and an error", severity=severity)
+
+
+@rule("rpc.no-result-or-error", odd_objects=True, alone=True)
+def has_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers that have neither."""
+    value = seen.value
+    is_answer = isinstance(value, dict) and "id" in value and "method" not in value
+    if is_answer and value.keys().isdisjoint(("result", "error")):
+        yield Breach(f"the answer with id {shown(value['id'])} has neither a result nor an error")
+
+
+@rule("rpc.id-type", odd_objects=True, alone=True)
+def id_is_string_or_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds ids of another type; null is a warning on a request, and right on some errors."""
+    value = seen.value
+    if not isinstance(value, dict) or "id" not in value:
+        return
+    name = value["id"]
+    if name is None:
+        if isinstance(value.get("method"), str):
+            yield Breach("the id of a request is null", severity=Severity.WARNING)
+    elif isinstance(name, bool) or not isinstance(name, str | int):
+        yield Breach(f"an id is {shown(name)}, which is neither a string nor an integer")
+
+
+@rule("rpc.id-reused", requests=(ANY,))
+def ids_are_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds ids of requests that are open; one that was answered is a hint."""
+    opened, token = seen.done.opened, seen.message.rpc_id or "null"
+    if opened is None or token == "null":
+        return
+    open_ = talk.connection.state.open[seen.direction].get(token, [])
+    if len(open_) > 1:
+        first = open_[0]
+        yield Breach(f"the id {token} is that of {first.method}, which is still open",
+                     (first.request_seq,))  # fmt: skip
+    elif (answer := talk.answered[seen.direction].get(token)) is not None:
+        text = f"the id {token} was used before, by a request that is answered"
+        yield Breach(text, (answer,), severity=Severity.INFO)
+
+
+@rule("rpc.response-unknown", answers=(ANY,))
+def answers_a_request(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers to what was not asked, was answered before, or has another id."""
+    kind = _stray(seen, talk)
+    if kind == "unknown" and not talk.pairs.explains(seen):
+        text = f"no request has the id {_id(seen)} of this answer"
+        yield Breach(text)
+
+
+@rule("rpc.response-twice", answers=(ANY,))
+def answers_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds second answers."""
+    if _stray(seen, talk) == "twice":
+        first = talk.answered[seen.direction.other].get(seen.message.rpc_id or "null")
+        related = frames_of(first)
+        yield Breach(f"the request with id {_id(seen)} was answered before", related)
+
+
+@rule("rpc.response-id-retyped", answers=(ANY,))
+def answers_with_its_id(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers whose id is that of an open request in another type."""
+    if _stray(seen, talk) == "retyped":
+        other = retyped_id(seen.message.rpc_id or "")
+        request = talk.connection.oldest(seen.direction.other, other)
+        related = () if request is None else (request.request_seq,)
+        yield Breach(f"the answer has the id {_id(seen)}, and its request the id {other}", related)
+
+
+@rule("rpc.notification-answered", answers=(ANY,))
+def notifications_have_no_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers without an id, but for those to a line that could not be read."""
+    if _stray(seen, talk) != "null":
+        return
+    code = seen.message.error_code
+    if not seen.is_error or code not in (-32700, -32600):
+        yield Breach("an answer has no id, and so no request")
+
+
+@rule("rpc.params-type", odd_objects=True, alone=True)
+def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds params that are not an object; null or none at all stand for empty ones."""
+    value = seen.value
+    if isinstance(value, dict) and isinstance(value.get("method"), str):
+        params = value.get("params")
+        if params is not None and not isinstance(params, dict):
+            text = f"the params of {value['method']} are {shown(params)}, not an object"
+            yield Breach(text, place="/params")
+
+
+@rule("rpc.error-shape", odd_objects=True, alone=True)
+def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds errors without an integer code or a string message."""
+    value = seen.value
+    if not isinstance(value, dict) or "method" in value or value.get("error") is None:
+        return
+    error = value["error"]
+    if not isinstance(error, dict):
+        yield Breach(f"an error is {shown(error)}, not an object")
+        return
+    code, text = error.get("code"), error.get("message")
+    if isinstance(code, bool) or not isinstance(code, int):
+        yield Breach(_wrong(error, "code", "an integer"))
+    if not isinstance(text, str):
+        yield Breach(_wrong(error, "message", "a string"))
+
+
+@rule("rpc.error-code-reserved", answers=(ANY,), alone=True)
+def codes_are_defined(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds reserved codes that the dialect does not define."""
+    code = seen.message.error_code if seen.is_error else None
+    if code is None or not -32768 <= code <= -32000:
+        return
+    if code not in _DEFINED and code not in _CODES.get(talk.dialect or "", _OFFICIAL_CODES):
+        yield Breach(
+            f"error code {code} is reserved, and {dialect_name(talk.dialect)} does not define it"
+        )
+
+
+@rule("rpc.envelope-field", odd_objects=True, alone=True)
+def envelope_has_its_members(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds members beside those of JSON-RPC."""
+    value = seen.value
+    if isinstance(value, dict) and not value.keys() <= _FIELDS:
+        others = sorted(name for name in value if name not in _FIELDS)
+        if seen.message.kind not in (Kind.INVALID, Kind.BLANK):
+            yield Breach(
+                f"the message has members beside those of JSON-RPC: {', '.join(others)[:200]}"
+            )
+
+
+@rule("rpc.wrong-direction", requests=(ANY,), notifications=(ANY,), odd=True)
+def method_is_the_senders(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds methods that only the other side may call."""
+    method, direction = seen.message.method or "", seen.direction
+    if kind_of(talk.dialect, direction, method) is not None:
+        return
+    if talk.dialect == DRAFT and method == "terminal/output":
+        return  # the draft contradicts itself there, which another rule explains
+    if kind_of(talk.dialect, direction.other, method) is not None:
+        yield Breach(f"{method} is for the {seen.sender} to handle, not to send")
+
+
+@rule("rpc.unknown-method", requests=(ANY,), notifications=(ANY,), odd=True)
+def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds methods of no dialect that do not begin with an underscore."""
+    method, table = seen.message.method or "", METHODS.get(talk.dialect or "", {})
+    if talk.dialect is None or (seen.direction, method) in table or is_custom(method):
+        return
+    schema = talk.schema_of(seen)
+    if schema is not None and any(schema.knows(way, method) for way in Direction):
+        return
+    if not any((way, method) in METHODS[talk.dialect] for way in Direction):
+        elsewhere = [
+            name for name, table in METHODS.items() for way in Direction if (way, method) in table
+        ]
+        # Another rule tells of methods of the other version of the official protocol.
+        if talk.dialect != DRAFT and any(name != DRAFT for name in elsewhere):
+            return
+        where = f"; {dialect_name(elsewhere[0])} has it" if elsewhere else ""
+        yield Breach(f"{dialect_name(talk.dialect)} has no method {method[:80]}{where}")
+
+
+@rule("rpc.request-without-id", notifications=(ANY,), odd=True, alone=True)
+def requests_have_ids(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds requests that are sent as notifications."""
+    method = seen.message.method or ""
+    if kind_of(talk.dialect, seen.direction, method) == REQUEST and method not in EITHER_KIND:
+        yield Breach(f"{method} is a request, but has no id")
+
+
+@rule("rpc.notification-with-id", requests=(ANY,), odd=True, alone=True)
+def notifications_have_none(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds notifications that are sent as requests."""
+    method = seen.message.method or ""
+    if kind_of(talk.dialect, seen.direction, method) == NOTIFICATION:
+        yield Breach(f"{method} is a notification, but has an id")
+
+
+@rule("rpc.advertised-missing", answers=(ANY,))
+def offered_methods_exist(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds "method not found" for what the peer has offered, or what every peer has."""
+    method = seen.method or ""
+    if not seen.is_error or seen.message.error_code != -32601 or talk.dialect is None:
+        return
+    path, session = OFFERS.get((talk.dialect, method)), talk.session(seen.session)
+    listed = _LISTED.get(method, "")
+    if session is not None and listed and getattr(session, listed):
+        text = f"the session has {listed.removeprefix('has_')} to choose from"
+        yield Breach(f"{text}, but the agent does not know {method}", (session.seq,))
+    elif path is not None and talk.peer(seen.sender).offers(*path):
+        yield Breach(f"the {seen.sender} offers {'.'.join(path)}, but does not know {method}")
+    elif method in _BASELINE.get(talk.dialect, ()):
+        direction = seen.direction.other
+        if kind_of(talk.dialect, direction, method) == REQUEST:
+            yield Breach(f"every {seen.sender} has {method}, but this one does not know it")
+
+
+@rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
+def cancels_its_own(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds cancellations of requests that their sender has not sent; answered ones are a hint."""
+    target = seen.message.target
+    if target is None or seen.done.cancelled is not None:
+        return
+    if (answer := talk.answered[seen.direction].get(target)) is not None:
+        text = f"the request with id {target[:80]} was answered before"
+        yield Breach(text, (answer,), severity=Severity.INFO)
+    elif not talk.answered[seen.direction].has_forgotten:
+        yield Breach(f"the {seen.sender} has sent no request with id {target[:80]}")
+
+
+@rule("rpc.cancel-request-answer", answers=(ANY,))
+def cancelled_with_its_code(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds cancelled requests that are answered with another error than "request cancelled"."""
+    exchange = seen.answered
+    if seen.is_error and exchange is not None and exchange.cancelled:
+        code = seen.message.error_code
+        if code not in (-32800, -32601):
+            text = f"{seen.method} was cancelled, but is answered with error {code}"
+            yield Breach(text, (exchange.request_seq,))
+
+
+@end_rule("rpc.unanswered")
+def all_are_answered(talk: Conversation) -> Iterator[Breach]:
+    """Finds requests that nobody has answered, though there was time."""
+    for request, breach in unanswered(talk):
+        method = request.method or ""
+        if method != PERMISSION and not method.startswith("_"):  # which have rules of their own
+            yield breach
+
+
+def unanswered(talk: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
+    """Finds requests of any method that were open when the first peer left.
+
+    Who leaves by himself owes the answers. A client that leaves, or an agent that it stops, need
+    not wait for any; then only a peer that was silent for too long is to blame, or one that has
+    answered a later prompt of the same session.
+    """
+    if not talk.is_over:
+        return
+    for request in talk.open_at_leaving:
+        method, by = request.method or "", request.receiver
+        if method in INITIALIZE and talk.memory.was_initialize_open:
+            continue  # the client has gone on, which another rule reports
+        if talk.left == AGENT:
+            if by == AGENT:
+                text = f"the agent ended before it answered {method}"
+                yield request, Breach(text, by=by, seq=request.seq)
+        elif request.seq in talk.hung:
+            yield request, Breach(f"{method} was never answered", by=by, seq=request.seq)
+        elif method == PROMPT and talk.is_overtaken(request.session, request.seq):
+            text = f"{method} was never answered, but a later one was"
+            yield request, Breach(text, by=by, seq=request.seq)
+
+
+def _stray(seen: CheckedMessage, talk: Conversation) -> str | None:
+    """Why an answer belongs to no request: unknown, twice, retyped or null; None if it does."""
+    if seen.message.kind not in (Kind.RESPONSE, Kind.ERROR) or seen.answered is not None:
+        return None
+    token = seen.message.rpc_id
+    if token is None or token == "null":
+        return "null"
+    direction = seen.direction.other
+    other = retyped_id(token)
+    if other is not None and talk.connection.oldest(direction, other) is not None:
+        return "retyped"
+    if token in talk.answered[direction]:
+        return "twice"
+    return "unknown"
+
+
+def _wrong(error: dict[str, Any], name: str, kind: str) -> str:
+    if name not in error:
+        return f"an error has no {name}"
+    return f"the {name} of an error is {shown(error[name])}, not {kind}"
+
+
+def _id(seen: CheckedMessage) -> str:
+    return (seen.message.rpc_id or "null")[:80]

@@ -1,0 +1,132 @@
+"""Rules on the MCP servers that a client names, and on MCP through the client."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach
+from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.checked_message import CheckedMessage, items
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.registry import rule
+from acp_proxy.protocol.dialects import OPENING, V2
+from acp_proxy.protocol.json_text import member
+
+_TYPES = ("http", "sse", "acp", "stdio")
+_PAIRS = ("env", "headers")
+
+
+@rule("mcp.sse-deprecated", requests=OPENING, alone=True)
+def sse_is_deprecated(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports servers of the transport that the protocol gives up."""
+    for at, server in servers_of(seen):
+        if member(server, "type") == "sse":
+            yield Breach(
+                f"the MCP server {_name(server)} has the type sse", place=_place(at, "type")
+            )
+
+
+@rule("mcp.type-unknown", requests=OPENING, alone=True)
+def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds transports that are not defined; v2 allows custom ones with an underscore."""
+    for at, server in servers_of(seen):
+        kind = server.get("type")
+        if kind is None and talk.dialect == V2:
+            continue  # a rule of v2
+        is_custom = talk.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
+        if "type" in server and kind not in _TYPES and not is_custom:
+            text = (
+                f"the MCP server {_name(server)} has the type {shown(kind)}, which is not defined"
+            )
+            yield Breach(text, place=f"/params/mcpServers/{at}")
+
+
+@rule("mcp.command-absolute", requests=OPENING, alone=True)
+def command_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds commands of servers that are looked up in the PATH, or relative."""
+    for at, server in servers_of(seen):
+        if is_relative(command := server.get("command")):
+            text = f"the command {shown(command)} of the MCP server {_name(server)} is not absolute"
+            yield Breach(text, place=_place(at, "command"))
+
+
+@rule("mcp.pairs", requests=OPENING, alone=True)
+def variables_are_pairs(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds variables and headers that are written as an object."""
+    for at, server in servers_of(seen):
+        for name in _PAIRS:
+            if isinstance(server.get(name), dict):
+                text = (
+                    f'"{name}" of the MCP server {_name(server)} is an object, not a list of pairs'
+                )
+                yield Breach(text, place=_place(at, name))
+
+
+@rule("mcp.name-duplicate", requests=OPENING, alone=True)
+def names_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds two servers of one name."""
+    names = Counter(
+        name for _, server in servers_of(seen) if isinstance(name := server.get("name"), str)
+    )
+    for name, count in names.items():
+        if count > 1:
+            yield Breach(f"{count} MCP servers have the name {shown(name)}")
+
+
+@rule("mcp.connection-known", results=("mcp/connect",))
+def remember_connections(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers the connections that a client has opened."""
+    if isinstance(name := seen.result.get("connectionId"), str):
+        talk.memory.mcp_connections.add(name, True)
+
+
+@rule("mcp.connection-known", requests=("mcp/message", "mcp/disconnect"),
+      notifications=("mcp/message",))  # fmt: skip
+def connection_is_open(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages for a connection that was not opened, or was closed."""
+    name = seen.params.get("connectionId")
+    known = talk.memory.mcp_connections
+    if not isinstance(name, str):
+        return
+    if known.get(name) is False or known.lacks(name):
+        what = "is closed" if name in known else "was not opened by mcp/connect"
+        yield Breach(f"the connection {shown(name)} {what}", place="/params/connectionId")
+    elif seen.method == "mcp/disconnect":
+        known.add(name, False)
+
+
+@rule("mcp.server-known", requests=("mcp/connect", "mcp/message"))
+def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds connections to a server that no session has declared."""
+    name = seen.params.get("serverId", seen.params.get("acpId"))
+    if not isinstance(name, str) or talk.sessions.has_forgotten:
+        return
+    declared = [server for one in talk.sessions.values() for server in one.servers]
+    opening = [
+        server
+        for request in talk.asked.values()
+        if request.method in OPENING
+        for _, server in servers_of(request)
+    ]
+    ids = {
+        found
+        for server in [*declared, *opening]
+        for key in ("serverId", "acpId", "id")
+        if isinstance(found := member(server, key), str)
+    }
+    if name not in ids:
+        yield Breach(f"the MCP server {shown(name)} was not declared")
+
+
+def servers_of(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
+    """Returns the MCP servers of a request, with their places in the list."""
+    every = enumerate(items(seen.params.get("mcpServers")))
+    return [(at, one) for at, one in every if isinstance(one, dict)]
+
+
+def _name(server: dict[str, Any]) -> str:
+    return shown(server.get("name"))
+
+
+def _place(at: int, name: str) -> str:
+    return f"/params/mcpServers/{at}/{name}"

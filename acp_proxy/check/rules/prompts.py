@@ -1,0 +1,248 @@
+"""Rules on prompts and their content, and on what belongs to a turn."""
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach, frames_of
+from acp_proxy.check.check_wording import shown
+from acp_proxy.check.checked_message import AGENT, CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.session_record import EndedTurn
+from acp_proxy.check.registry import rule, turn_rule
+from acp_proxy.explain.message_pass import HISTORY
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
+from acp_proxy.protocol.json_text import encode_json, member
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT, WITH_CONTENT
+from acp_proxy.redaction.markers import MARKER
+
+_STOP_REASONS = {
+    V1: frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}),
+    DRAFT: frozenset({"end_turn", "cancelled", "max_tokens", "error"}),
+}
+LOST = re.compile(
+    r"(?:session|thread|conversation)\b.{0,60}\b(?:not found|does ?n.t exist|unknown|no longer)"
+    r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What an error says of a session that is not there."""
+_OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
+_BINARY = ("image", "audio", "resource")
+_FILES = ("fs/read_text_file", "fs/write_text_file")
+_LISTED = 5
+_MOST = 1_000
+"""Blocks of content that are looked at."""
+
+
+@rule("prompt.baseline-refused", answers=(PROMPT,))
+def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds "invalid params" for a prompt of text and resource links alone.
+
+    The prompt must be right in all else, so that nothing but its blocks can be the reason. Where
+    the opening of the session is missing, an error that speaks of the session may be right. That
+    an open session is not found is told by ``session.lost``.
+    """
+    request = seen.request
+    if not seen.is_error or seen.message.error_code != -32602 or request is None:
+        return
+    session, blocks = talk.session(seen.session), request.params.get("prompt")
+    if session is None or session.closed_seq is not None or not isinstance(blocks, list):
+        return
+    is_plain = request.params.keys() <= {"sessionId", "prompt", "_meta"} and _is_baseline(blocks)
+    error = encode_json(seen.value["error"])
+    is_unknown = not session.opened or LOST.search(error.decode())
+    is_of_session = _OF_SESSION.search(error) and is_unknown
+    if is_plain and not is_of_session and talk.other_turn(seen.session, seen.done.turn) is None:
+        yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
+
+
+@rule("prompt.empty", requests=(PROMPT,), alone=True)
+def prompts_have_content(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds prompts without any block."""
+    name = "content" if talk.dialect == DRAFT else "prompt"
+    if seen.params.get(name) == []:
+        yield Breach("the prompt has no content", place=f"/params/{name}")
+
+
+@rule("prompt.concurrent", requests=(PROMPT,))
+def prompts_wait_for_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds prompts in a session whose turn is not over; in v2 a prompt may join the work."""
+    if talk.dialect == V2 or seen.session is None:
+        return
+    if (older := talk.other_turn(seen.session, seen.done.turn)) is not None:
+        yield Breach("the turn before has not ended", (older.prompt_seq,))
+
+
+@rule("prompt.stop-reason", results=(PROMPT,), alone=True)
+def stop_reason_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers to a prompt without a stop reason of the dialect."""
+    known = _STOP_REASONS.get(talk.dialect or "")
+    if known is None or seen.value is None:
+        return
+    reason = seen.result.get("stopReason")
+    if not isinstance(reason, str) or reason not in known:
+        is_there = "stopReason" in seen.result
+        text = f"the stop reason {shown(reason)} is not defined"
+        text = text if is_there else "the answer has no stopReason"
+        yield Breach(text, place="/result/stopReason")
+
+
+@rule("prompt.base64", requests=(PROMPT,), updates=WITH_CONTENT, alone=True)
+def binary_content_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds images, audio and blobs whose data is not base64."""
+    if seen.update_kind:
+        path = "/params/update/content" if "update" in seen.params else "/params/data/content"
+        content = seen.update.get("content")
+    else:
+        name = "prompt" if "prompt" in seen.params else "content"
+        path, content = f"/params/{name}", seen.params.get(name)
+    if isinstance(content, list):
+        blocks = [(f"{path}/{at}", block) for at, block in enumerate(content[:_MOST])]
+    else:
+        blocks = [(path, content)]
+    for place, block in blocks:
+        if member(block, "type") == "content":  # of a tool call
+            place, block = f"{place}/content", member(block, "content")
+        for name, data in _binary(block):
+            if not _is_base64(data):
+                text = f"the data of a block of type {member(block, 'type')} is not base64"
+                yield Breach(text, place=f"{place}/{name}")
+
+
+@rule("prompt.base64", updates=("terminal_output_chunk", "terminal_update"), alone=True)
+def output_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output of terminals that is not base64; only version 2 has such updates."""
+    is_chunk = seen.update_kind == "terminal_output_chunk"
+    path = ("data",) if is_chunk else ("output", "data")
+    data = member(seen.update, *path)
+    if talk.dialect == V2 and isinstance(data, str) and not _is_base64(data):
+        yield Breach("the output of a terminal is not base64",
+                     place=f"/params/update/{'/'.join(path)}")  # fmt: skip
+
+
+@rule("turn.update-late", updates=TURN_OUTPUT)
+def output_precedes_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn's output after its end; after a turn that was cancelled another rule does."""
+    end = late_for(seen, talk)
+    if end is not None and not was_cancelled(end):
+        yield Breach(f"{seen.update_kind} comes after the end of the turn", (end.seq,))
+
+
+@turn_rule("turn.tools-open")
+def tools_are_done(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds tool calls that are not over when a turn says that all is done.
+
+    Agents also ask for permission of what they never report as a tool call, such as a follow-up.
+    """
+    is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
+    if ended.stop_reason != "end_turn" or is_cancelled or talk.dialect == V2:
+        return
+    reported = [call for call in ended.turn.calls.values() if call.is_reported]
+    open_ = [call for call in reported if call.status in RUNNING]
+    if open_:
+        named = ", ".join(f"{shown(call.id)} is {call.status}" for call in open_[:_LISTED])
+        more = f", and {len(open_) - _LISTED} others are open" if len(open_) > _LISTED else ""
+        seqs = tuple(call.status_seq or call.seq for call in open_[:_LISTED])
+        yield Breach(f"the turn ends while the tool call {named}{more}", seqs)
+
+
+@turn_rule("turn.requests-open")
+def requests_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds requests of the turn that the agent still waits for, and has not cancelled.
+
+    A terminal may run on, so it may also be waited for.
+    """
+    if ended.turn.cancel_seq is not None or talk.dialect == V2:
+        return
+    for request in talk.open_requests(Direction.TO_CLIENT):
+        opened = request.done.opened
+        if request.done.turn != ended.turn.id or opened is None or opened.cancelled:
+            continue
+        if request.method in (PERMISSION, "terminal/create", *_FILES):
+            text = f"the turn ends while the agent's {request.method} is open"
+            yield Breach(text, (request.seq,))
+
+
+@rule("turn.request-outside", requests=(PERMISSION, "terminal/create", *_FILES))
+def requests_belong_to_a_turn(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports requests of the agent for a session that has no open turn; v2 allows them."""
+    session = talk.session(seen.session)
+    if session is None or seen.done.turn is not None or talk.dialect != V1:
+        return
+    is_open = seen.sender == AGENT and session.closed_seq is None
+    is_open = is_open and session.opened != NEW_CHILD  # its parent prompts it, not the client
+    if is_open and not talk.is_opening(seen.session, *HISTORY):
+        end = talk.last_ends.get(session.id)
+        yield Breach(f"{seen.method} comes while the session has no turn",
+                     frames_of(end))  # fmt: skip
+
+
+@turn_rule("turn.silent")
+def progress_is_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Reports turns that end well without any update; only the 1.0 draft asks for one."""
+    turn = ended.turn
+    is_silent = ended.stop_reason == "end_turn" and not turn.updates and turn.cancel_seq is None
+    if talk.dialect == DRAFT and is_silent:
+        yield Breach("the turn ends without an update", (turn.prompt_seq,))
+
+
+def late_for(seen: CheckedMessage, talk: Conversation) -> EndedTurn | None:
+    """Returns the turn after whose end an update came; None if it is not late.
+
+    History comes while a session is opened. What comes after the answer to ``session/load`` and
+    before a prompt is late for that.
+
+    Args:
+        seen: an update.
+        talk: the conversation before it.
+    """
+    if seen.done.turn is not None or seen.sender != AGENT or seen.session is None:
+        return None
+    if talk.pairs.may_be_prompted(seen.session):
+        return None
+    session = talk.session(seen.session)
+    if session is not None and session.opened == "session/load" and not session.had_prompt:
+        return None
+    if session is not None and session.closed_seq is not None:
+        return None
+    if talk.is_opening(seen.session, *HISTORY):
+        return None
+    return talk.last_ends.get(seen.session)
+
+
+def was_cancelled(end: EndedTurn) -> bool:
+    """Whether the client has cancelled a turn, and the agent has said so."""
+    return end.turn.must_confirm and end.stop_reason == "cancelled"
+
+
+def _is_baseline(blocks: list[Any]) -> bool:
+    """Whether blocks are right, and text or resource links."""
+    for block in blocks[:_MOST]:
+        kind = member(block, "type")
+        needed = {"text": ("text",), "resource_link": ("uri", "name")}.get(str(kind), ())
+        if not needed or not all(isinstance(member(block, name), str) for name in needed):
+            return False
+    return bool(blocks)
+
+
+def _binary(block: Any) -> Iterable[tuple[str, str]]:
+    """Yields where in a block of content, in any dialect, binary data stands, and the data."""
+    if member(block, "type") not in _BINARY:
+        return
+    places = {"data": ("data",), "resource/blob": ("resource", "blob")}
+    if member(block, "source", "type") == "base64":
+        places["source/data"] = ("source", "data")
+    for name, path in places.items():
+        if isinstance(data := member(block, *path), str):
+            yield name, data
+
+
+def _is_base64(data: str) -> bool:
+    """Whether a string is base64, perhaps on several lines; what is masked may be."""
+    try:
+        binascii.a2b_base64("".join(data.split("\n")).replace("\r", ""), strict_mode=True)
+    except ValueError:
+        return MARKER.search(data) is not None
+    return True

@@ -1,0 +1,198 @@
+"""What no specification forbids, and what people report as a bug all the same.
+
+An agent says that it refuses, says the same line turn after turn, sends a text twice or a prompt
+back, tells a failure of its provider as if it were an answer, or does not know a session that it
+has handed out.
+"""
+
+import re
+from collections.abc import Iterator
+
+from acp_proxy.base.wording import counted
+from acp_proxy.check.check_values import Breach
+from acp_proxy.check.check_wording import shown
+from acp_proxy.check.checked_message import CheckedMessage, items
+from acp_proxy.check.conversation.conversation import Conversation, TurnText
+from acp_proxy.check.conversation.session_record import EndedTurn
+from acp_proxy.check.registry import ANY, rule, turn_rule
+from acp_proxy.check.rules.prompts import LOST
+from acp_proxy.explain.findings import ENVIRONMENT
+from acp_proxy.explain.show.environment import NO_LOGIN, OUTSIDE, outside_reason
+from acp_proxy.protocol.dialects import OPENING, PROMPT, V1
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import TURN_OUTPUT
+
+_CHUNK = "agent_message_chunk"
+_LONGEST, _LEAST, _LINE = 20_000, 20, 300
+"""Characters of a turn's text that are kept, of a text that is noticed twice, and of a line."""
+_GROWN, _AGAIN = 2, 3
+"""So many chunks that begin with the one before, and the same line in so many turns."""
+_COMMAND = "'text': '/"
+_THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_FAILURE = re.compile(
+    r"\W*(?:\w+ ){0,2}error\b|\W*failed to\b|\W*(?:invalid|missing) api key|\W*please run /login"
+    r"|\W*credit balance|\W*you've hit your",
+    re.IGNORECASE,
+)
+
+
+def _text_of(seen: CheckedMessage, talk: Conversation) -> TurnText | None:
+    """Returns the text of the turn that is open in the session of an update."""
+    turn = talk.turn_of(seen.session)
+    if turn is None or seen.session is None:
+        return None
+    found = talk.memory.texts.get(seen.session)
+    if found is None or found.turn != turn.id:
+        is_asked_again = found is not None and found.asked == turn.asked
+        again, line = (0, "") if found is None or is_asked_again else (found.again, found.line)
+        found = TurnText(turn.id, turn.asked, again, line, first_seq=seen.seq)
+        talk.memory.texts.add(seen.session, found)
+    return found
+
+
+@rule("update.text-twice", updates=(_CHUNK,))
+def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a chunk that has again, as a whole, what several chunks before it have streamed.
+
+    Also finds chunks of which each begins with all of the one before, as if they were no pieces.
+    """
+    said, piece = _text_of(seen, talk), member(seen.update, "content", "text")
+    if said is None or not isinstance(piece, str):
+        return
+    whole, last = piece.strip(), said.last.strip()
+    if len(whole) >= _LEAST and len(whole) > len(last) and said.text.rstrip().endswith(whole):
+        text = f"the text {shown(whole)} was streamed in pieces and is sent again as a whole"
+        yield Breach(text, (said.seq,))
+    is_grown = len(last) >= _LEAST and whole.startswith(last) and whole != last
+    said.grown = said.grown + 1 if is_grown else 0
+    if said.grown == _GROWN:
+        text = f"each chunk has the whole text so far again: {shown(whole)}"
+        yield Breach(text, (said.seq,))
+    said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, seen.seq
+
+
+@turn_rule("update.text-twice")
+def turns_say_all_once(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn whose whole text is a longer one, twice."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is None or said.turn != ended.turn.id:
+        return
+    text = said.text.strip()
+    half, rest = text[: len(text) // 2].strip(), text[len(text) // 2 :].strip()
+    if len(half) >= 2 * _LEAST and half == rest and half not in said.asked:
+        yield Breach(f"the turn says {shown(half)} twice", (said.seq,))
+
+
+@rule("update.prompt-echo", updates=("user_message_chunk",))
+def prompts_are_not_echoed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a chunk of a user's message that is the text of the prompt that is open."""
+    turn, said = talk.turn_of(seen.session), member(seen.update, "content", "text")
+    asked = None if turn is None else talk.asked.get(turn.exchange or 0)
+    if asked is None or not isinstance(said, str):
+        return
+    texts = [member(block, "text") for block in items(asked.params.get("prompt"))]
+    if said.strip() and said.strip() in [text.strip() for text in texts if isinstance(text, str)]:
+        yield Breach(f"user_message_chunk repeats the open prompt: {shown(said)}", (asked.seq,))
+
+
+@turn_rule("turn.repeated")
+def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds turns, one after the other, that consist of the same short line and nothing else."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is None or said.turn != ended.turn.id:
+        return
+    line = _NUMBER.sub("0", said.text.strip())
+    is_line = 0 < len(line) <= _LINE and not ended.turn.calls
+    said.again = said.again + 1 if is_line and line == said.line else 1
+    said.line = line if is_line else ""
+    if said.again == _AGAIN:
+        yield Breach(f"{said.again} turns in a row say only {shown(line)}", (said.seq,))
+
+
+@turn_rule("turn.no-text")
+def turns_say_something(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn that ends well with updates, but without a word; a command needs none."""
+    turn = ended.turn
+    is_quiet = turn.updates and not turn.has_text and turn.cancel_seq is None
+    is_quiet = is_quiet and talk.session(turn.session) is not None
+    is_quiet = is_quiet and all(one.status == "completed" for one in turn.calls.values())
+    if ended.stop_reason == "end_turn" and is_quiet and _COMMAND not in turn.asked:
+        after = f" after {counted(len(turn.calls), 'tool call')}" if turn.calls else ""
+        text = f"the turn ends well{after}, without a word of the agent: it has no text"
+        yield Breach(text, (turn.prompt_seq,))
+
+
+@rule("turn.output-early", updates=TURN_OUTPUT)
+def output_has_a_prompt(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds the first output of a new session that comes before any prompt of it."""
+    session = talk.session(seen.session)
+    if session is None or session.opened != "session/new" or session.had_prompt:
+        return
+    is_outside = seen.done.turn is None and session.closed_seq is None
+    if is_outside and talk.dialect == V1 and session.id not in talk.memory.early_output:
+        talk.memory.early_output.add(session.id, seen.seq)
+        yield Breach(f"{seen.update_kind} comes before any prompt, outside of a turn")
+
+
+@turn_rule("update.thought-tags")
+def thoughts_are_no_message(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn whose message begins with what the model thinks, in the model's own tags."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
+        text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
+        yield Breach(f"{text}: {shown(said.text)}", seq=said.first_seq)
+
+
+@turn_rule("turn.failure-text")
+def failures_are_errors(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn that ends well, though its only text says that a login or the network failed."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is None or said.turn != ended.turn.id or ended.stop_reason != "end_turn":
+        return
+    line = said.text.strip()
+    if ended.turn.calls or not _FAILURE.match(line) or len(line) > _LINE:
+        return
+    reason = outside_reason(line)
+    if reason in OUTSIDE and reason != outside_reason(said.asked):  # it may explain an error
+        text = f"the turn ends well, though {reason}: its text is {shown(line, _LINE)}"
+        yield Breach(text, (said.seq,), by=ENVIRONMENT)
+
+
+@rule("turn.refusal", results=(PROMPT,), alone=True)
+def turns_are_not_refused(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds turns that the agent refuses to go on with."""
+    if seen.result.get("stopReason") == "refusal":
+        yield Breach(
+            "the agent refuses to continue: the stop reason is refusal", place="/result/stopReason"
+        )
+
+
+@rule("session.lost", answers=(ANY,))
+def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an error that says a session is not there, which the agent itself has opened."""
+    if not seen.is_error or seen.request is None:
+        return
+    name, message = seen.request.params.get("sessionId"), seen.error.get("message")
+    if not isinstance(name, str) or not isinstance(message, str):
+        return
+    data = seen.error.get("data")
+    session = talk.session(name)
+    said = f"{message} {data}" if data else message
+    if session is None or not session.opened or session.closed_seq or not LOST.search(said):
+        return
+    text = f"the agent does not find the session {shown(name)}, which it has opened itself"
+    yield Breach(f"{text}: {shown(said, _LINE)}", (session.seq, seen.request.seq))
+
+
+@rule("auth.error-code", answers=(*OPENING, PROMPT))
+def missing_logins_have_a_code(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an error that asks for a login by another code than the one that clients look for."""
+    message = seen.error.get("message")
+    if not seen.is_error or not isinstance(message, str) or seen.error.get("code") == -32000:
+        return
+    said = f"{message} {seen.error.get('data') or ''}"
+    is_login = outside_reason(said) == NO_LOGIN
+    if is_login and member(talk.agent.announced, "authMethods"):
+        text = f"the error asks for a login with the code {shown(seen.error.get('code'))}"
+        yield Breach(f"{text}, by which no client offers one: {shown(message, _LINE)}")

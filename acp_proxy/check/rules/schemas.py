@@ -1,0 +1,125 @@
+"""Rules on types: params, results and extra members, by the schemas of the dialect.
+
+They look at a message after all others, and keep silent on a value that has broken another rule.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import shown
+from acp_proxy.check.checked_message import CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.registry import ANY, rule
+from acp_proxy.check.schema_check import DialectSchema
+from acp_proxy.check.schema_problems import Mismatch, SchemaProblem
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
+from acp_proxy.protocol.json_text import member
+from acp_proxy.redaction.markers import MARKER
+
+_MOST_NAMED, _SAID = 5, 200
+_UNREADABLE = re.compile(
+    r"missing field|unknown (?:field|variant)|did not match any|invalid[_ ]type\b|field required"
+    r"|expected \w+, received|unrecognized key|cannot (?:un|de)(?:marshal|serialize)",
+    re.IGNORECASE,
+)
+"""What libraries say of JSON that is not of the type that they expect."""
+
+
+@rule("rpc.schema-params", last=True)
+def params_fit(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds params that are not of the type of their method."""
+    for problem in _first_of_each(_params_problems(seen, talk)):
+        if not _is_missing_in_draft(problem, talk):
+            text = f"params of {seen.method}: {problem}"
+            yield Breach(text, place=problem.pointer, severity=_severity(problem))
+
+
+@rule("rpc.schema-result", last=True)
+def result_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds results that are not of the type of their method."""
+    for problem in _first_of_each(_result_problems(seen, talk)):
+        if not _is_missing_in_draft(problem, talk):
+            text = f"result of {seen.method}: {problem}"
+            severity = _severity(problem)
+            yield Breach(text, frames_of(seen.request), place=problem.pointer, severity=severity)
+
+
+@rule("rpc.valid-refused", answers=(ANY,))
+def what_is_valid_is_read(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an error that says that a request could not be read, which is of its type."""
+    said = f"{seen.error.get('message')} {seen.error.get('data')}"
+    request = seen.request if seen.is_error and _UNREADABLE.search(said) else None
+    if request is not None and talk.is_of_its_type(request):
+        text = f"{seen.method} is of its type, but could not be read"
+        yield Breach(f"{text}: {shown(said, _SAID)}", (request.seq,))
+
+
+@rule("s4.required", last=True)
+def required_is_there(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds members that the 1.0 draft requires and that are missing."""
+    for problem in (*_params_problems(seen, talk), *_result_problems(seen, talk)):
+        if _is_missing_in_draft(problem, talk):
+            yield Breach(
+                f"{seen.method}: {problem}", frames_of(seen.request), place=problem.pointer
+            )
+
+
+@rule("meta.root-field", last=True)
+def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds members that no version of the schema names, and that are not in ``_meta``."""
+    places = talk.compared(seen).extra
+    if places and seen.method in INITIALIZE and not seen.is_result:
+        # A client that speaks both versions announces itself in the forms of both.
+        for other in map(DialectSchema.of_dialect, (V1, V2)):
+            known = seen.compared_with(other).extra
+            places = [place for place in places if place in known]
+    if places := [one for one in places if not _is_broken(one, seen.broken)]:
+        named = ", ".join(places[:_MOST_NAMED])
+        more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+        yield Breach(f"{seen.method} has members that its type does not name: {named}{more}",
+                     place=places[0])  # fmt: skip
+
+
+def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
+    """Leaves out what an object lacks beside its first member that is missing."""
+    lacking: set[str] = set()
+    for problem in problems:
+        if problem.mismatch is Mismatch.MISSING:
+            parent = problem.pointer.rpartition("/")[0]
+            if parent in lacking:
+                continue
+            lacking.add(parent)
+        yield problem
+
+
+def _params_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
+    return [] if seen.is_result else _problems(seen, talk)
+
+
+def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
+    is_both = member(seen.value, "error") is not None
+    return _problems(seen, talk) if seen.is_result and not is_both else []
+
+
+def _problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
+    """Returns the problems of a message that no other rule has found, but for masked values."""
+    found = talk.compared(seen).problems
+    return [one for one in found
+            if not (_is_broken(one.pointer, seen.broken) or MARKER.search(one.found))]  # fmt: skip
+
+
+def _severity(problem: SchemaProblem) -> Severity | None:
+    """A null that receivers are told to read as the default does no harm."""
+    return Severity.WARNING if problem.mismatch is Mismatch.NULL else None
+
+
+def _is_missing_in_draft(problem: SchemaProblem, talk: Conversation) -> bool:
+    return talk.dialect == DRAFT and problem.mismatch is Mismatch.MISSING
+
+
+def _is_broken(place: str, broken: Iterable[str]) -> bool:
+    """Whether a value, or one that it is a part of or that is a part of it, broke another rule."""
+    return any(
+        place == one or place.startswith(f"{one}/") or one.startswith(f"{place}/") for one in broken
+    )

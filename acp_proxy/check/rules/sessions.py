@@ -1,0 +1,292 @@
+"""Rules on opening, listing and closing sessions, and on their directories."""
+
+import re
+from collections.abc import Iterator
+
+from acp_proxy.check.check_values import Breach, Severity
+from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, items
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.mistaken_pairs import SESSION
+from acp_proxy.check.registry import ANY, is_while_opening, rule
+from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import WITH_CONTENT
+from acp_proxy.redaction.markers import MARKER
+
+_OPENS = (*OPENING, "session/list")
+_REOPENING = ("session/load", "session/resume")
+_OF_ANY_TIME = (
+    "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
+)  # fmt: skip
+"""Requests about any session that a list would have, also one of an earlier connection."""
+_PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
+
+
+@rule("session.cwd-absolute", requests=OPENING, alone=True)
+def cwd_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a relative working directory."""
+    name = "workingDirectory" if talk.dialect == DRAFT else "cwd"
+    if is_relative(path := seen.params.get(name)):
+        yield Breach(f"the {name} {shown(path)} is not absolute", place=f"/params/{name}")
+
+
+@rule("session.id-unique", results=("session/new", FORK))
+def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an id for a new session that another one has."""
+    name = seen.result.get("sessionId")
+    known = talk.session(name) if isinstance(name, str) else None
+    if known is not None:
+        yield Breach(f"the session {shown(name)} exists already", (known.seq,),
+                     place="/result/sessionId")  # fmt: skip
+
+
+@rule("session.id-unknown", requests=(ANY,), notifications=(ANY,))
+def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds sessions that were never opened or listed.
+
+    A session that is being opened is known: history comes before the answer that opens it. One
+    whose id an open session/new returns later is reported by another rule. One that was reported
+    is known from then on.
+    """
+    name = seen.params.get("sessionId")
+    if not isinstance(name, str) or _is_known(name, seen, talk):
+        return
+    if seen.sender == AGENT and _is_any_new_open(talk):
+        return
+    if seen.method in (*OPENING, *_OF_ANY_TIME):
+        return
+    yield Breach(
+        f"the session {shown(name)} was neither opened nor listed", place="/params/sessionId"
+    )
+
+
+@rule("session.update-early", results=("session/new", FORK))
+def updates_follow_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds updates of a session before the answer that gives its id."""
+    name = seen.result.get("sessionId")
+    seq = talk.memory.early_updates.get(name) if isinstance(name, str) else None
+    if seq is not None and (seen.request is None or seq > seen.request.seq):
+        text = f"an update of the session {shown(name)} comes before the answer with its id"
+        yield Breach(text, (seen.seq,), seq=seq)
+
+
+@rule("session.update-early", notifications=("session/update",), when=is_while_opening)
+def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers updates of sessions that are not known yet."""
+    name = seen.params.get("sessionId")
+    if not isinstance(name, str) or name in talk.memory.early_updates:
+        return
+    is_seen = name in talk.sessions or name in talk.listed or talk.is_opening(name, *OPENING)
+    if not is_seen and _is_any_new_open(talk):
+        talk.memory.early_updates.add(name, seen.seq)
+
+
+@rule("session.load-params", requests=("session/load",), alone=True)
+def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/load without the session, its directory or its MCP servers."""
+    if talk.dialect != V1 or seen.value is None:
+        return
+    names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in seen.params]
+    if names and isinstance(seen.value.get("params"), dict | None):
+        text = f"session/load names no {', '.join(names)}"
+        yield Breach(text, place=f"/params/{names[0]}" if len(names) == 1 else "/params")
+
+
+@rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
+def remember_replay(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers that a session is replayed."""
+    if seen.update_kind in WITH_CONTENT and (name := seen.session) is not None:
+        for request in talk.opening.values():
+            if request.session == name and request.method in _REOPENING:
+                talk.memory.replays.add(request.seq, seen.seq)
+                if not seen.update_kind.startswith("user_"):
+                    talk.memory.agent_replays.add(request.seq, seen.seq)
+
+
+@rule("session.load-no-replay", results=("session/load",))
+def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a loaded session of which nothing was replayed, though it had turns here."""
+    if seen.request is None or talk.dialect != V1:
+        return
+    last = talk.memory.replays.remove(seen.request.seq)
+    if last is not None and talk.memory.agent_replays.remove(seen.request.seq) is None:
+        text = "the history that was replayed has messages of the user alone"
+        yield Breach(text, (last, seen.request.seq), severity=Severity.INFO)
+    elif last is None:
+        had_turns = talk.last_ends.get(seen.session or "") is not None
+        severity = None if had_turns else Severity.WARNING
+        yield Breach("the session was loaded, but nothing of it was replayed", (seen.request.seq,),
+                     severity=severity)  # fmt: skip
+
+
+@rule("session.load-late-replay", updates=WITH_CONTENT)
+def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages of the history after the answer to session/load."""
+    session = talk.session(seen.session)
+    if session is None or session.opened != "session/load" or talk.dialect == DRAFT:
+        return
+    is_outside = seen.done.turn is None and not session.had_prompt and seen.sender == AGENT
+    is_outside = is_outside and not talk.pairs.may_be_prompted(session.id)
+    if is_outside and not talk.is_opening(seen.session, *OPENING):
+        text = f"{seen.update_kind} comes after the answer to session/load"
+        yield Breach(text, (session.seq,))
+
+
+@rule("session.prompt-while-loading", requests=(PROMPT,))
+def prompts_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds prompts for a session that is being loaded."""
+    for request in talk.opening.values():
+        is_same = seen.session is not None and request.session == seen.session
+        if is_same and request.method in _REOPENING:
+            yield Breach(f"the session is still being opened by {request.method}", (request.seq,))
+
+
+@rule("session.resume-replayed", results=("session/resume",))
+def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a resumed session whose history was sent; in v2 the client may ask for it."""
+    request = seen.request
+    if request is None:
+        return
+    replayed = talk.memory.replays.remove(request.seq)
+    if replayed is not None and request.params.get("replayFrom") is None:
+        text = f"the session {shown(seen.session)} was resumed, but its history is replayed"
+        yield Breach(text, (request.seq, seen.seq), seq=replayed)
+
+
+@rule("session.closed-use", requests=(ANY,), notifications=(ANY,))
+def closed_is_over(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages for a session that was closed, but for its opening."""
+    session = talk.session(seen.session)
+    is_allowed = seen.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
+    if session is None or session.closed_seq is None or is_allowed:
+        return
+    if seen.params.get("sessionId") == session.id:
+        yield Breach(f"the session {shown(session.id)} is closed", (session.closed_seq,))
+
+
+@rule("session.close-cancels", results=("session/close", "session/archive"))
+def close_ends_turns(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a closed session with a turn that is still open."""
+    turn = talk.turn_of(seen.session)
+    if seen.session is not None and turn is not None:
+        yield Breach("the session is closed, but its turn has not ended", (turn.prompt_seq,))
+
+
+@rule("session.list-cursor", requests=("session/list",))
+def cursors_are_given(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds cursors that no answer has given."""
+    cursor = seen.params.get("cursor")
+    if isinstance(cursor, str) and talk.cursors.lacks(cursor):
+        yield Breach(
+            f"the cursor {shown(cursor)} was not given by the agent", place="/params/cursor"
+        )
+
+
+@rule("session.list-filter", results=("session/list",))
+def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds sessions of another directory than the one asked for.
+
+    A directory has several paths where links lead to it, so only the last part counts.
+    """
+    wanted = None if seen.request is None else seen.request.params.get("cwd")
+    listed = seen.result.get("sessions")
+    if seen.request is None or not isinstance(wanted, str) or not isinstance(listed, list):
+        return
+    for at, one in enumerate(listed[:1000]):
+        cwd = member(one, "cwd")
+        if not isinstance(cwd, str) or _name(cwd) == _name(wanted) or MARKER.search(cwd + wanted):
+            continue
+        text = f"sessions of the cwd {shown(wanted)} were asked for, but one"
+        text = f"{text} of {shown(cwd)} is listed"
+        yield Breach(text, (seen.request.seq,), place=f"/result/sessions/{at}/cwd")
+        return
+
+
+@rule("session.deleted-listed", results=("session/delete", *OPENING))
+def remember_deleted(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers deleted sessions until they are opened again, but for those that were in use."""
+    deleted = talk.memory.deleted_sessions
+    name = seen.result.get("sessionId", seen.session)
+    if not isinstance(name, str):
+        return
+    if seen.method != "session/delete":
+        deleted.remove(name)
+    elif not talk.is_opening(name, *OPENING):
+        session = talk.session(name)
+        if (session is None or session.closed_seq is not None) and not talk.sessions.has_forgotten:
+            deleted.add(name, seen.seq)
+
+
+@rule("session.deleted-listed", results=("session/list",))
+def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lists with sessions that were deleted before the list was asked for."""
+    deleted = talk.memory.deleted_sessions
+    listed = seen.result.get("sessions")
+    if seen.request is None or not deleted:
+        return
+    for at, one in enumerate(items(listed)):
+        name = member(one, "sessionId")
+        seq = deleted.get(name) if isinstance(name, str) else None
+        if seq is not None and seq < seen.request.seq:
+            text = f"the session {shown(name)} was deleted, but is listed"
+            yield Breach(text, (seq,), place=f"/result/sessions/{at}/sessionId")
+
+
+@rule("session.dirs-absolute", requests=OPENING, alone=True)
+def directories_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative additional directories."""
+    others = seen.params.get("additionalDirectories")
+    for at, path in enumerate(items(others)):
+        if is_relative(path):
+            yield Breach(f"the additional directory {shown(path)} is not absolute",
+                         place=f"/params/additionalDirectories/{at}")  # fmt: skip
+
+
+@rule("session.outside-roots", requests=tuple(_PATHS), updates=("tool_call", "tool_call_update"))
+def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports paths outside the directories of their session."""
+    session = talk.session(seen.session)
+    if session is None or not session.roots or seen.sender == CLIENT:
+        return
+    severity = None if talk.dialect == DRAFT else Severity.INFO
+    if seen.update_kind:
+        blocks = items(seen.update.get("content"))
+        place = "/params/data" if "update" not in seen.params else "/params/update"
+        paths = {f"{place}/content/{at}/path": member(one, "path")
+                 for at, one in enumerate(blocks) if member(one, "type") == "diff"}  # fmt: skip
+    else:
+        name = _PATHS.get(seen.method or "", "")
+        paths = {f"/params/{name}": seen.params.get(name)}
+    for place, path in paths.items():
+        if isinstance(path, str) and not is_relative(path) and not _is_inside(path, session.roots):
+            yield Breach(f"{shown(path)} is outside the directories of the session", (session.seq,),
+                         place=place, severity=severity)  # fmt: skip
+
+
+def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
+    if name in talk.sessions or name in talk.listed:
+        return True
+    if talk.pairs.excused[SESSION] or talk.sessions.has_forgotten or talk.listed.has_forgotten:
+        return True
+    return talk.is_opening(name, *OPENING)
+
+
+def _is_any_new_open(talk: Conversation) -> bool:
+    return any(one.method in ("session/new", FORK) for one in talk.opening.values())
+
+
+def _name(path: str) -> str:
+    """The last part of a path, as it is where case does not matter."""
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1].casefold()
+
+
+def _is_inside(path: str, roots: list[str]) -> bool:
+    if re.search(r"(^|[\\/])\.\.([\\/]|$)", path):
+        return True  # where it leads is not known
+    for root in roots:
+        trimmed = root.rstrip("/\\")
+        is_root = path == trimmed or MARKER.search(root) is not None
+        if is_root or path.startswith((f"{trimmed}/", f"{trimmed}\\")):
+            return True
+    return False

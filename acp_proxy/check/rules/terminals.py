@@ -1,0 +1,280 @@
+"""Rules on terminals: whose they are, what is read of them, how they end, and their release."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.checked_message import AGENT, CheckedMessage
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.mistaken_pairs import TERMINAL
+from acp_proxy.check.conversation.session_record import EndedTurn, TerminalRecord
+from acp_proxy.check.registry import end_rule, rule, turn_rule
+from acp_proxy.protocol.dialects import V1, V2
+from acp_proxy.redaction.markers import MARKER
+
+_CREATE, _OUTPUT, _WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
+_OTHERS = (_OUTPUT, _WAIT, "terminal/kill", "terminal/release")
+_SLOW_NS = 5 * 10**9
+"""From here on an answer to ``terminal/create`` is slow."""
+_EARLY = 2
+"""Output is truncated too early if it is shorter than its limit divided by this."""
+
+
+@rule("term.id-unique", results=(_CREATE,))
+def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an id for a new terminal that one has which is not released."""
+    terminal = talk.terminals.get(seen.message.terminal or "")
+    if terminal is not None and terminal.release_seq is None and terminal.is_created:
+        text = f"the terminal {shown(terminal.id)} exists already"
+        yield Breach(text, (terminal.seq,), place="/result/terminalId")
+
+
+@rule("term.unknown", requests=_OTHERS)
+def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals that were not created."""
+    name = seen.params.get("terminalId")
+    if talk.dialect == V2 or not isinstance(name, str) or talk.pairs.excused[TERMINAL]:
+        return
+    if talk.terminals.lacks(name):
+        yield Breach(f"the terminal {shown(name)} was not created", place="/params/terminalId")
+
+
+@rule("term.wrong-session", requests=_OTHERS)
+def session_is_its_own(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals that are used in another session."""
+    terminal, session = _terminal(seen, talk), seen.params.get("sessionId")
+    if terminal is None or terminal.session is None or not isinstance(session, str):
+        return
+    if session != terminal.session and talk.session(session) is not None:
+        text = f"the terminal {shown(terminal.id)} is of session {shown(terminal.session)}"
+        yield Breach(text, (terminal.seq,), place="/params/sessionId")
+
+
+@rule("term.after-release", requests=_OTHERS)
+def released_is_invalid(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals that are used after their release."""
+    terminal = _terminal(seen, talk)
+    if terminal is not None and terminal.release_seq is not None:
+        text = f"the terminal {shown(terminal.id)} is released"
+        yield Breach(text, (terminal.release_seq,), place="/params/terminalId")
+
+
+@turn_rule("term.leaked")
+def released_with_the_turn(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals of a turn that are not released at its end."""
+    for terminal in _unreleased(talk):
+        if terminal.turn == ended.turn.id and terminal.turn is not None:
+            talk.memory.leaked_terminals.add(terminal.id, ended.seq)
+            text = f"the terminal {shown(terminal.id)} is not released at the end of its turn"
+            yield Breach(text, (terminal.seq,), AGENT, severity=Severity.WARNING)
+
+
+@rule("term.leaked", results=("session/close",))
+def released_with_the_session(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals that are not released as their session is closed."""
+    for terminal in _unreleased(talk):
+        if terminal.session == seen.session:
+            text = f"the terminal {shown(terminal.id)} is not released as its session is closed"
+            yield Breach(text, (terminal.seq,))
+
+
+@end_rule("term.leaked")
+def released_at_the_end(talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals that are not released when the agent leaves by itself, or has been idle."""
+    if not talk.is_over:
+        return
+    for terminal in _unreleased(talk):
+        session = talk.session(terminal.session)
+        if session is not None and session.closed_seq is not None:
+            continue  # it was reported then
+        is_idle = talk.turn(terminal.turn) is None and talk.turn_of(terminal.session) is None
+        if talk.left == AGENT or is_idle:
+            text = f"the terminal {shown(terminal.id)} was never released"
+            related = frames_of(talk.memory.leaked_terminals.get(terminal.id))
+            yield Breach(text, related, AGENT, terminal.seq, explains=("term.leaked",))
+
+
+@rule("term.cwd-absolute", requests=(_CREATE,), alone=True)
+def cwd_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative working directories."""
+    if is_relative(path := seen.params.get("cwd")):
+        yield Breach(f"the cwd {shown(path)} is not absolute", place="/params/cwd")
+
+
+@rule("term.limit-exceeded", results=(_OUTPUT,))
+def output_is_limited(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output that is longer than the agent allows."""
+    terminal, output = _read(seen, talk), seen.result.get("output")
+    if terminal is None or terminal.limit is None or not isinstance(output, str):
+        return
+    size = len(output.encode(errors="surrogatepass"))
+    if size > terminal.limit and MARKER.search(output) is None:
+        text = f"the output has {size:,} bytes, but {terminal.limit:,} are allowed"
+        yield Breach(text, (terminal.seq,), place="/result/output")
+
+
+@rule("term.truncated-missing", results=(_OUTPUT,))
+def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output whose beginning is gone, though nothing is said to be truncated."""
+    terminal, output = _read(seen, talk), seen.result.get("output")
+    if terminal is None or terminal.output is None or not isinstance(output, str):
+        return
+    is_reported = terminal.was_truncated or seen.result.get("truncated") is True
+    if (
+        not is_reported
+        and not output.startswith(terminal.output)
+        and not _is_masked(terminal, output)
+    ):
+        text = "the output does not begin as before, but truncated is false"
+        yield Breach(text, frames_of(terminal.output_seq), place="/result/truncated")
+
+
+@rule("term.truncated-early", results=(_OUTPUT,))
+def truncation_has_a_reason(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports truncated output without a limit, or far below it."""
+    terminal, output = _read(seen, talk), seen.result.get("output")
+    if terminal is None or seen.result.get("truncated") is not True or terminal.was_truncated:
+        return
+    if terminal.limit is None:
+        yield Breach("the output is truncated, but no limit was set", (terminal.seq,),
+                     place="/result/truncated")  # fmt: skip
+    elif isinstance(output, str) and MARKER.search(output) is None:
+        size = len(output.encode(errors="surrogatepass"))
+        if size < terminal.limit // _EARLY:
+            text = f"the output is truncated at {size:,} of {terminal.limit:,} bytes"
+            yield Breach(text, (terminal.seq,), place="/result/truncated")
+
+
+@rule("term.truncated-boundary", results=(_OUTPUT,))
+def truncation_keeps_characters(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds truncated output that begins within a character."""
+    output = seen.result.get("output")
+    if not isinstance(output, str) or talk.dialect != V1:
+        return
+    is_cut = output.startswith("\ufffd") or "\ud800" <= output[:1] <= "\udfff"
+    if is_cut and seen.result.get("truncated") is True:
+        yield Breach("the output begins with a part of a character", place="/result/output")
+
+
+@rule("term.truncated-front", results=(_OUTPUT,))
+def truncation_takes_the_oldest(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output of which the newest part was cut off."""
+    terminal, output = _read(seen, talk), seen.result.get("output")
+    if terminal is None or not terminal.output or not isinstance(output, str):
+        return
+    begins = seen.result.get("truncated") is True and not terminal.was_truncated
+    size = len(output.encode(errors="surrogatepass"))
+    is_full = terminal.limit is not None and size >= terminal.limit
+    if begins and is_full and output.startswith(terminal.output) and terminal.exit is None:
+        text = "the output is truncated, and begins as before: its end is cut off"
+        yield Breach(text, frames_of(terminal.output_seq), place="/result/output")
+
+
+@rule("term.exit-status", results=(_OUTPUT,))
+def exit_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output without the exit status of a command that has ended."""
+    terminal = _read(seen, talk)
+    if terminal is None or terminal.exit_seq is None or seen.request is None:
+        return
+    if seen.result.get("exitStatus") is None and seen.request.seq > terminal.exit_seq:
+        text = "the command has ended, but its exit status is missing"
+        yield Breach(text, (terminal.exit_seq,), place="/result/exitStatus")
+
+
+@rule("term.exit-differs", results=(_OUTPUT, _WAIT))
+def exits_agree(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds two different ends of one command."""
+    terminal = _read(seen, talk)
+    status = seen.result.get("exitStatus") if seen.method == _OUTPUT else seen.result
+    if terminal is None or terminal.exit is None or not isinstance(status, dict):
+        return
+    now, before = _ending(status), _ending(terminal.exit)
+    if now != before and _is_exit(status) and _is_exit(terminal.exit):
+        text = f"the command ended with {now}, but {before} was reported before"
+        yield Breach(text, frames_of(terminal.exit_seq))
+
+
+@rule("term.exit-both", results=(_OUTPUT, _WAIT), alone=True)
+def ends_in_one_way(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports an exit with a code and a signal, or with neither."""
+    status = seen.result.get("exitStatus") if seen.method == _OUTPUT else seen.result
+    if not isinstance(status, dict) or talk.dialect != V1 or seen.value is None:
+        return
+    code, signal = status.get("exitCode"), status.get("signal")
+    if (code is None) == (signal is None):
+        both = "neither an exit code nor a signal" if code is None else "an exit code and a signal"
+        yield Breach(f"the exit status has {both}")
+
+
+@rule("term.output-after-exit", results=(_OUTPUT,))
+def output_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output that changes after the command has ended."""
+    terminal, output = _read(seen, talk), seen.result.get("output")
+    if terminal is None or terminal.exit_seq is None or terminal.output is None:
+        return
+    is_later = terminal.output_seq is not None and terminal.output_seq >= terminal.exit_seq
+    if not is_later or not isinstance(output, str) or output == terminal.output:
+        return
+    if not _is_masked(terminal, output):
+        text = "the output has changed, though the command had ended"
+        yield Breach(text, frames_of(terminal.output_seq), place="/result/output")
+
+
+@rule("term.create-slow", results=(_CREATE,))
+def remember_slow_creations(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers terminals whose creation took long."""
+    exchange, name = seen.answered, seen.message.terminal
+    is_slow = exchange is not None and (exchange.latency_ns or 0) >= _SLOW_NS
+    if is_slow and name is not None:
+        talk.memory.slow_terminals.add(name, seen.seq)
+
+
+@rule("term.create-slow", results=(_OUTPUT,))
+def creation_does_not_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports a slow creation after which the command has ended already."""
+    terminal = _read(seen, talk)
+    seq = None if terminal is None else talk.memory.slow_terminals.remove(terminal.id)
+    if seq is not None and seen.result.get("exitStatus") is not None:
+        text = "terminal/create was answered only when its command had ended"
+        yield Breach(text, (seen.seq,), seq=seq)
+
+
+def _terminal(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
+    name = seen.params.get("terminalId")
+    return talk.terminals.get(name) if isinstance(name, str) and talk.dialect != V2 else None
+
+
+def _read(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
+    """The terminal that an answer of v1 is about; None if it was released before it was read."""
+    if seen.request is None or talk.dialect != V1:
+        return None
+    terminal = _terminal(seen.request, talk)
+    if terminal is None or (terminal.release_asked_seq or seen.request.seq) < seen.request.seq:
+        return None
+    return terminal
+
+
+def _unreleased(talk: Conversation) -> list[TerminalRecord]:
+    return [
+        one
+        for one in talk.terminals.values()
+        if one.release_seq is None and one.release_asked_seq is None
+    ]
+
+
+def _is_exit(status: dict[str, Any]) -> bool:
+    """Whether an exit status is of its type, and says how the command has ended."""
+    code, signal = status.get("exitCode"), status.get("signal")
+    is_typed = isinstance(code, int | None) and isinstance(signal, str | None)
+    return is_typed and (code, signal) != (None, None)
+
+
+def _ending(status: dict[str, Any]) -> str:
+    code, signal = status.get("exitCode"), status.get("signal")
+    return f"signal {shown(signal)}" if signal is not None else f"exit code {shown(code)}"
+
+
+def _is_masked(terminal: TerminalRecord, output: str) -> bool:
+    """Whether a part of the output, now or before, is not known."""
+    return any(MARKER.search(text) is not None for text in (output, terminal.output or ""))

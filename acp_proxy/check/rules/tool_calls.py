@@ -1,0 +1,237 @@
+"""Rules on tool calls: their ids, statuses, content and paths."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_wording import is_relative, shown
+from acp_proxy.check.checked_message import CheckedMessage, integer, items
+from acp_proxy.check.conversation.conversation import Conversation
+from acp_proxy.check.conversation.mistaken_pairs import CALL, TERMINAL
+from acp_proxy.check.conversation.session_record import NAMING, CallRecord
+from acp_proxy.check.registry import rule
+from acp_proxy.protocol.dialects import DRAFT, OPENING, PERMISSION, V1, V2
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.updates import TOOL_CALLS
+
+_CALL, _UPDATE = TOOL_CALLS
+_BLOCKS = ("text", "image", "audio", "resource", "resource_link")
+_RUNNING = ("in_progress", "completed")
+
+
+@rule("tool.unknown", updates=(_UPDATE,))
+def call_was_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds updates of a tool call that nothing has announced; in v2 the first one creates it."""
+    session, name = talk.session(seen.session), seen.message.tool_call
+    if session is None or name is None or talk.dialect == V2 or not session.calls.lacks(name):
+        return
+    if talk.pairs.excused[CALL]:
+        return  # its announcement could not be read
+    if not talk.is_opening(seen.session, *OPENING):
+        text = f"the tool call {shown(name)} was not announced"
+        yield Breach(text, place=_place(talk, "toolCallId"))
+
+
+@rule("tool.id-reused", updates=(_CALL,))
+def call_is_new(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a second ``tool_call`` with the id of another one, but for a replayed history."""
+    session, name = talk.session(seen.session), seen.message.tool_call
+    call = None if session is None or name is None else session.calls.get(name)
+    if call is None or call.announced_seq is None or talk.dialect == V2:
+        return
+    if not talk.is_opening(seen.session, *OPENING):
+        text = f"the tool call {shown(call.id)} is announced again"
+        severity = None if call.is_over else Severity.WARNING
+        yield Breach(text, (call.announced_seq,), severity=severity,
+                     place=_place(talk, "toolCallId"))  # fmt: skip
+
+
+@rule("tool.permission-first", requests=(PERMISSION,))
+def call_comes_before_permission(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports a permission that is asked for a tool call that nothing has announced."""
+    session, name = talk.session(seen.session), seen.message.tool_call
+    if session is not None and name is not None and session.calls.lacks(name):
+        yield Breach(f"permission is asked for the tool call {shown(name)} before it is announced")
+
+
+@rule("tool.final-changed", updates=TOOL_CALLS)
+def final_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds another status of a tool call that was over."""
+    call, status = _known(seen, talk), seen.message.status
+    if call is None or status is None or not call.is_over or status == call.status:
+        return
+    if not talk.is_opening(seen.session, *OPENING):
+        text = f"the tool call {shown(call.id)} was {call.status}, but becomes {status}"
+        yield Breach(text, frames_of(call.status_seq))
+
+
+@rule("tool.status-back", updates=TOOL_CALLS)
+def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds tool calls that were in progress and become pending."""
+    call = _known(seen, talk)
+    is_back = seen.message.status == "pending" and "status" in seen.update
+    if call is not None and call.status == "in_progress" and is_back:
+        text = f"the tool call {shown(call.id)} was in_progress, but becomes pending"
+        yield Breach(text, frames_of(call.status_seq))
+
+
+@rule("tool.runs-unanswered", updates=(_UPDATE,))
+def answers_come_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds tool calls that run while the permission for them is still asked for."""
+    call = _known(seen, talk)
+    if call is not None and call.asked_seq is not None and seen.message.status in _RUNNING:
+        text = f"the tool call {shown(call.id)} is {seen.message.status}"
+        yield Breach(f"{text} before its permission is answered", (call.asked_seq,))
+
+
+@rule("tool.no-progress", updates=(_UPDATE,))
+def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports tool calls that are over without having been in progress.
+
+    Those that were refused, and those of a turn that is cancelled, never run.
+    """
+    call, turn = _known(seen, talk), talk.turn(seen.done.turn)
+    if call is None or call.status != "pending" or call.has_run or call.refused_seq is not None:
+        return
+    if turn is not None and turn.cancel_seq is not None:
+        return
+    if talk.is_opening(seen.session, *OPENING):
+        return
+    if seen.message.status in ("completed", "failed"):
+        text = f"the tool call {shown(call.id)} was never in_progress"
+        yield Breach(text, frames_of(call.status_seq))
+
+
+@rule("tool.update-empty", updates=(_UPDATE,), alone=True)
+def update_changes_something(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports updates that name the tool call alone."""
+    if seen.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and seen.update:
+        yield Breach(f"the update of the tool call {shown(seen.message.tool_call)} changes nothing")
+
+
+@rule("tool.emptied", updates=(_UPDATE,), requests=(PERMISSION,))
+def what_is_known_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an empty title or input of a tool call that had one before."""
+    call, (said, place) = _known(seen, talk), _call(seen)
+    for name in NAMING:
+        if call is not None and said.get(name) in ("", {}) and name in call.named:
+            text = f"the {name} of the tool call {shown(call.id)} was given, but becomes empty"
+            yield Breach(text, (call.named[name],), place=f"{place}/{name}")
+
+
+@rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
+def content_has_items(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds blocks of content that are not wrapped as an item of a tool call's content."""
+    if talk.dialect == DRAFT:
+        return
+    call, place = _call(seen)
+    for at, item in enumerate(items(call.get("content"))):
+        kind = member(item, "type")
+        if kind in _BLOCKS:
+            text = f'content has a bare block of type {kind}, not an item of type "content"'
+            yield Breach(text, place=f"{place}/content/{at}")
+
+
+@rule("tool.path-absolute", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
+def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative paths of diffs and locations."""
+    call, place = _call(seen)
+    for at, item in enumerate(items(call.get("content"))):
+        if member(item, "type") == "diff" and is_relative(path := member(item, "path")):
+            text = f"the path {shown(path)} of a diff is not absolute"
+            yield Breach(text, place=f"{place}/content/{at}/path")
+    for at, location in enumerate(items(call.get("locations"))):
+        if is_relative(path := member(location, "path")):
+            text = f"the path {shown(path)} of a location is not absolute"
+            yield Breach(text, place=f"{place}/locations/{at}/path")
+    location = call.get("location")
+    if talk.dialect == DRAFT and is_relative(path := member(location, "path")):
+        yield Breach(f"the path {shown(path)} of a location is not absolute",
+                     place=f"{place}/location/path")  # fmt: skip
+
+
+@rule("tool.line", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
+def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines below 1 in locations."""
+    call, place = _call(seen)
+    for at, location in enumerate(items(call.get("locations"))):
+        line = integer(member(location, "line"))
+        if line is not None and line < 1:
+            yield Breach(f"the line of a location is {line}; the first line is 1",
+                         place=f"{place}/locations/{at}/line")  # fmt: skip
+
+
+@rule("tool.terminal-unknown", updates=TOOL_CALLS, requests=(PERMISSION,))
+def terminal_was_created(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals in a tool call that the client has not created.
+
+    A client that announces ``_meta.terminal_output`` shows terminals that the agent runs itself,
+    an extension of Zed.
+    """
+    if talk.dialect != V1 or talk.is_opening(seen.session, *OPENING):
+        return
+    if talk.client.offers("_meta", "terminal_output"):
+        return
+    for place, name in _terminals(seen):
+        if talk.terminals.lacks(name) and not talk.pairs.excused[TERMINAL]:
+            yield Breach(f"the terminal {shown(name)} was not created", place=place)
+
+
+@rule("tool.terminal-released", updates=TOOL_CALLS)
+def terminal_is_not_released(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminals that a tool call shows first after they were released."""
+    if talk.dialect != V1 or talk.is_opening(seen.session, *OPENING):
+        return
+    call = _known(seen, talk)
+    for place, name in _terminals(seen):
+        terminal = talk.terminals.get(name)
+        is_shown = call is not None and name in call.terminals
+        if terminal is not None and terminal.release_seq is not None and not is_shown:
+            text = f"the terminal {shown(name)} is shown for the first time after its release"
+            yield Breach(text, (terminal.release_seq,), place=place)
+
+
+@rule("tool.ran-unpermitted", updates=TOOL_CALLS)
+def refused_does_not_run(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds tool calls that go on after their permission was refused.
+
+    Only what is completed has run. Agents report that a call is in progress before they have read
+    the answer, or on the way to ``failed``, so that this is a hint.
+    """
+    call, status = _known(seen, talk), seen.message.status
+    if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
+        return
+    severity = Severity.INFO if status == "in_progress" else None
+    text = f"the tool call {shown(call.id)} was refused, but is {status}"
+    yield Breach(text, (call.refused_seq,), severity=severity)
+
+
+def _known(seen: CheckedMessage, talk: Conversation) -> CallRecord | None:
+    """The tool call that a message is about; None if the message begins it."""
+    session, name = talk.session(seen.session), seen.message.tool_call
+    if session is None or name is None or seen.done.begins_call:
+        return None
+    return session.calls.get(name)
+
+
+def _call(seen: CheckedMessage) -> tuple[dict[str, Any], str]:
+    """The members of the tool call of a message, and where they stand."""
+    if seen.update_kind:
+        is_draft = "update" not in seen.params
+        return seen.update, "/params/data" if is_draft else "/params/update"
+    for names in (("toolCall",), ("subject", "toolCall")):
+        if isinstance(call := member(seen.params, *names), dict):
+            return call, "/params/" + "/".join(names)
+    return {}, "/params/toolCall"
+
+
+def _terminals(seen: CheckedMessage) -> Iterator[tuple[str, str]]:
+    call, place = _call(seen)
+    for at, item in enumerate(items(call.get("content"))):
+        name = member(item, "terminalId")
+        if member(item, "type") == "terminal" and isinstance(name, str):
+            yield f"{place}/content/{at}/terminalId", name
+
+
+def _place(talk: Conversation, name: str) -> str:
+    return "/params/data/id" if talk.dialect == DRAFT else f"/params/update/{name}"

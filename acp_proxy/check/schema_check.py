@@ -1,0 +1,159 @@
+"""Compares params and results with the types of a dialect.
+
+`schemas/` has one JSON Schema for each dialect, which ``make schemas`` derives from all versions of
+the official files: today's, stable and unstable, and those of former packages, by which programs of
+their time are written. A value is right if each of its members is right in a version that has the
+member. Types are closed, and written so that an error of the validator is about the one branch of a
+union that was meant. So `jsonschema_rs`, imported with the first comparison, says all: what is
+wrong, which members no version has, and which values of open types no version names.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.base.limits import LONG_LIST
+from acp_proxy.check.schema_problems import (
+    ABSENT,
+    Explainer,
+    Mismatch,
+    SchemaComparison,
+    SchemaProblem,
+    expected,
+    place_of,
+)
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.peers import Direction
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError, Validator
+
+DIRECTORY = Path(__file__).parent / "schemas"
+_DEEPEST = 200
+"""Levels of a value that are kept; no type has that many."""
+_HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
+"""For each half of a surrogate pair, which the validator cannot read, a private character."""
+
+
+class DialectSchema:
+    """The types of the messages of a dialect.
+
+    Args:
+        text: a JSON Schema of an object that has a member for each params and each result.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @classmethod
+    @cache
+    def of_dialect(cls, dialect: str) -> "DialectSchema":
+        """Returns the types of ``v1``, ``v2`` or ``draft-1.0``; the same object each time."""
+        return cls((DIRECTORY / f"{dialect}.json").read_text("utf-8"))
+
+    @cached_property
+    def _validator(self) -> "Validator":
+        from jsonschema_rs import Draft202012Validator
+
+        return Draft202012Validator(self._text, offline=True)
+
+    def load(self) -> None:
+        """Compiles the types, which else the first comparison does."""
+        self._validator.is_valid({})
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        schema: dict[str, Any] = json.loads(self._text)
+        return schema
+
+    def knows(self, direction: Direction, method: str, is_result: bool = False) -> bool:
+        """Whether a version of the schema has a method.
+
+        Args:
+            direction: which way the request or notification goes.
+            method: its name.
+            is_result: whether it has to have a result.
+        """
+        return _member(direction, method, is_result) in self._schema["properties"]
+
+    def compare(
+        self, direction: Direction, method: str, is_result: bool, value: Any
+    ) -> SchemaComparison:
+        """Compares a value with its type; nothing is wrong with those of an unknown method.
+
+        Args:
+            direction: which way the request or notification goes.
+            method: its name.
+            is_result: whether the value is its result, and not its params.
+            value: the params or the result; null or `ABSENT` stand for one without members.
+        """
+        name = _member(direction, method, is_result)
+        if value is None or value is ABSENT:
+            return self._compare_nothing(name, value)
+        try:
+            if self._validator.is_valid({name: value}):
+                return SchemaComparison()
+            return self._explained(name, value, {})
+        except UnicodeEncodeError:
+            return self._explained(name, value, _HALVES)
+
+    def _explained(self, name: str, value: Any, names: Mapping[int, int]) -> SchemaComparison:
+        found = SchemaComparison()
+        for most, errors in ((LONG_LIST, self._validator.iter_errors), (None, self._first)):
+            whole = {name: _readable(value, _DEEPEST, names, most)}
+            explainer = Explainer(self._schema, whole, {new: old for old, new in names.items()})
+            for error in islice(errors(whole), LONG_LIST):
+                explainer.take(error)
+            found = explainer.result()
+            if found != SchemaComparison():  # else it is wrong further behind in a list
+                break
+        return found
+
+    def _first(self, whole: dict[str, Any]) -> "Iterator[ValidationError]":
+        from jsonschema_rs import ValidationError
+
+        try:
+            self._validator.validate(whole)
+        except ValidationError as error:
+            yield error
+
+    def _compare_nothing(self, name: str, value: Any) -> SchemaComparison:
+        if self._validator.is_valid({name: {}}):
+            return SchemaComparison()
+        kind = Mismatch.MISSING if value is ABSENT else Mismatch.WRONG
+        found = "nothing" if value is ABSENT else "null"
+        form = self._schema["properties"][name]
+        return SchemaComparison([SchemaProblem(place_of([name]), expected(form), found, kind)])
+
+
+def _member(direction: Direction, method: str, is_result: bool) -> str:
+    """The name that params or a result have in a schema."""
+    method = "initialize" if method in INITIALIZE else method  # "the same as for `initialize`"
+    return f"{'result' if is_result else 'params'} {direction} {method}"
+
+
+def _readable(value: Any, deepest: int, names: Mapping[int, int], most: int | None) -> Any:
+    """Returns a value that the validator can explain: it is not deep, and its lists are short.
+
+    Args:
+        value: the value.
+        deepest: its levels that are kept.
+        names: characters of its texts that others stand for.
+        most: items of a list that are kept; None for all.
+    """
+    match value:
+        case str() if names:
+            return value.translate(names)
+        case dict() | list() if not deepest:
+            return type(value)()
+        case dict():
+            return {
+                key.translate(names) if names else key: _readable(one, deepest - 1, names, most)
+                for key, one in value.items()
+            }
+        case list():
+            return [_readable(one, deepest - 1, names, most) for one in value[:most]]
+    return value

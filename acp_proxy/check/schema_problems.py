@@ -1,0 +1,282 @@
+"""Says in words what the validator finds: what a place of a message should be, and what it is."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from attrs import field, frozen
+
+from acp_proxy.base.wording import counted
+from acp_proxy.protocol.json_text import pointer
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+_Path = Sequence[str | int]
+_Found = TypeVar("_Found")
+
+Form = Mapping[str, Any]
+"""What a schema says of one place."""
+ABSENT: Final = object()
+"""In place of a value: there is none."""
+MOST = 100
+"""Problems that are named in one message, members, and names."""
+_LONGEST = 40
+"""Characters of a text from a message that are quoted."""
+_LARGEST = 10**20
+"""Numbers beyond it are not quoted: they may have a million digits."""
+_MOST_VALUES = 12
+_TYPES: Mapping[type, str] = {
+    type(None): "null",
+    bool: "boolean",
+    str: "string",
+    int: "integer",
+    list: "array",
+    dict: "object",
+}
+
+
+class Mismatch(StrEnum):
+    """In which way a value is not of its type."""
+
+    MISSING = "missing"
+    """A required member."""
+    NULL = "null"
+    """Null where the type has none, though receivers are to read it as the default."""
+    WRONG = "wrong"
+    """Another JSON type, none of the allowed values, or a size out of range."""
+
+
+@frozen
+class SchemaProblem:
+    """One place of a message that is not as the schema says."""
+
+    pointer: str
+    """A JSON pointer from the root of the message; of what is missing, where it should be."""
+    expected: str
+    found: str
+    """What there is, cut; never a long text."""
+    mismatch: Mismatch
+
+    def __str__(self) -> str:
+        return f"{self.pointer}: expected {self.expected}, got {self.found}"
+
+
+@frozen
+class SchemaComparison:
+    """What is found in the params or the result of a message; places are JSON pointers."""
+
+    problems: list[SchemaProblem] = field(factory=list)
+    extra: list[str] = field(factory=list)
+    """The places of members that no version of the schema names."""
+    unnamed: list[tuple[str, str]] = field(factory=list)
+    """Values that the types leave open and no version names, each with its place before it."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the value is of its type, and has no other members."""
+        return not self.problems and not self.extra
+
+
+class Explainer:
+    """Says in our words what the validator finds in one value.
+
+    Args:
+        schema: the schema.
+        whole: an object whose only member is the value.
+        names: characters that stand for others in it.
+    """
+
+    def __init__(self, schema: Form, whole: dict[str, Any], names: Mapping[int, int]) -> None:
+        self._schema = schema
+        self._whole = whole
+        self._names = names
+        self._problems: list[tuple[list[int], SchemaProblem]] = []
+        self._extra: list[tuple[list[int], str]] = []
+        self._unnamed: list[tuple[list[int], tuple[str, str]]] = []
+        self._indexes: dict[int, dict[str, int]] = {}
+
+    def result(self) -> SchemaComparison:
+        """Returns what was found in the order of the message, first what an object lacks."""
+        return SchemaComparison(
+            _sorted(self._problems), _sorted(self._extra), _sorted(self._unnamed)
+        )
+
+    def take(self, error: "ValidationError") -> None:
+        """Takes an error of the validator."""
+        path, form = error.instance_path, self._form(error.schema_path[:-1])
+        match error.kind.name:
+            case "anyOf":
+                self._take_union(error, form)
+            case "required":
+                self._add_missing(path, error.kind.as_dict()["property"], form)
+            case "additionalProperties":
+                for name in error.kind.as_dict()["unexpected"][:MOST]:
+                    self._extra.append((self._order([*path, name]), self._place([*path, name])))
+            case "enum" if "x-open" in form:
+                value = self._value(path)
+                if isinstance(value, str):
+                    found = self._place(path), value.translate(self._names)
+                    self._unnamed.append((self._order(path), found))
+            case keyword:
+                self._add_wrong(path, form, keyword)
+
+    def _take_union(self, error: "ValidationError", form: Form) -> None:
+        context = error.kind.as_dict()["context"]
+        if any(one.keys() != {"required"} for one in form["anyOf"]):
+            for inner in context[0]:
+                self.take(inner)
+            return
+        path = error.instance_path
+        missing = [[one.kind.as_dict()["property"] for one in branch] for branch in context]
+        single = [names[0] for names in missing if len(names) == 1]
+        if len(single) > 1:
+            self._add(path, f"member {' or '.join(single)}", "neither", Mismatch.MISSING)
+            return
+        for name in min(missing, key=len):
+            self._add_missing(path, name, form)
+
+    def _add_missing(self, path: _Path, name: str, form: Form) -> None:
+        what = expected(form.get("properties", {}).get(name, {}))
+        self._add([*path, name], what, "nothing", Mismatch.MISSING)
+
+    def _add_wrong(self, path: _Path, form: Form, keyword: str) -> None:
+        value = self._value(path)
+        if keyword != "type" and value is not None:
+            form = without_null(form)
+        size = size_of(value) if keyword[:3] in ("min", "max") else None
+        found = size or shown(value, quoted=keyword in ("enum", "const"))
+        is_default = value is None and "x-null" in form
+        self._add(path, expected(form), found, Mismatch.NULL if is_default else Mismatch.WRONG)
+
+    def _add(self, path: _Path, what: str, found: str, kind: Mismatch) -> None:
+        problem = SchemaProblem(self._place(path), what, found, kind)
+        self._problems.append((self._order(path), problem))
+
+    def _place(self, path: _Path) -> str:
+        return place_of(path).translate(self._names)
+
+    def _value(self, path: _Path) -> Any:
+        value: Any = self._whole
+        for step in path:
+            value = value[step]
+        return value
+
+    def _form(self, path: _Path) -> Form:
+        form: Any = self._schema
+        for step in path:
+            form = form[step]
+        return form  # type: ignore[no-any-return]
+
+    def _order(self, path: _Path) -> list[int]:
+        """The place among all others; that of a member that is missing is the first."""
+        order: list[int] = []
+        value: Any = self._whole
+        for step in path:
+            if isinstance(step, int):
+                order.append(step)
+                value = value[step]
+            else:
+                index = self._indexes.get(id(value))
+                if index is None:
+                    index = self._indexes[id(value)] = {name: at for at, name in enumerate(value)}
+                order.append(index.get(step, -1))
+                value = value.get(step)
+        return order
+
+
+def place_of(path: Sequence[str | int]) -> str:
+    """Returns the JSON pointer to a value from the root of its message.
+
+    Args:
+        path: in what is compared: the name of the params or the result, and the steps within it.
+    """
+    part = str(path[0]).partition(" ")[0]
+    return pointer([part, *map(str, path[1:])])
+
+
+def expected(form: Form) -> str:
+    """Returns the values that a form allows, or their JSON types.
+
+    Args:
+        form: what the schema says of the place.
+    """
+    if "enum" in form and "x-open" not in form:
+        values = [shown(one, quoted=True) for one in form["enum"] if one is not None]
+        several = values[:_MOST_VALUES]
+        if len(values) > _MOST_VALUES:
+            several.append(f"one of {len(values) - _MOST_VALUES} others")
+        several += ["null"] if None in form["enum"] else []
+    else:
+        types = form.get("type", "a value")
+        several = [types] if isinstance(types, str) else types
+    text = " or ".join(filter(None, [", ".join(several[:-1]), several[-1]]))
+    return text + _range(form)
+
+
+def without_null(form: Form) -> Form:
+    """Returns what a form allows beside null."""
+    result = {**form}
+    for name in ("enum", "type"):
+        if isinstance(found := form.get(name), list):
+            result[name] = [one for one in found if one not in (None, "null")]
+    return result
+
+
+def size_of(value: Any) -> str | None:
+    """Returns the length of a string or list in words; None for anything else."""
+    match value:
+        case str():
+            return counted(len(value), "character")
+        case list():
+            return counted(len(value), "item")
+    return None
+
+
+def shown(value: Any, quoted: bool) -> str:
+    """Returns a value in a few words of printable ASCII.
+
+    Args:
+        value: the value.
+        quoted: whether strings are quoted, and not only named.
+    """
+    match value:
+        case str() if quoted:
+            return json.dumps(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
+        case None | bool():
+            return json.dumps(value)
+        case int() | float() if abs(value) < _LARGEST:  # false for what is not finite, too
+            return json.dumps(value)
+        case int() | float():
+            return "NaN" if math.isnan(value) else "a number that is too large"
+        case _:
+            return _TYPES.get(type(value), "nothing")
+
+
+def _range(form: Form) -> str:
+    """The limits of a form in words; nothing if it has none."""
+    for least, most, noun in (
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", "character"),
+        ("minItems", "maxItems", "item"),
+    ):
+        match form.get(least), form.get(most):
+            case None, None:
+                continue
+            case low, None:
+                return f" of at least {_counted(low, noun)}"
+            case None, high:
+                return f" of at most {_counted(high, noun)}"
+            case low, high:
+                return f" from {low} to {_counted(high, noun)}"
+    return ""
+
+
+def _counted(count: Any, noun: str) -> str:
+    return counted(count, noun) if noun else str(count)
+
+
+def _sorted(found: list[tuple[list[int], _Found]]) -> list[_Found]:
+    return [one for _, one in sorted(found, key=lambda one: one[0])[:MOST]]

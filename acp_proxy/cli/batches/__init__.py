@@ -1,0 +1,1 @@
+"""A command on many recordings: the batch, its worker and its screen."""

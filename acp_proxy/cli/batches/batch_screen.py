@@ -1,0 +1,187 @@
+"""What a batch has found: a line for each recording that is not clean, a summary, and JUnit XML."""
+
+import os
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from acp_proxy.base.limits import LISTED, SHOWN_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import counted, duration
+from acp_proxy.batches.results import SWEEP, JobVerdict, VerdictKind, findings_of
+from acp_proxy.cli.screens.junit import Case, Failure, suite
+from acp_proxy.cli.screens.output import say, show_status, warn
+from acp_proxy.cli.screens.styled_text import pad
+from acp_proxy.explain.findings import Finding, in_order
+
+_WORDS = {
+    VerdictKind.DIFFERS: "differ",
+    VerdictKind.BROKEN_RULES: "broke rules",
+    VerdictKind.FINDINGS: "have findings",
+    VerdictKind.CANNOT_START: "could not start",
+    VerdictKind.UNTESTED: "tested nothing",
+}
+"""What recordings do whose verdict says it in other words."""
+_OF_ONE = {"differ": "differs", "have findings": "has findings"}
+_COLORS = {1: "yellow", 2: "red", 3: "red"}
+_LONGEST = max(map(len, VerdictKind))
+
+
+class BatchScreen:
+    """Prints the verdicts of one batch, in the order of its recordings.
+
+    Args:
+        names: those of the recordings that are to come, in that order.
+        before: the kinds of the verdicts that were found before.
+        clock: seconds, from any origin.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        before: Iterable[VerdictKind],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._names = deque(names)
+        self._kinds = Counter(before)
+        self._before = self._kinds.total()
+        self._total = self._before + len(names)
+        self._clock = clock
+        self._start = clock()
+        self._held: dict[str, JobVerdict] = {}
+        """Verdicts that came before those of earlier names."""
+        self._places: set[str] = set()
+
+    def show(self, verdict: JobVerdict) -> None:
+        """Prints a verdict, unless it is clean, when those of all earlier names are there."""
+        self._kinds[verdict.kind] += 1
+        if verdict.new_recording is not None:
+            self._places.add(os.path.dirname(verdict.new_recording))  # noqa: PTH120
+        self._held[verdict.recording] = verdict
+        self.clear()
+        while self._names and self._names[0] in self._held:
+            self._print(self._held.pop(self._names.popleft()))
+        self.show_progress()
+
+    def remark(self, text: str) -> None:
+        """Prints a line about a recording on stderr."""
+        self.clear()
+        warn(text)
+
+    def show_progress(self) -> None:
+        """Shows on a terminal how far it is, also at first: a verdict may take minutes."""
+        done = self._kinds.total()
+        if not sys.stderr.isatty() or done == self._total:
+            return
+        bad = done - self._kinds[VerdictKind.CLEAN]
+        text = f"{done:,}/{self._total:,}{f', {bad:,} not clean' if bad else ''}"
+        if fresh := done - self._before:
+            each_s = (self._clock() - self._start) / fresh
+            text += f", about {duration(int(each_s * (self._total - done) * 1e9))} left"
+        show_status(text)
+
+    def clear(self) -> None:
+        """Removes that again."""
+        if sys.stderr.isatty():
+            show_status("")
+
+    def end(self) -> None:
+        """Prints what is held, and the summary."""
+        for name in (name for name in self._names if name in self._held):
+            self._print(self._held[name])
+        say(self.summary())
+
+    def summary(self) -> str:
+        """Returns how many recordings there are of each kind, and how long it took."""
+        done = self._kinds.total()
+        counts = ((self._kinds[kind], _WORDS.get(kind, kind.value)) for kind in VerdictKind)
+        kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in counts if n]
+        if done < self._total:
+            kinds.append(f"{self._total - done:,} not done")
+        took = duration(int((self._clock() - self._start) * 1e9))
+        before = f" ({self._before:,} done before)" if self._before else ""
+        time = f"; {took}" if done > self._before else ""
+        found = ", ".join(kinds) or "nothing to do"
+        runs = f"; new runs in {', '.join(sorted(self._places))}" if self._places else ""
+        return f"{counted(self._total, 'recording')}{before}: {found}{time}{plain(runs)}"
+
+    def _print(self, verdict: JobVerdict) -> None:
+        if verdict.kind is not VerdictKind.CLEAN:
+            say(line(verdict), fg=_COLORS.get(verdict.exit))
+
+
+def line(verdict: JobVerdict) -> str:
+    """Returns a verdict in one line."""
+    name = plain(verdict.recording)
+    return f"{pad(verdict.kind, _LONGEST)}  {name}  {reason(verdict)}".rstrip()
+
+
+def junit(command: str, verdicts: Iterable[JobVerdict]) -> str:
+    """Returns a suite with a case for each recording.
+
+    Args:
+        command: that of the batch.
+        verdicts: of all recordings.
+    """
+    cases = [_case(one) for one in sorted(verdicts, key=lambda one: one.recording)]
+    return suite(f"acp-proxy {command}", cases)
+
+
+def _case(verdict: JobVerdict) -> Case:
+    failure = None
+    if verdict.kind is not VerdictKind.CLEAN:
+        kind, why = verdict.kind.replace("-", " "), reason(verdict)
+        message = f"{kind}: {why}" if why else kind
+        failure = Failure(verdict.kind.value, message, [*_lines(verdict)])
+    return Case(f"acp-proxy.{verdict.command}", verdict.recording, failure, verdict.seconds)
+
+
+def _lines(verdict: JobVerdict) -> Iterator[str]:
+    if (first := verdict.first_divergence) is not None:
+        yield from first.text.splitlines()[:LISTED]
+    if verdict.error:
+        yield verdict.error
+    listed = _listed(verdict)
+    for one in listed[:LISTED]:
+        yield f"{one.severity.value}: {one.whose}: #{one.seq} {one.rule}: {one.text}"
+    if listed and (more := (verdict.broken or 0) - min(len(listed), LISTED)) > 0:
+        yield f"and {more:,} more"
+    yield from _runs(verdict)
+
+
+def reason(verdict: JobVerdict) -> str:
+    """Returns in one line why a verdict is not clean; empty if nothing more is known."""
+    if (first := verdict.first_divergence) is not None:
+        at = "" if first.seq is None else f"#{first.seq}: "
+        ending = f"; {verdict.ending}" if verdict.ending else ""
+        return plain(at + " ".join((first.text[:SHOWN_LINE] + ending).split()))
+    if verdict.error:
+        return plain(verdict.error)
+    if verdict.kind is VerdictKind.INCOMPLETE:
+        done = "checked" if verdict.command == "check" else "played"
+        return f"the recording is incomplete, and was {done} to its end"
+    if listed := _listed(verdict):
+        more = (verdict.broken or len(listed)) - 1
+        worst = f"#{listed[0].seq} {listed[0].rule}: {listed[0].text}"
+        return plain(f"{worst}, and {more:,} more" if more > 0 else worst)
+    return plain("; ".join(_runs(verdict)))
+
+
+def _listed(verdict: JobVerdict) -> list[Finding]:
+    """Returns the findings that a verdict lists and that are not known."""
+    return in_order(one for one in findings_of(verdict) if not one.known)
+
+
+def _runs(verdict: JobVerdict) -> list[str]:
+    """Returns how the client handled the plans that a verdict of a sweep lists."""
+    found = [] if verdict.command != SWEEP else verdict.findings or ()
+    return [": ".join(_run_words(one)) for one in found]
+
+
+def _run_words(run: Mapping[str, Any]) -> list[str]:
+    code = f" with {run['exit_code']}" if run.get("exit_code") else ""
+    outcome = f"{run.get('outcome')}{code}"
+    words = (run.get("plan") or "without faults", outcome, run.get("output"))
+    return [str(word) for word in words if word]

@@ -1,0 +1,267 @@
+"""Runs one job of a batch: the command itself, of which a verdict is made.
+
+This runs in a worker, a process that has no other work and whose output nobody reads: what a
+person would read on a terminal is in the verdict. Workers are forked from a process that has
+imported this, and so has computed what a job needs: regular expressions and tables of schemas are
+made when they are first needed, which in a process for one job would be for every recording. They
+are made here by checking and comparing a conversation, `batch_worker.jsonl`.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve
+
+import acp_proxy.cli.playback.work_directory
+import acp_proxy.playback.drivers.verifier
+import acp_proxy.store.log.log_recovery  # noqa: F401
+from acp_proxy.base.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
+from acp_proxy.base.limits import LISTED, PHRASE
+from acp_proxy.base.plain_files import reason
+from acp_proxy.base.system import signal_name
+from acp_proxy.batches.batch import Job, lost
+from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
+from acp_proxy.batches.selection import sha256_of
+from acp_proxy.check.catalogue import chosen_rules
+from acp_proxy.check.check_report import reported
+from acp_proxy.check.judgement import check_whole
+from acp_proxy.cli.check.check import check
+from acp_proxy.cli.check.check_reports import checked_verdict, with_findings
+from acp_proxy.cli.diff.diff_reports import report_diff
+from acp_proxy.cli.faults.sweep import exit_code, runs_of, sweep
+from acp_proxy.cli.interruption import exit_by
+from acp_proxy.cli.masking import one_line
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.output_files import new_path
+from acp_proxy.cli.playback.verify import NothingRecorded, RunNotRecorded, verify
+from acp_proxy.cli.playback.verify_screen import VerifyReport
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import DiffEntry, Field
+from acp_proxy.playback.drivers.sweep import BAD, NOT_REACHED
+from acp_proxy.playback.shared.divergence import DivergenceKind, Rank
+from acp_proxy.store.files.directory import delete, recording_at
+from acp_proxy.store.queries.frames import last_stderr_lines
+from acp_proxy.store.reader import RecordingReader
+
+_KEPT = 64
+"""Chunks of what a command has printed on stderr that are kept to look for its reason."""
+_CHUNK = 4096
+_OURS = "acp-proxy: "
+_STALLED = 3
+_LOOKED_AT = 20
+"""Lines of stderr among which the last one is that is not blank."""
+_LAST_WORDS_S = 0.2
+"""Seconds in which the last of what was printed comes."""
+
+
+_CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
+
+
+def work(job: Job) -> JobVerdict:
+    """Runs a job in this process, which ends with it; returns the verdict."""
+    return perform(job, Printed())
+
+
+class Printed:
+    """Discards what this process writes to stdout, and keeps the end of what goes to stderr.
+
+    The descriptors are redirected, since an agent inherits them. It may write without end, so
+    nothing goes to a file.
+    """
+
+    def __init__(self) -> None:
+        self._kept: deque[bytes] = deque(maxlen=_KEPT)
+        self._nothing = os.open(os.devnull, os.O_WRONLY)
+        reading, writing = os.pipe()
+        os.dup2(self._nothing, 1)
+        os.dup2(writing, 2)
+        os.close(writing)
+        self._reader = threading.Thread(target=self._drain, args=(reading,), daemon=True)
+        self._reader.start()
+
+    def reason(self) -> str | None:
+        """Returns the last thing that acp-proxy itself has printed; what follows is discarded."""
+        sys.stderr.flush()
+        os.dup2(self._nothing, 2)
+        self._reader.join(_LAST_WORDS_S)  # an agent may have left somebody who holds the other end
+        lines = b"".join([*self._kept]).decode(errors="replace").splitlines()
+        ours = [line for line in lines if line.startswith(_OURS)]
+        return one_line(ours[-1].removeprefix(_OURS)) if ours else None
+
+    def _drain(self, fd: int) -> None:
+        while data := os.read(fd, _CHUNK):
+            self._kept.append(data)
+
+
+def perform(job: Job, printed: Printed) -> JobVerdict:
+    """Runs a job, and returns its verdict.
+
+    Args:
+        job: the job.
+        printed: what the process prints.
+
+    Raises:
+        SystemExit: a signal has stopped it.
+    """
+    start = time.monotonic()
+    try:
+        hashed = sha256_of(job.path)
+    except OSError as e:
+        error = one_line(f"cannot read {job.path}: {reason(e)}")
+        return job.verdict(2, VerdictKind.UNREADABLE, error)
+    found = job.verdict(2, VerdictKind.REFUSED)
+    try:
+        if job.command == "verify":
+            found = _verify(job, found, printed)
+        elif job.command == "check":
+            found = _check(job, found)
+        else:
+            found = _sweep(job, found)
+    except (NoSuchRecording, UnreadableRecording) as e:
+        found = evolve(found, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
+    except (click.ClickException, AcpProxyError) as e:
+        found = evolve(found, error=one_line(str(e)))
+    except Exception as e:  # a mistake of ours, which the other recordings may not meet
+        found = evolve(found, error=one_line(f"{type(e).__name__}: {e}"))
+    return evolve(
+        found,
+        seconds=round(time.monotonic() - start, 3),
+        sha256=None if found.kind is VerdictKind.LOST else hashed,
+    )
+
+
+def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
+    reports: list[Any] = []
+    output = new_path(job.words, Path(job.output or ""))
+    path = f"./{job.path}" if job.path.startswith("-") else job.path  # it is no option
+    words = [*job.options, f"--output={output}", path, "--", *job.words]
+    try:
+        code = _exit_code(verify, words, reports.append)
+    except SystemExit:
+        delete(output)  # it has no verdict; whoever goes on runs it again
+        raise
+    except RunNotRecorded as e:
+        left = None if recording_at(output) is None else str(output)
+        return evolve(lost(job, e.cause, 0.0), new_recording=left)
+    except NothingRecorded as e:
+        return evolve(verdict, error=printed.reason() or one_line(str(e)))
+    if not reports:
+        kind = VerdictKind.STALLED if code == _STALLED else VerdictKind.CANNOT_START
+        return evolve(verdict, exit=code, kind=kind, error=printed.reason())
+    (report,) = reports
+    new, kept = Path(report.recorded_as), report.recorded_as
+    if code == 0 and not job.keeps_clean:
+        kept = None if delete(new) else kept
+    verdict = evolve(
+        verdict,
+        exit=code,
+        kind=VerdictKind(report.verdict),
+        new_recording=kept,
+        first_divergence=_first_divergence(report),
+        ending=_ending(report) if code else None,
+    )
+    return verdict if report.check is None else with_findings(verdict, report.check, "warning")
+
+
+def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
+    """Runs a command as the command line does, but that it raises its errors."""
+    try:
+        command.main(words, prog_name=command.name, standalone_mode=False, obj=collector)
+    except SystemExit as e:
+        code = e.code if isinstance(e.code, int) else 2
+        if code > _STALLED:  # a signal
+            raise
+        return code
+    return 0
+
+
+def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
+    ctx = check.make_context("check", [*job.options])
+    chosen = {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
+    find = partial(check_whole, dialect=ctx.params["dialect"])
+    # The context knows whether secrets are shown.
+    with ctx.scope(cleanup=False), open_recording(job.path) as reader:
+        found = reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen)
+    return checked_verdict(verdict, found, ctx.params["fail_on"])
+
+
+def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
+    signal.signal(signal.SIGTERM, exit_by)
+    with sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
+        given = (ctx.params[name] for name in ("plans", "client", "timeout", "seed"))
+        runs = [*runs_of(Path(job.path).absolute(), *given)]
+    wrong = [run for run in runs if run.outcome in BAD or run.untested is not None]
+    code = exit_code(runs)
+    kinds = {0: VerdictKind.CLEAN, 1: VerdictKind.FAILED, 2: VerdictKind.UNTESTED}
+    reported = [*wrong, *(run for run in runs if run.outcome == NOT_REACHED)]
+    listed = ({"plan": one.plan, "outcome": one.outcome, "exit_code": one.exit_code,
+               "output": one_line(one.last_line)}
+              for one in reported[:LISTED])  # fmt: skip
+    untested = [one for one in wrong if one.untested is not None]
+    return evolve(
+        verdict,
+        exit=code,
+        kind=kinds[code],
+        broken=len(wrong),
+        findings=(*listed,),
+        error=one_line(f"{untested[0].untested}: {untested[0].last_line}") if untested else None,
+    )
+
+
+def _ending(report: VerifyReport) -> str | None:
+    """Returns how the agent ended, with its last line on stderr; None if it was not too early."""
+    code, kinds = report.agent_exit_code, {one.kind for one in report.conversation.divergences}
+    has_stalled = DivergenceKind.STALL in kinds  # then it ended because we stopped it
+    if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
+        return None
+    with RecordingReader(Path(report.recorded_as)) as new:
+        lines = [line for line in last_stderr_lines(new, _LOOKED_AT, _CHUNK) if line.strip()]
+    last = lines[-1].decode(errors="replace") if lines else ""
+    if has_stalled:
+        return one_line(f"the agent wrote last: {last}") if last else None
+    how = f"exit {code}" if code is not None else signal_name(report.agent_exit_signal or 0)
+    return one_line(f"the agent ended with {how}{last and f': {last}'}")
+
+
+def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
+    """Returns what differs first: in the conversation, else between the recordings."""
+    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
+    places: list[tuple[int | None, str]] = [
+        *((one.seq, one.summary) for one in counted[:1]),
+        *((None, f"handshake {_difference(one)}") for one in report.handshake[:1]),
+        *((one.a, _entry(one)) for one in report.entries[:1]),
+        *((None, f"ending {_difference(one)}") for one in report.ending[:1]),
+    ]
+    return FirstDivergence(places[0][0], one_line(places[0][1])) if places else None
+
+
+def _entry(entry: DiffEntry) -> str:
+    where = _difference(entry.fields[0]) if entry.fields else entry.preview
+    return f"{_CHANGES[entry.change]} {entry.title}{f': {where}' if where else ''}"
+
+
+def _difference(field: Field) -> str:
+    """Returns a place in a message, and both values."""
+    a, b = ("nothing" if field.only == other else _value(value)
+            for other, value in (("b", field.a), ("a", field.b)))  # fmt: skip
+    return f"{field.pointer}: recorded {a}, now {b}"
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= PHRASE else f"{text[:PHRASE]}..."
+
+
+with RecordingReader(Path(__file__).with_suffix(".jsonl")) as conversation:
+    report_diff(diff(conversation, conversation), [])
+    reported(conversation, check_whole(conversation), chosen_rules((), ()))

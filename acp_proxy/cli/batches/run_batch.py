@@ -1,0 +1,228 @@
+"""Runs a command on many recordings, prints what is not clean as it comes, and a summary."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from acp_proxy import __version__
+from acp_proxy.base.plain_files import reason
+from acp_proxy.batches.batch import Job, run_batch
+from acp_proxy.batches.local_executor import LocalExecutor
+from acp_proxy.batches.results import JobVerdict, ResultsFile, ResultsHeader, digest_of, worst_exit
+from acp_proxy.batches.selection import SelectedRecording, selected, sha256_of
+from acp_proxy.cli.batch_options import LOCAL, BatchOptions
+from acp_proxy.cli.batches.batch_screen import BatchScreen, junit
+from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.interruption import handling
+from acp_proxy.cli.masking import new_redactor, one_line
+from acp_proxy.cli.opening import find_recording, processors
+from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings, write_text
+from acp_proxy.cli.screens.output import warn
+from acp_proxy.playback.events import STOP_SIGNALS
+from acp_proxy.recording.file_names import LOG_SUFFIX, make_private
+
+
+def run_many(
+    recordings: Sequence[str], whole: Job, how: BatchOptions, junit_file: Path | None
+) -> int:
+    """Runs a batch, or what is left of it, and returns the exit code.
+
+    Args:
+        recordings: words that name them.
+        whole: what is run on each of them.
+        how: the options of the batch.
+        junit_file: where a report of all verdicts goes; None for none.
+
+    Raises:
+        BadResults: the results file cannot be used, or not be written any more.
+        NoSuchRecording: a word names no recording.
+        Refusal: a word cannot be used, or no new run can be recorded.
+    """
+    if "-" in recordings:
+        raise Refusal("a batch reads files: expected no recording on standard input")
+    output = None if whole.output is None else Path(whole.output)
+    if whole.command == "verify" and output is None:
+        if how.results is None:
+            _expect_elsewhere(recordings)
+        else:
+            output = how.results.absolute().with_suffix(".runs")
+    spared = [path for path in (output, how.results) if path is not None]
+    every = selected(recordings, find_recording, spared)
+    check_report_files(junit_file)
+    spare_recordings([junit_file], [Path(one.path) for one in every])
+    try:
+        contents = [sha256_of(path) for path in whole.files]
+    except OSError as e:
+        raise Refusal(f"cannot read {e.filename}: {reason(e)}") from None
+    digest = digest_of(whole.command, [*whole.options, "--", *whole.words, *contents])
+    words = new_redactor().command([*whole.options, "--", *whole.words])
+    header = ResultsHeader(__version__, whole.command, digest, tuple(words))
+    with ExitStack() as stack:
+        file = None
+        found: dict[str, JobVerdict] = {}
+        if how.results is not None:
+            file = stack.enter_context(ResultsFile(how.results, header))
+            known = ((one, file.verdicts.get(one.name)) for one in every)
+            found = {one.name: it for one, it in known if it and not _has_changed(one, it)}
+        rest = [one for one in every if one.name not in found]
+        screen = BatchScreen([one.name for one in rest], [one.kind for one in found.values()])
+        if output is not None:
+            try:
+                make_private(str(output.absolute()))
+            except OSError as e:
+                raise Refusal(f"cannot make {output}: {reason(e)}") from None
+        jobs = _jobs(evolve(whole, digest=digest), output, rest, screen.remark)
+        code = _run(jobs, how, file, screen, found)
+    if output is not None and not whole.keeps_clean:
+        with suppress(OSError):  # some runs are kept, or there were none
+            output.rmdir()
+    if junit_file is not None and len(found) == len(every):
+        write_text(junit_file, junit(whole.command, found.values()))
+    return code
+
+
+def _has_changed(one: SelectedRecording, verdict: JobVerdict) -> bool:
+    """Whether a verdict is on another recording than the one that is there now, or on none."""
+    try:
+        return sha256_of(one.path) != verdict.sha256
+    except OSError:
+        return verdict.sha256 is not None
+
+
+def _run(
+    jobs: Iterator[Job],
+    how: BatchOptions,
+    file: ResultsFile | None,
+    screen: BatchScreen,
+    found: dict[str, JobVerdict],
+) -> int:
+    """Runs the jobs, adds their verdicts to those that were found before, and returns the code."""
+    executor = executor_of(how.executor, how.jobs)
+    is_complete, code = False, 0
+    screen.show_progress()
+    with _signals() as stopped:
+        try:
+            for one in run_batch(jobs, executor):
+                verdict = evolve(one, error=one.error and one_line(one.error))
+                if file is not None:
+                    file.add(verdict)
+                found[verdict.recording] = verdict
+                screen.show(verdict)
+            is_complete = True
+        except SystemExit as e:
+            code = int(e.code or 0)
+        finally:
+            stopped.append(True)  # first: from here on a signal raises nothing
+            with suppress(OSError):  # the terminal may be gone
+                screen.clear()
+            executor.shutdown(stop=not is_complete)
+    if is_complete:
+        screen.end()
+        return worst_exit(one.exit for one in found.values())
+    with suppress(OSError):
+        screen.end()
+    return code
+
+
+@contextmanager
+def _signals() -> Iterator[list[bool]]:
+    """Exits at the first signal; a second one, or one while we stop, ends us at once.
+
+    The workers end their agents whether we wait for them or not.
+    """
+    stopped: list[bool] = []
+
+    def stop(signum: int, _: object) -> None:
+        if stopped:
+            os._exit(128 + signum)
+        stopped.append(True)
+        sys.exit(128 + signum)
+
+    with handling(stop, *STOP_SIGNALS):
+        yield stopped
+
+
+def executor_of(word: str | None, jobs: int | None) -> Any:
+    """Returns what runs the jobs.
+
+    Args:
+        word: the value of ``--executor``; None is ``local``.
+        jobs: how many run at once; None for as many as there are processors.
+
+    Raises:
+        Refusal: the word names no executor.
+    """
+    kind, _, address = (word or LOCAL).partition("=")
+    if kind == "dask" and address:
+        return _dask_executor(address, jobs)
+    if word not in (None, LOCAL):
+        raise Refusal(f"--executor {word}: expected local or dask=ADDRESS")
+    return LocalExecutor(jobs or processors())
+
+
+def _dask_executor(address: str, jobs: int | None) -> Any:
+    try:
+        from acp_proxy.batches.dask_executor import DaskExecutor
+    except ModuleNotFoundError as e:
+        install = "pip install '/path/to/acp-proxy[dask]', with the checkout or the wheel"
+        raise Refusal(f"--executor dask needs {e.name}: {install}") from None
+    executor = DaskExecutor(address, jobs)
+    if not executor.threads:
+        warn(f"no worker has joined {address} yet; the batch waits for one")
+    return executor
+
+
+def _jobs(
+    whole: Job,
+    directory: Path | None,
+    part: Iterable[SelectedRecording],
+    remark: Callable[[str], None],
+) -> Iterator[Job]:
+    given: set[Path] = set()
+    for one in part:
+        if _is_being_recorded(one.path):
+            done = "checked" if whole.command == "check" else "played"
+            remark(f"{one.path} is still being recorded; later frames are not {done}")
+        output = None
+        if whole.command == "verify":
+            # Nothing has such a name, so whatever is there later is that run, or a part of it.
+            named = directory and directory / f"{Path(one.path).stem}.db"
+            given.add(output := new_path(whole.words, named, given))
+        yield evolve(
+            whole,
+            recording=one.name,
+            path=one.path,
+            is_shared=one.is_shared,
+            output=str(output) if output else None,
+        )
+
+
+def _is_being_recorded(path: str) -> bool:
+    place = os.path.realpath(path)
+    if not os.path.lexists(f"{place}{LOG_SUFFIX}"):
+        return False
+    # Imported late: it takes a while, and hardly any recording has a log.
+    from acp_proxy.store.log.log_recovery import has_recorder
+
+    return has_recorder(Path(place))
+
+
+def _expect_elsewhere(words: Iterable[str]) -> None:
+    """Raises Refusal if new runs would be recorded into a directory that is to be verified.
+
+    Args:
+        words: name the recordings.
+    """
+    home = os.path.realpath(recordings())
+    for word in words:
+        place = os.path.realpath(word)
+        if os.path.isdir(place) and Path(home).is_relative_to(place):  # noqa: PTH112
+            raise Refusal(
+                f"new runs would be recorded into {home}, and be verified the next time; give"
+                " another directory with --output"
+            )

@@ -1,0 +1,1 @@
+"""The command `check`, its screen and its reports for other programs."""

@@ -1,0 +1,263 @@
+"""``acp-proxy inspect check``: which rules of the protocol were broken, by whom, and where."""
+
+import sys
+import time
+from collections.abc import Callable, Collection
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve
+
+from acp_proxy.base.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.base.wording import counted
+from acp_proxy.batches import names_several
+from acp_proxy.batches.batch import Job
+from acp_proxy.batches.results import VerdictKind
+from acp_proxy.check.baseline import Baseline, BaselineWriter, read_baseline
+from acp_proxy.check.catalogue import chosen_rules
+from acp_proxy.check.check_report import CheckedRecording, CheckReport, reported
+from acp_proxy.check.check_values import SEVERITIES, ConformanceResult
+from acp_proxy.check.judgement import check_whole
+from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
+from acp_proxy.cli.batches.batch_screen import BatchScreen
+from acp_proxy.cli.check import check_reports
+from acp_proxy.cli.check.check_screen import explain_rule, show_report
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import one_line, unredacted_option
+from acp_proxy.cli.opening import file_of, find_recording, open_recording
+from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option
+from acp_proxy.cli.output_files import (
+    check_report_files,
+    spare_recordings,
+    write_reports,
+    write_text,
+)
+from acp_proxy.cli.screens.output import progress, say, say_json, warn, with_verdict
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+
+_DIALECTS = (V1, V2, DRAFT)
+_OF_REPORTS = (
+    "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
+)  # fmt: skip
+"""Options of a report of all recordings together."""
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect check latest
+      which rules were broken, by the client or by the agent?
+  acp-proxy inspect check latest --rule session --rule prompt
+      only rules of two groups
+  acp-proxy inspect check --explain rpc.unanswered
+      what a rule asks, with an example that keeps it and one that does not
+  acp-proxy inspect check tests/recordings/*.jsonl --baseline known.json
+      a gate for CI: fails if something new is wrong
+  acp-proxy inspect check tests/recordings/*.jsonl --github
+      for a code host that shows findings beside the lines
+  acp-proxy inspect check latest --json |
+    jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
+      for a program
+
+Exit code: 0; 1 if a finding is as severe as --fail-on, and is not known; 2 for wrong use, or if a
+recording cannot be read; 3 if its recorder was killed, so that it is not complete.
+"""
+
+
+@cli_command(
+    cls=BatchCommand,
+    epilog=_EXAMPLES,
+)
+@click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
+@click.option(
+    "--dialect",
+    type=click.Choice(_DIALECTS),
+    help="The dialect whose rules hold, in place of the one that was detected.",
+)
+@click.option(
+    "--rule",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Report only this rule, or this group of rules. Can be given several times.",
+)
+@click.option(
+    "--ignore-rule",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Do not report this rule, or this group. Can be given several times.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice([*map(str, SEVERITIES), "never"]),
+    default="error",
+    show_default=True,
+    help="The least severity of a finding that is a failure.",
+)
+@file_option("--baseline", text="Findings that are known, and do not count.")
+@click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
+@click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
+@file_option("--junit", text="Write a report as JUnit XML.")
+@click.option("--github", is_flag=True, help="Print annotations for a workflow of GitHub.")
+@click.option(
+    "--explain",
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Print what a rule or a group asks, with examples, and check nothing.",
+)
+@number_option(
+    "--top",
+    text="How many frames of each rule to show; unless given, 5 on a terminal and all elsewhere.",
+)
+@batch_options
+@unredacted_option
+@click.pass_context
+@with_verdict
+def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
+    """Check what went wrong, which rules of the protocol were broken, by whom, and at which frame.
+
+    An ✗ is an error: the conversation failed, such as by a request that was never answered, or a
+    must of the specification was broken. An ! is a warning: a should was broken, or something else
+    may explain it. A - is a hint. Where two messages may have crossed on their way, the severity is
+    lower.
+
+    REC may be a directory or a quoted pattern; then there is one line for each recording with
+    findings that count, and a summary.
+
+    RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
+    """
+    several = any(map(names_several, recs))
+    reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]
+    if batch.is_given and (others := [one for one in reports if one != "--junit"]):
+        raise Refusal(
+            f"{others[0]} is about all recordings together, and a batch has a verdict for each"
+        )
+    if batch.is_given or (several and not reports):
+        sys.exit(_check_many(ctx, recs or ("latest",), batch))
+    if several:
+        from acp_proxy.batches.selection import named_by
+
+        named = (named_by(word) if names_several(word) else [_path_of(word)] for word in recs)
+        recs = (*dict.fromkeys(name for names in named for name in names),)
+    _report(recs, several=several, **values)
+
+
+def _path_of(word: str) -> str:
+    return word if word == "-" or Path(word).exists() else str(find_recording(word))
+
+
+def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
+    from acp_proxy.cli.batches.run_batch import run_many
+
+    chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
+    options = (*option_words(ctx, ("junit",)),)
+    return run_many(recs, Job("check", options), how, ctx.params["junit"])
+
+
+@pages
+def _report(
+    recs: tuple[str, ...],
+    *,
+    several: bool,
+    dialect: str | None,
+    rule: tuple[str, ...],
+    ignore_rule: tuple[str, ...],
+    fail_on: str,
+    baseline: Path | None,
+    update_baseline: bool,
+    json: bool,
+    junit: Path | None,
+    github: bool,
+    explain: str | None,
+    top: int | None,
+) -> None:
+    """Prints what is found in recordings as one report."""
+    if explain is not None:
+        if any((json, github, junit, update_baseline)):
+            raise Refusal("--explain checks nothing; expected no report with it")
+        explain_rule(explain)
+        return
+    chosen = chosen_rules(rule, ignore_rule)
+    if update_baseline and baseline is None:
+        raise Refusal("expected --baseline with --update-baseline")
+    if json and github:
+        raise Refusal("--json and --github are two forms; expected one of them")
+    files = (junit, baseline)
+    check_report_files(*files)
+    now_ns = time.monotonic_ns()
+    find = partial(check_whole, dialect=dialect, now_ns=now_ns)
+    known = _known(baseline, update_baseline=update_baseline)
+    written = BaselineWriter() if update_baseline else None
+    report = CheckReport(fail_on)
+    lines = BatchScreen(recs, ()) if several and not (json or github or top) else None
+    if lines is not None:
+        lines.show_progress()
+    words = []
+    is_unreadable = False
+    for word in recs or ("latest",):
+        try:
+            one = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
+        except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
+            is_unreadable = True
+            unreadable = Job("check", recording=word).verdict(2, VerdictKind.UNREADABLE)
+            if lines is None:
+                warn(str(e))
+            else:
+                lines.show(evolve(unreadable, error=one_line(str(e))))
+            continue
+        report.add(one)
+        words.append(word)
+        if lines is not None:
+            if one.live:
+                lines.remark(f"{word} is still being recorded; later frames are not checked")
+            verdict = Job("check", recording=word).verdict(0, VerdictKind.CLEAN)
+            lines.show(check_reports.checked_verdict(verdict, one, fail_on))
+    if is_unreadable:
+        report.exit = 2
+        written = None  # what is known of those that cannot be read stays known
+    if written is not None and baseline is not None:
+        write_text(baseline, written.written(known, chosen))
+    if not write_reports((junit, lambda: check_reports.junit(report, chosen))):
+        report.exit = 2
+    if json:
+        say_json(report)
+    elif github:
+        for line in check_reports.annotations(report):
+            say(line)
+    elif lines is not None:
+        lines.end()
+    else:
+        show_report(report, words, most=top, hides_clean=several)
+    if written is not None and baseline is not None:
+        warn(f"{counted(written.count, 'finding')} written to {baseline}")
+    elif update_baseline:
+        warn(f"{baseline} is left as it was, since not all recordings can be read")
+    sys.exit(report.exit)
+
+
+def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
+    """Reads the known findings; there need be no file if it is to be written."""
+    if path is None or (update_baseline and not path.exists()):
+        return Baseline()
+    return read_baseline(path)
+
+
+def _checked(
+    word: str,
+    find: Callable[..., ConformanceResult],
+    chosen: Collection[str],
+    baseline: Baseline,
+    written: BaselineWriter | None,
+    files: Collection[Path | None],
+    *,
+    has_bar: bool,
+) -> CheckedRecording:
+    with open_recording(word) as reader:
+        spare_recordings(files, [file_of(reader)])
+        size = attrgetter("frames")
+        watch = partial(progress, total=reader.count(), label="checking", size=size)
+        result = find(reader, watch=watch if has_bar else iter)
+        return reported(reader, result, chosen, baseline, written)

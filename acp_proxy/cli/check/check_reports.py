@@ -1,0 +1,144 @@
+"""What a check found in other forms: JUnit XML, annotations of GitHub, verdicts of a batch."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import evolve
+
+from acp_proxy.base.forms import converter
+from acp_proxy.base.limits import LISTED, LONG_LIST
+from acp_proxy.base.safe_text import visible
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.check.catalogue import looked_at, rules
+from acp_proxy.check.check_report import INCOMPLETE, CheckedRecording, CheckReport, is_failing
+from acp_proxy.check.check_values import Severity
+from acp_proxy.cli.screens.junit import Case, Failure, suite
+from acp_proxy.explain.findings import Finding, in_order
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+"""What annotations call the severities."""
+
+
+def junit(report: CheckReport, chosen: frozenset[str]) -> str:
+    """Returns a suite with a case for each recording and rule that was checked.
+
+    A case fails by findings that make the check fail; others are what it printed.
+
+    Args:
+        report: of the check.
+        chosen: the rules that were reported.
+    """
+    cases = [case for one in report.recordings for case in _cases(report, one, chosen)]
+    return suite("acp-proxy check", cases)
+
+
+def annotations(report: CheckReport) -> Iterator[str]:
+    """Yields commands of GitHub's workflows that show findings beside their lines.
+
+    No text of a finding can become another command.
+    """
+    shown = 0
+    for one in report.recordings:
+        file = place_of(one)
+        for finding in in_order(one.findings):
+            if finding.known:
+                continue
+            if shown == LONG_LIST:
+                return
+            shown += 1
+            values = {"file": file, "title": f"{finding.rule} {finding.whose}"}
+            if finding.line is not None:
+                values["line"] = str(finding.line)
+            members = ",".join(f"{name}={_value(value)}" for name, value in values.items())
+            yield f"::{_LEVELS[finding.severity]} {members}::{_message(_sentence(finding))}"
+
+
+def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str) -> JobVerdict:
+    """Adds the exit code, the kind and the findings of a check to a verdict.
+
+    Args:
+        verdict: the verdict without them.
+        checked: what was found in the recording.
+        fail_on: the least severity that counts.
+    """
+    report = CheckReport(fail_on)
+    report.add(checked)
+    kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)
+    found = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
+    return with_findings(found, checked)
+
+
+def with_findings(
+    verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
+) -> JobVerdict:
+    """Adds what a check has found that is not known and severe enough, the worst first.
+
+    Args:
+        verdict: of the recording.
+        checked: what was found in it.
+        least: the least severity that is added.
+    """
+    counts = checked.counts.items()
+    severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
+    found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
+    listed = tuple(converter.unstructure(one) for one in found[:LISTED])
+    return evolve(verdict, broken=sum(severe.values()), findings=listed)
+
+
+def place_of(one: CheckedRecording) -> str:
+    """Returns the path of a recording's text form, from the current directory where it is below.
+
+    A database has no lines, so it stands for what `inspect export` makes of it.
+    """
+    path = Path(one.path)
+    if path.suffix != ".jsonl":
+        is_file = path.suffix in (".db", ".log")
+        path = path.with_name(f"{path.stem if is_file else one.recording.name}.jsonl")
+    try:
+        relative = os.path.relpath(path)
+    except OSError:
+        return str(path)
+    return str(path) if relative.startswith("..") else Path(relative).as_posix()
+
+
+def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -> Iterator[Case]:
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in in_order(one.findings):
+        by_rule.setdefault(finding.rule, []).append(finding)
+    counts: dict[str, int] = {}
+    for count in one.broken:
+        counts[count.rule] = counts.get(count.rule, 0) + count.count
+    for rule in looked_at(chosen, one.dialect, one.unchecked):
+        findings = by_rule.get(rule, [])
+        failing = [f for f in findings if not f.known and is_failing(f.severity, report.fail_on)]
+        lines = [_line(finding) for finding in findings[:LISTED]]
+        if (more := counts.get(rule, 0) - len(lines)) > 0:
+            lines.append(f"and {more:,} more")
+        failure = None
+        if failing:
+            first = failing[0]
+            failure = Failure(first.severity.value, f"{first.whose}: {_sentence(first)}", lines)
+        output = lines if lines and failure is None else None
+        yield Case(f"check.{one.recording.name}", rule, failure, output=output)
+
+
+def _line(finding: Finding) -> str:
+    known = " (known)" if finding.known else ""
+    return f"{finding.severity.value}{known}: {finding.whose}: {_sentence(finding)}"
+
+
+def _sentence(finding: Finding) -> str:
+    """Returns a finding in a line: the frame, what happened, and what the rule asks."""
+    method = f" {finding.method}" if finding.method else ""
+    see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
+    asks = rules()[finding.rule].text.rstrip(".")
+    return f"#{finding.seq}{method}: {finding.text}{see}. {asks}."
+
+
+def _message(text: str) -> str:
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,240 @@
+"""Prints what a check found, by rule or in a line for each recording, and what a rule asks."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from acp_proxy.base.limits import EXAMPLES, NAMED
+from acp_proxy.base.wording import counted
+from acp_proxy.check.catalogue import address_of, left_out, no_such_rule, rules
+from acp_proxy.check.check_report import CheckedRecording, CheckReport
+from acp_proxy.check.check_values import Rule, Severity
+from acp_proxy.check.examples import Example, examples_of
+from acp_proxy.cli.screens.output import Page, stdout_screen
+from acp_proxy.cli.screens.recording_page import MARKS, RecordingPage, verdict
+from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
+from acp_proxy.cli.screens.table import aligned
+from acp_proxy.explain.findings import Finding, by_rule, in_order
+from acp_proxy.protocol.dialects import V1
+
+_CLEAN = "nothing is wrong"
+_NOTHING_NEW = "nothing new"
+_LABEL = 12
+_EITHER = "the client and the agent"
+_INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
+
+
+def show_report(
+    report: CheckReport, words: Sequence[str], *, most: int | None, hides_clean: bool
+) -> None:
+    """Prints what a check found.
+
+    Args:
+        report: of the check.
+        words: how the user named the recordings.
+        most: frames of each rule; None for the usual number.
+        hides_clean: whether a recording is only counted in which nothing counts.
+    """
+    page = RecordingPage(stdout_screen())
+    if most is None and page.screen.columns is not None:
+        most = EXAMPLES
+    was_long = False
+    shown = [one for one in report.recordings if not hides_clean or one.fails(report.fail_on)]
+    for number, one in enumerate(shown):
+        is_long = bool(sum(one.counts.values()))
+        if number and (is_long or was_long):
+            page.print()
+        _show_recording(page, one, most)
+        was_long = is_long
+    if len(report.recordings) > 1:
+        page.print()
+        total = counted(len(report.recordings), "recording")
+        page.wrap(piece(""), piece(f"{total}: "), *_total(report))
+    if page.screen.columns is not None:
+        _next(page, report, words)
+    page.flush()
+
+
+def _show_recording(page: RecordingPage, one: CheckedRecording, most: int | None) -> None:
+    dialect = one.dialect or V1
+    if not one.rules:
+        text = f"  ({one.recording.id})  not checked: no rule that was chosen is one of {dialect}"
+        page.wrap(piece(""), piece(one.recording.name, bold=True), piece(text))
+        return
+    if not sum(one.counts.values()):
+        known = f", {one.known:,} known" if one.known else ""
+        page.wrap(
+            piece(""),
+            piece(one.recording.name, bold=True),
+            piece(f"  ({one.recording.id})  "),
+            *_verdict(one.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
+            piece(f"{known}: {counted(one.rules, 'rule')} of {dialect} looked at "
+                  f"{counted(one.frames, 'frame')}"),
+        )  # fmt: skip
+        _limits(page, one)
+        return
+    state = "running" if one.live else one.recording.shown_state
+    name = piece(one.recording.name, bold=True)
+    found = _verdict(one.counts, one.known)
+    page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *found)
+    why = f" ({one.dialect_reason or 'the dialect is unknown'})"
+    page.row("dialect", f"{dialect}{why}")
+    page.row("checked", f"{counted(one.rules, 'rule')}, {counted(one.frames, 'frame')}")
+    _limits(page, one)
+    for findings in by_rule(one.findings):
+        _group(page, one, findings, most)
+
+
+def _total(report: CheckReport) -> list[Piece]:
+    if not any(one.rules for one in report.recordings):
+        return [piece("nothing was checked")]
+    return _verdict(report.counts, report.known, _NOTHING_NEW if report.known else _CLEAN)
+
+
+def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[Piece]:
+    pieces = verdict(counts, if_none)
+    return [*pieces, piece(f", {known:,} known", Ink.FAINT)] if known else pieces
+
+
+def _limits(page: RecordingPage, one: CheckedRecording) -> None:
+    """What was not checked, or not in full."""
+    texts = [*one.notes]
+    if one.live:
+        texts.append("it is still being recorded: what comes later was not checked")
+    if one.recording.state == "incomplete" and not one.live:
+        texts.append("the recorder was killed, or could not write any more: the end is missing")
+    if one.unread:
+        large = counted(len(one.unread), "frame")
+        texts.append(f"{large} too large to be decoded, of which only the envelope was checked")
+    if one.by_faults:
+        texts.append(f"{counted(one.by_faults, 'finding')} left out, made by a fault")
+    for number, text in enumerate(texts):
+        page.row("" if number else "limits", text)
+
+
+def _group(
+    page: RecordingPage,
+    one: CheckedRecording,
+    findings: Sequence[Finding],
+    most: int | None,
+) -> None:
+    first = findings[0]
+    rule = rules()[first.rule]
+    mark, ink = MARKS[first.severity]
+    total = sum(c.count for c in one.broken if (c.rule, c.by) == (first.rule, first.by))
+    known = sum(f.known for f in one.findings if (f.rule, f.by) == (first.rule, first.by))
+    times = max(total - known, len(findings))
+    count = f"  {times:,} ×" if times > 1 else ""
+    page.print()
+    title = [piece(first.rule, ink, bold=True), piece(f"  {first.whose}{count}")]
+    page.wrap(piece(f"{mark} ", ink, bold=True), *title)
+    source = piece(f" ({'; '.join(rule.source)})", Ink.FAINT)
+    page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."), source)
+    shown = [*findings] if most is None else findings[:most]
+    marks = Counter(finding.severity for finding in findings)
+    rows = [_row(finding, is_mixed=len(marks) > 1) for finding in shown]
+    page.lines(f"  {line}" for line in aligned(rows, _narrower(page)))
+    if (more := times - len(shown)) > 0:
+        page.print(piece(f"    … and {more:,} more, see --top", Ink.FAINT))
+
+
+def _narrower(page: RecordingPage) -> Screen:
+    """The screen, without the columns by which frames are indented further."""
+    columns = page.screen.columns
+    return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
+
+
+def _row(finding: Finding, *, is_mixed: bool) -> list[Piece]:
+    related = [f"#{seq}" for seq in finding.related[:NAMED] if seq != finding.seq]
+    see = f" (see {', '.join(related)})" if related else ""
+    mark = f"{finding.severity.value}: " if is_mixed else ""
+    method = finding.method or ""
+    return [
+        piece(f"#{finding.seq}", Ink.FAINT),
+        piece(method),
+        piece(f"{mark}{finding.text}{see}"),
+    ]
+
+
+def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> None:
+    for one, word in zip(report.recordings, words, strict=False):
+        findings = in_order([finding for finding in one.findings if not finding.known])
+        if findings:
+            first, name = findings[0], shlex.quote(word)
+            page.print()
+            log = f"acp-proxy log {name} --seq {first.seq}"
+            page.wrap(piece(""), piece("Next: "), piece(log, bold=True))
+            explain = f"acp-proxy check --explain {first.rule}"
+            page.wrap(piece("      "), piece(explain, bold=True))
+            return
+
+
+def explain_rule(name: str) -> None:
+    """Prints all that is known of a rule, or in a line each what the rules of a group ask.
+
+    Args:
+        name: the id of the rule, or the name of the group.
+
+    Raises:
+        NoSuchRule: no rule and no group has this name.
+    """
+    page = Page(stdout_screen())
+    if (why := left_out().get(name)) is not None:
+        page.wrap(piece(""), piece(name, bold=True), piece(f"  is not checked: {why}"))
+        page.flush()
+        return
+    rule = rules().get(name)
+    if rule is None:
+        _explain_group(page, name)
+        return
+    page.print(piece(name, bold=True))
+    page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."))
+    page.print()
+    rows = {
+        "binds": _EITHER if rule.by == "either" else f"the {rule.by}",
+        "severity": _severity(rule),
+        "dialects": ", ".join(rule.dialects),
+        "source": "; ".join(rule.source),
+        "page": ", ".join(dict.fromkeys(filter(None, map(address_of, rule.source)))),
+        "found by": rule.detection,
+    }
+    for label, text in rows.items():
+        if text:
+            page.wrap(piece(label.ljust(_LABEL)), piece(text))
+    for one in examples_of(name):
+        page.print()
+        page.print(*_title(one))
+        for line in one.lines:
+            page.wrap(*_example_line(line), indent=5)
+    page.flush()
+
+
+def _explain_group(page: Page, name: str) -> None:
+    group = [rule for rule in rules().values() if rule.group == name.removesuffix(".*")]
+    if not group:
+        raise no_such_rule(name)
+    rows = [[piece(rule.id, bold=True), piece(rule.text)] for rule in group]
+    page.lines(aligned(rows, page.screen))
+    page.flush()
+
+
+def _severity(rule: Rule) -> str:
+    if rule.severity is Severity.INFO:
+        return rule.severity.value
+    return f"{rule.severity.value}, or less where something else may explain it"
+
+
+def _title(one: Example) -> list[Piece]:
+    title = piece("breaks it", Ink.TROUBLE, bold=True)
+    if not one.is_broken:
+        title = piece("keeps it", Ink.TO_CLIENT, bold=True)
+    return [title, piece(f", after {one.after}" if one.after else "")]
+
+
+def _example_line(line: str) -> tuple[Piece, Piece]:
+    if line.startswith(" "):
+        return piece("     "), piece(line.strip(), Ink.TROUBLE)
+    arrow = line.partition(" ")[0]
+    return piece("  "), piece(line, _INKS.get(arrow))

@@ -1,1 +1,0 @@
-"""The commands of ``acp-proxy``, one module each."""

@@ -1,0 +1,1 @@
+"""The command `diff`, its screen and its reports for other programs."""

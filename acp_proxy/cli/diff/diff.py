@@ -1,0 +1,176 @@
+"""``acp-proxy inspect diff``: compare two recordings."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from attrs import evolve
+
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.opening import file_of, masked_alike, note_imported, open_recording, require
+from acp_proxy.cli.options import (
+    comparison_options,
+    complete_recording,
+    file_option,
+    filter_argument,
+)
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
+from acp_proxy.cli.rules_file import ComparisonRules
+from acp_proxy.cli.screens.output import progress, stdout_screen, warn, with_verdict
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.diff.diff_result import DiffOptions
+from acp_proxy.recording.filters import EVERYTHING, parse
+from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from acp_proxy.cli.diff.diff_reports import DiffReporter
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect diff yesterday today
+          what the same agent does differently since yesterday
+      acp-proxy inspect diff old.db new.db 'dir:to-client not method:session/update'
+          only what the agent asked for and answered
+      acp-proxy inspect diff old.db new.db --expect structure
+          which tools were called in which order, without the texts
+      acp-proxy inspect diff old.db new.db --learn -o rules.toml
+          what has to be ignored so that two runs of one agent are equal, for --rules
+      acp-proxy inspect diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
+          for a program: every place that differs
+
+    Exit code: 0 if they are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
+    """,
+)
+@click.argument("rec", metavar="A", shell_complete=complete_recording)
+@click.argument("other", metavar="B", shell_complete=complete_recording)
+@filter_argument
+@comparison_options()
+@click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
+@click.option("--learn", is_flag=True, help="Print the rules with which A and B are equal.")
+@file_option("-o", "--output", text="Write the rules of --learn into a file, for --rules.")
+@click.option("--json", is_flag=True, help="One JSON object per difference.")
+@file_option("--junit", text="Write the differences as JUnit XML, too.")
+@unredacted_option
+@pages
+@with_verdict
+def diff(
+    rec: str,
+    other: str,
+    filter_words: tuple[str, ...],
+    compared: DiffOptions,
+    exact: bool,
+    learn: bool,
+    output: Path | None,
+    json: bool,
+    junit: Path | None,
+) -> None:
+    """Compare two recordings of one conversation.
+
+    A and B are recordings. What differs between any two runs does not count: ids of sessions, tool
+    calls, terminals and messages, if they are used consistently; the directory; times; and how a
+    text was split into chunks.
+
+    The output begins with differences in the handshake. Then it lists, for each session and
+    direction, the frames that only A has (-), only B has (+), that have changed (~), with each
+    place that differs, and that came in another order (>). At the end is how long answers took;
+    times are not differences.
+
+    FILTER restricts which frames are compared; then the way the agent ended does not count.
+    """
+    if exact and (learn or compared != DiffOptions()):
+        raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "
+                      "it compares all bytes")  # fmt: skip
+    if output is not None and not learn:
+        raise Refusal("expected --output with --learn")
+    if learn and junit is not None:
+        raise Refusal("expected --learn or --junit, got both")
+    check_report_files(junit, output)
+    if rec == other == "-":
+        raise Refusal("expected one recording on standard input, got two")
+    chosen = parse(" ".join(filter_words))
+    options = evolve(compared, exact=exact, chosen=chosen, ending=chosen is EVERYTHING)
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))
+        spare_recordings([junit, output], map(file_of, (a, b)))
+        for reader in {a.path: a, b.path: b}.values():
+            _note(reader)
+            require("--exact", exact, reader)
+        a, b = masked_alike((a, b), stack)
+        if learn:
+            code = _learn(a, b, options, output, as_json=json)
+        else:
+            words = () if exact or json else (rec, other)
+            code = _diff(a, b, options, words, junit, as_json=json)
+    sys.exit(code)
+
+
+def _note(reader: RecordingReader) -> None:
+    """Warns if a recording cannot be compared as a whole."""
+    if reader.live:
+        warn(f"{reader.path} is still being recorded; later frames are not compared")
+    elif reader.recording.state == "incomplete":
+        warn(f"{reader.path} is incomplete; it is compared as far as it goes")
+    note_imported(reader)
+
+
+def _diff(
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions,
+    words: tuple[str, ...],
+    junit: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Prints the differences, and a hint if there are words that name the recordings."""
+    from acp_proxy.cli.diff.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
+    from acp_proxy.cli.diff.diff_screen import DiffScreen
+    from acp_proxy.diff.diff import diff
+
+    found = diff(a, b, options, progress)
+    if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
+        warn("no frame matches FILTER")
+    cases = DiffCases()
+    reporters: list[DiffReporter] = [DiffJson() if as_json else DiffScreen(stdout_screen())]
+    reporters += [cases] if junit is not None else []
+    reporters += [RuleHint(words)] if words else []
+    report_diff(found, reporters)
+    if junit is not None:
+        from acp_proxy.cli.screens.junit import suite
+
+        name = f"acp-proxy diff {found.a.name} {found.b.name}"
+        write_text(junit, suite(name, cases.cases))
+    return 0 if found.is_equal else 1
+
+
+def _learn(
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions,
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Prints or writes rules, those that were given among them."""
+    from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
+    from acp_proxy.diff.learned_rules import learn
+
+    found = learn(a, b, options, progress)
+    rules = ComparisonRules(
+        (*options.ignored, *found.ignored),
+        (*options.aliases, *found.aliases),
+        (*options.apart, *found.apart),
+    )
+    if output is not None:
+        write_text(output, rules.toml)
+    if as_json:
+        DiffJson().learned(found)
+    else:
+        say_learned(found, rules.toml if output is None else "")
+    return 1 if found.rest.total else 0

@@ -1,0 +1,234 @@
+"""Reports a comparison: in one line, as JSON lines, as test cases, and as rules that ignore it."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from attrs import asdict, define, field
+
+from acp_proxy.base.limits import NAMED
+from acp_proxy.base.wording import counted
+from acp_proxy.cli.diff.diff_lines import DiffLines
+from acp_proxy.cli.screens.junit import Case, Failure
+from acp_proxy.cli.screens.output import Writer, say, warn
+from acp_proxy.cli.screens.styled_text import Screen
+from acp_proxy.diff.diff_result import Counts, Diff, DiffEntry, Field, differences
+from acp_proxy.diff.learned_rules import Learned, can_be_ignored, kind_of, place_of
+from acp_proxy.protocol.json_text import encode_json
+
+_MOST_LINES = 500
+"""Lines of one failure; the JSON has all of them."""
+
+
+class DiffReporter:
+    """Receives a comparison in parts, and reports it in its own form; this one does nothing."""
+
+    def begin(self, _found: Diff) -> None:
+        """Receives everything but the entries."""
+
+    def entry(self, _entry: DiffEntry) -> None:
+        """Receives an entry; those of one lane come one after the other."""
+
+    def end(self, _found: Diff) -> None:
+        """Ends the report, after the last entry."""
+
+
+def report_diff(found: Diff, reporters: Sequence[DiffReporter]) -> None:
+    """Reports a comparison in several forms; its entries are read once.
+
+    Args:
+        found: the comparison.
+        reporters: one for each form.
+    """
+    for reporter in reporters:
+        reporter.begin(found)
+    for entry in found.entries():
+        for reporter in reporters:
+            reporter.entry(entry)
+    for reporter in reporters:
+        reporter.end(found)
+
+
+class DiffJson(DiffReporter):
+    """Prints each part as a line of JSON as soon as it is known."""
+
+    def __init__(self) -> None:
+        self._out = Writer()
+
+    def begin(self, found: Diff) -> None:
+        """Prints what was compared, and how the handshakes differ."""
+        head = {
+            "a": _members(found.a),
+            "b": _members(found.b),
+            "expect": found.expect,
+            "is_equal": found.is_equal,
+            "counts": _counts(found.counts),
+            "aliases": found.aliases,
+        }
+        self._line("diff", head)
+        for one in found.handshake:
+            self._line("handshake", _members(one))
+
+    def entry(self, entry: DiffEntry) -> None:
+        """Prints an entry."""
+        self._line("entry", {**_members(entry), "fields": [*map(_members, entry.fields)]})
+
+    def end(self, found: Diff) -> None:
+        """Prints how the ends differ, and how long answers took."""
+        for one in found.ending:
+            self._line("ending", _members(one))
+        for latency in found.latency:
+            self._line("latency", _members(latency))
+        self._out.flush()
+
+    def learned(self, found: Learned) -> None:
+        """Prints proposed rules, and what remains with them."""
+        members = {**_members(found), "rest": _counts(found.rest)}
+        self._line("learned", {**members, "is_equal": not found.rest.total})
+        self._out.flush()
+
+    def _line(self, kind: str, members: dict[str, Any]) -> None:
+        self._out.json(encode_json({"type": kind, **members}))
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return asdict(value, recurse=False)
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    return {**_members(counts), "total": counts.total}
+
+
+@define
+class _Place:
+    """The differences of one test case."""
+
+    counts: Counter[str] = field(factory=Counter)
+    lines: list[str] = field(factory=list)
+    left_out: int = 0
+
+    def add(self, kind: str, lines: Iterable[str]) -> None:
+        """Adds a difference; its lines are only made where there is room for them."""
+        self.counts[kind] += 1
+        if self.left_out:
+            self.left_out += 1
+            return
+        room = _MOST_LINES - len(self.lines)
+        made = [*islice(lines, room + 1)]
+        self.lines += made[:room]
+        self.left_out = int(len(made) > room)
+
+    def failure(self) -> Failure | None:
+        if not self.counts:
+            return None
+        more = [f"… and {self.left_out:,} more"] if self.left_out else []
+        return Failure("difference", differences(Counts(**self.counts)), [*self.lines, *more])
+
+
+class DiffCases(DiffReporter):
+    """Makes a test case for the handshake, each lane and the ending."""
+
+    def __init__(self) -> None:
+        self._lines = DiffLines(Screen())
+        self._places: dict[str, _Place] = {}
+
+    def begin(self, found: Diff) -> None:
+        """Makes the cases that every comparison has."""
+        sessions = [name for name in found.aliases if name.startswith("session:")]
+        self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
+        self._add_fields("handshake", found.handshake)
+
+    def entry(self, entry: DiffEntry) -> None:
+        """Adds an entry to its lane's case."""
+        place = self._places.setdefault(entry.lane, _Place())
+        place.add(entry.change.value.replace("-", "_"), self._lines.entry(entry))
+
+    def end(self, found: Diff) -> None:
+        """Adds how the recordings ended."""
+        self._places["ending"] = _Place()
+        self._add_fields("ending", found.ending)
+
+    @property
+    def cases(self) -> list[Case]:
+        """A case for each place; complete after `end`."""
+        return [Case("diff", name, place.failure()) for name, place in self._places.items()]
+
+    def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
+        for one in fields:
+            self._places[name].add(name, self._lines.field(one))
+
+
+class RuleHint(DiffReporter):
+    """Prints on stderr the options that would make the differences not count, if there are any.
+
+    Args:
+        words: how the recordings were named.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._ignored: dict[str, None] = {}
+        self._has_moved = False
+
+    def begin(self, found: Diff) -> None:
+        """Proposes to ignore the differences of the handshakes."""
+        self._add(found.handshake)
+
+    def entry(self, entry: DiffEntry) -> None:
+        """Proposes to ignore the places that have changed."""
+        self._has_moved |= kind_of(entry) is not None
+        self._add(entry.fields)
+
+    def end(self, _found: Diff) -> None:
+        """Prints the hint."""
+        learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
+        options = " ".join(f"--ignore {quoted(one)}" for one in self._ignored)
+        if len(self._ignored) > NAMED:
+            warn(f"to let some of these pass: --ignore PTR; {learn}")
+        elif options:
+            some = "some of these" if self._has_moved else "these"
+            warn(f"to let {some} pass: {options}; {learn}")
+        elif self._has_moved:
+            warn(f"to let these pass: {learn}")
+
+    def _add(self, fields: Iterable[Field]) -> None:
+        for one in fields:
+            if can_be_ignored(one) and len(self._ignored) <= NAMED:
+                self._ignored[place_of(one)] = None
+
+
+def say_learned(found: Learned, text: str) -> None:
+    """Prints a file of rules, and the effect of the proposed ones on stderr.
+
+    Args:
+        found: the proposed rules.
+        text: the file; empty if it has been written.
+    """
+    for line in text.splitlines():
+        say(line)
+    rules = [*found.aliases, *found.ignored, *found.apart]
+    these = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
+    if not found.rest.total:
+        warn(f"{these} A and B are equal")
+    elif rules:
+        warn(f"{these} this remains: {differences(found.rest)}")
+    else:
+        warn(f"no rule helps: {differences(found.rest)}")
+
+
+def quoted(word: str) -> str:
+    """Quotes a word for a shell, on one line even if it has control characters."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return f"$'{''.join(map(_escaped, word))}'"
+
+
+def _escaped(character: str) -> str:
+    """Writes a character for a place between ``$'`` and ``'``."""
+    if character in "'\\":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode(errors="surrogatepass"))

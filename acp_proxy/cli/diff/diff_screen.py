@@ -1,0 +1,220 @@
+"""Prints a comparison as text: what was compared, the differences of each lane, latencies.
+
+A terminal gets lines of its width; a pipe gets each as long as it is.
+"""
+
+import signal
+from collections.abc import Iterator, Sequence
+
+from acp_proxy.base.wording import counted, duration
+from acp_proxy.cli.diff.diff_lines import MARKS, DiffLines
+from acp_proxy.cli.diff.diff_reports import DiffReporter
+from acp_proxy.cli.screens.output import Page
+from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
+from acp_proxy.cli.screens.table import Cell, Column, cell, table
+from acp_proxy.diff.diff_result import (
+    Change,
+    Diff,
+    DiffEntry,
+    Field,
+    MethodLatency,
+    verdict,
+)
+from acp_proxy.recording.recording import clock
+
+_MANY = 25
+"""With more differences than this, their number is printed before the list, too."""
+_NOTABLE_NS = 1_000_000
+"""An answer that took longer is worth a line."""
+_SLOWER, _MUCH_NS = 2, 50_000_000
+"""An answer is slow if it takes so many times as long, and longer by so many nanoseconds."""
+_DIRECTIONS = {
+    "to-agent": ("→ to the agent", Ink.TO_AGENT),
+    "to-client": ("← to the client", Ink.TO_CLIENT),
+}
+
+
+class DiffScreen(DiffReporter):
+    """Prints each part as soon as it is known.
+
+    Args:
+        screen: what it has to fit.
+        most: entries that are printed; None for all of them. The number of the others is printed.
+    """
+
+    def __init__(self, screen: Screen, most: int | None = None) -> None:
+        self._page = Page(screen)
+        self._lines = DiffLines(screen)
+        self._aliases: dict[str, tuple[str | None, str | None]] = {}
+        self._lane: tuple[str, str] | None = None
+        self._most = most
+        self._entries = 0
+
+    def begin(self, found: Diff) -> None:
+        """Prints what was compared, and what comes before the first entry."""
+        newest = max(found.a.frames, found.b.frames)
+        self._lines = DiffLines(self._page.screen, newest)
+        self._aliases = found.aliases
+        self._page.lines(_sides(found, self._page.screen))
+        if found.is_equal:
+            return
+        self._page.print()
+        if found.counts.total > _MANY:
+            self._verdict(found)
+        self._page.print(*_legend(found))
+        if found.handshake:
+            self._title(piece("handshake", bold=True))
+            for one in found.handshake:
+                self._page.lines(self._lines.field(one))
+
+    def entry(self, entry: DiffEntry) -> None:
+        """Prints an entry, and above it its lane's title if it is the first one there."""
+        self._entries += 1
+        if self._most is not None and self._entries > self._most:
+            return
+        if (entry.lane, entry.direction) != self._lane:
+            self._lane = entry.lane, entry.direction
+            self._title(*self._lane_title(entry))
+        self._page.lines(self._lines.entry(entry))
+
+    def end(self, found: Diff) -> None:
+        """Prints how it ended, how quick answers were, and the verdict."""
+        if self._most is not None and self._entries > self._most:
+            more = counted(self._entries - self._most, "more difference")
+            self._title(piece(f"… and {more}", Ink.FAINT))
+        if found.ending:
+            self._title(piece("ending", bold=True))
+            for one in found.ending:
+                self._page.print(*_ending(one))
+        notable = [one for one in found.latency if _longest(one) >= _NOTABLE_NS]
+        if notable:
+            self._title(piece("answers", bold=True))
+            self._page.lines(table(_latencies(notable, found.steps_ns), self._page.screen))
+            rest = len(found.latency) - len(notable)
+            if rest:
+                self._page.print(
+                    piece(f"… and {counted(rest, 'method')} that took less than 1 ms", Ink.FAINT)
+                )
+        self._page.print()
+        self._verdict(found)
+        self._page.flush()
+
+    def _verdict(self, found: Diff) -> None:
+        ink = Ink.TO_CLIENT if found.is_equal else None
+        self._page.wrap(piece(""), piece(verdict(found), ink, bold=True))
+
+    def _title(self, *pieces: Piece) -> None:
+        self._page.print()
+        self._page.print(*pieces)
+
+    def _lane_title(self, entry: DiffEntry) -> Iterator[Piece]:
+        words, ink = _DIRECTIONS.get(entry.direction, (entry.direction, None))
+        yield piece(entry.lane, bold=True)
+        yield piece(f" {words}", ink)
+        ids = list(dict.fromkeys(filter(None, self._aliases.get(entry.lane, ()))))
+        if ids:
+            yield piece(f"  {' / '.join(ids)}", Ink.FAINT)
+
+
+def _sides(found: Diff, screen: Screen) -> Iterator[str]:
+    a, b = sides = (found.a, found.b)
+    names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
+    begun = [
+        "imported" if one.started_at is None
+        else f"{clock(one.started_at, has_zone=has_zone):%Y-%m-%d %H:%M}"
+        for one, has_zone in zip(sides, found.has_zones, strict=True)
+    ]  # fmt: skip
+    states = ["" if s.state == "complete" else s.state for s in sides]
+    lines = table(
+        [
+            Column("", [cell("A", Ink.TROUBLE), cell("B", Ink.TO_CLIENT)]),
+            Column("name", [cell(name) for name in names], least=10),
+            Column("when", [cell(one, Ink.FAINT) for one in begun], rank=1),
+            Column("agent", [cell(s.agent) for s in sides], least=8),
+            Column("client", [cell(s.client) for s in sides], least=8, rank=2),
+            Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
+            Column("state", [cell(state, Ink.STDERR) for state in states], rank=3),
+        ],
+        screen,
+    )
+    next(lines)  # without titles
+    yield from lines
+
+
+def _legend(found: Diff) -> Iterator[Piece]:
+    """Explains the marks that occur, and the numbers."""
+    counts = found.counts
+    fields = {one.only for one in (*found.handshake, *found.ending)}
+    has = {
+        Change.ONLY_A: counts.only_a or counts.changed or "a" in fields,
+        Change.ONLY_B: counts.only_b or counts.changed or "b" in fields,
+        Change.CHANGED: counts.changed or None in fields,
+        Change.MOVED: counts.moved,
+    }
+    for change, (mark, ink, meaning) in MARKS.items():
+        if has[change]:
+            yield mark, ink, True
+            yield f" {meaning}   ", Ink.FAINT, False
+    if counts.total > counts.handshake + counts.ending:
+        yield "#1 #2 the frame in A and in B", Ink.FAINT, False
+
+
+def _ending(one: Field) -> Iterator[Piece]:
+    """How the agent ended: with an exit code or by a signal, so one side may have neither."""
+    is_signal = one.pointer == "/exit_signal"
+    a, b = map(_signal, (one.a, one.b)) if is_signal else (one.a, one.b)
+    change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
+    mark, ink, _ = MARKS[change]
+    yield f"{mark} ", ink, True
+    yield piece(f"{one.pointer.removeprefix('/').replace('_', ' ')}  ")
+    if a is not None:
+        yield piece(str(a), Ink.TROUBLE)
+    if change is Change.CHANGED:
+        yield piece(" → ", Ink.FAINT)
+    if b is not None:
+        yield piece(str(b), Ink.TO_CLIENT)
+
+
+def _signal(number: int | None) -> object:
+    try:
+        return None if number is None else signal.Signals(number).name
+    except ValueError:
+        return number
+
+
+def _longest(one: MethodLatency) -> int:
+    return max(one.a_max_ns or 0, one.b_max_ns or 0)
+
+
+def _latencies(found: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> list[Column]:
+    directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in found]
+
+    def took(name: str) -> list[Cell]:
+        step_ns = steps_ns[name.startswith("b_")]
+        return [cell(duration(getattr(one, name), step_ns)) for one in found]
+
+    def count(name: str) -> list[Cell]:
+        return [cell(f"{n:,}" if (n := getattr(one, name)) else "") for one in found]
+
+    methods = [cell(o.method, ink) for o, (_, ink) in zip(found, directions, strict=True)]
+    return [
+        Column("", [cell(words[:1], ink) for words, ink in directions]),
+        Column("method", methods, least=16),
+        Column("A", count("a_count"), right=True),
+        Column("B", count("b_count"), right=True),
+        Column("p50 A", took("a_p50_ns"), right=True),
+        Column("p50 B", took("b_p50_ns"), right=True),
+        Column("ratio", [_ratio(one) for one in found], right=True),
+        Column("max A", took("a_max_ns"), right=True, rank=1),
+        Column("max B", took("b_max_ns"), right=True, rank=1),
+    ]
+
+
+def _ratio(one: MethodLatency) -> Cell:
+    """How many times as long an answer of B takes."""
+    if not one.a_p50_ns or not one.b_p50_ns:
+        return cell("")
+    ratio = one.b_p50_ns / one.a_p50_ns
+    is_slow = ratio >= _SLOWER and one.b_p50_ns - one.a_p50_ns >= _MUCH_NS
+    text = f"×{ratio:,.0f}" if ratio >= 9.95 else f"×{ratio:.1f}" if ratio >= 0.095 else "<×0.1"
+    return cell(text, Ink.STDERR if is_slow else None)

@@ -1,0 +1,1 @@
+"""The commands `setup` and `doctor`."""

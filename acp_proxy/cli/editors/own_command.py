@@ -1,0 +1,42 @@
+"""How an editor starts this acp-proxy: by its absolute path, which need not be in any PATH."""
+
+import os
+import sys
+from pathlib import Path
+
+from acp_proxy.editors.machine import Machine
+
+_TEMPORARY = ("/.cache/uv/", "/uv/archive-", "/tmp/", "/pipx/.cache/")
+
+
+def this_machine() -> Machine:
+    """Returns the machine and the environment of this process."""
+    try:
+        directory = Path.cwd()
+    except FileNotFoundError:  # it has been removed
+        directory = Path("/")
+    return Machine(os.environ, sys.platform, directory)
+
+
+def own_command(machine: Machine) -> tuple[str, ...]:
+    """Returns the words that start this acp-proxy.
+
+    Symbolic links stay as they are: what they lead to may be another directory after an update.
+
+    Args:
+        machine: where it is started.
+    """
+    script = Path(sys.argv[0])
+    if script.name == "acp-proxy" and len(script.parts) > 1 and script.exists():
+        return (str(machine.directory / script),)
+    beside = Path(sys.executable).with_name("acp-proxy")
+    if script.name != "acp-proxy" and beside.exists():
+        return (str(beside),)
+    if found := machine.find("acp-proxy"):
+        return (found,)
+    return (sys.executable, "-P", "-m", "acp_proxy")  # -P: not one of the current directory
+
+
+def is_temporary(own: tuple[str, ...]) -> bool:
+    """Whether this acp-proxy is in a directory that is removed some day, as with uvx."""
+    return any(part in own[0] for part in _TEMPORARY)

@@ -1,0 +1,307 @@
+"""``acp-proxy setup``: put acp-proxy before an agent in the settings of an editor."""
+
+import sys
+from pathlib import Path
+
+import click
+from attrs import evolve
+
+from acp_proxy.base.safe_text import visible
+from acp_proxy.cli.editors.own_command import is_temporary, own_command, this_machine
+from acp_proxy.cli.editors.setup_screen import clients_table, listed, masker, settings_diff
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import is_unredacted, unredacted_option
+from acp_proxy.cli.options import unknown
+from acp_proxy.cli.screens.output import Writer, ask, say, say_json, stdout_screen, warn
+from acp_proxy.editors.acp_client import AcpClient
+from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent, known_agent, recorded
+from acp_proxy.editors.hiding import hidden_agent
+from acp_proxy.editors.json_clients import JsonClient
+from acp_proxy.editors.known_agents import AGENTS, agent_id, known_names
+from acp_proxy.editors.known_clients import CLIENTS, FoundClient, find_clients, look_at
+from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.settings_changes import ChangeLog, add, undo
+from acp_proxy.editors.settings_edits import entries, insertion
+from acp_proxy.editors.settings_file import check_writable, read
+from acp_proxy.recording.agent_names import agent_name
+from acp_proxy.recording.file_names import recordings_directory
+
+_EXAMPLES = """\b
+Examples:
+  acp-proxy setup zed                      settings for Zed, ready to paste
+  acp-proxy setup zed --write              adds them, if you agree
+  acp-proxy setup                          all clients that were found
+  acp-proxy setup zed --agent opencode     for one agent
+  acp-proxy setup zed -- python agent.py   for an agent of your own
+  acp-proxy setup zed --undo               takes that back
+"""
+
+
+def _complete_client(_ctx: object, _param: object, incomplete: str) -> list[str]:
+    return [client.name for client in CLIENTS if client.name.startswith(incomplete)]
+
+
+def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
+    configured = [agent.name for one in find_clients(this_machine()) for agent in one.agents]
+    names = dict.fromkeys([*configured, *known_names()])
+    return [name for name in names if name.startswith(incomplete)]
+
+
+@cli_command(epilog=_EXAMPLES)
+@click.argument("client", required=False, shell_complete=_complete_client)
+@click.argument("own_agent", metavar="[-- AGENT [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,
+              shell_complete=_complete_agent,
+              help="The agent: its name in the settings, or that of a known agent.")  # fmt: skip
+@click.option("--write", is_flag=True, allow_from_autoenv=False,
+              help="Add an entry to the settings, beside the one that is there.")  # fmt: skip
+@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask before writing.")
+@click.option("--undo", is_flag=True, allow_from_autoenv=False,
+              help="Take back what --write has added last.")  # fmt: skip
+@click.option("--json", is_flag=True, allow_from_autoenv=False,
+              help="One JSON object for each client.")  # fmt: skip
+@unredacted_option
+def setup(
+    client: str | None,
+    own_agent: tuple[str, ...],
+    name: str | None,
+    write: bool,
+    yes: bool,
+    undo: bool,
+    json: bool,
+) -> None:
+    """Put acp-proxy before an agent in an editor's settings.
+
+    Without CLIENT, lists the ACP clients of this machine and the agents that they are configured
+    with. With it, prints settings in which acp-proxy records an agent, ready to paste: the agent
+    that is configured now, a known one, or the command after `--`. No agent is started.
+    """
+    machine = this_machine()
+    if write and undo:
+        raise Refusal("expected --write or --undo, not both")
+    if json and (write or undo or name is not None or own_agent):
+        raise Refusal("expected --json alone, or with a client")
+    if own_agent and (name is not None or undo):
+        raise Refusal("expected a command alone or with --write, got --agent or --undo with it")
+    if yes and not write:
+        raise Refusal("expected --write with --yes")
+    if client is None:
+        if name is not None or write or undo:
+            raise Refusal("expected a client, such as `acp-proxy setup zed`")
+        _list([*find_clients(machine)], machine, json=json)
+        return
+    chosen = _client_named(client)
+    if undo:
+        _undo(chosen, machine)
+        return
+    found = look_at(chosen, machine)
+    if json:
+        say_json(listed(found, masker()))
+        return
+    own = own_command(machine)
+    agents = [
+        recorded(agent, own, machine, is_graphical=chosen.is_graphical)
+        for agent in (
+            [_own_agent(own_agent)] if own_agent else _agents(found, name, machine, is_one=write)
+        )
+    ]
+    for note in dict.fromkeys(note for agent in agents for note in agent.notes):
+        warn(note)
+    if is_temporary(own):
+        warn(
+            f"{own[0]} is in a cache or a temporary directory and may be removed some day; "
+            "install acp-proxy for good before you use this"
+        )
+    if write:
+        _write(found, agents[0], machine, is_sure=yes)
+    else:
+        _print(found, agents)
+
+
+def _client_named(word: str) -> AcpClient:
+    for client in CLIENTS:
+        if word.lower() in (client.name, client.title.lower()):
+            return client
+    names = [client.name for client in CLIENTS]
+    raise Refusal(unknown(word, names, "known client", f"expected one of {', '.join(names)}"))
+
+
+def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
+    mask = masker()
+    if json:
+        for found in clients:
+            say_json(listed(found, mask))
+        return
+    if not clients:
+        warn(f"no ACP client was found for {machine.home}; known ones are"
+             f" {', '.join(client.name for client in CLIENTS)}")  # fmt: skip
+        return
+    writer = Writer()
+    for line in clients_table(clients, mask, stdout_screen()):
+        writer.line(line)
+    for problem in (problem for found in clients for problem in found.problems):
+        warn(problem)
+    plain = [one for one in clients if _unrecorded(one, machine)]
+    say()
+    if not plain and any(one.recorded for one in clients):
+        say("Next: use an agent that is recorded, and then: acp-proxy list")
+    else:
+        say(f"Next: acp-proxy setup {(plain or clients)[0].client.name}")
+
+
+def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
+    """Returns the agent that a command starts, whose files the client may start from anywhere."""
+    files = (("/" in word or Path(word).suffix) and Path(word).is_file() for word in words)
+    found = [
+        str(Path(word).absolute()) if is_file else word
+        for word, is_file in zip(words, files, strict=True)
+    ]
+    return ConfiguredAgent(agent_name(words) or words[0], tuple(found), Path())
+
+
+def _agents(
+    found: FoundClient, name: str | None, machine: Machine, *, is_one: bool
+) -> list[ConfiguredAgent]:
+    """Returns the agents to be recorded.
+
+    Raises:
+        Refusal: none can be, or several could and one is wanted.
+    """
+    title = found.client.title
+    for problem in found.problems:
+        if is_one:
+            raise Refusal(problem)
+        warn(problem)
+    if name is not None:
+        return [_agent_named(found, name, machine)]
+    agents = _unrecorded(found, machine)
+    if not agents and found.recorded:
+        raise Refusal(f"each agent of {title} is recorded already; --agent NAME takes another one")
+    if not agents:
+        agents = [
+            known_agent(id_, machine)
+            for id_, row in AGENTS.items()
+            if machine.find(row["command"][0]) is not None
+        ]
+    if not agents:
+        has_none = f"{title} has no agent that can be recorded"
+        if found.files and not found.client.owns_files:
+            has_none = f"{found.path}, which is only searched, names no known agent"
+        raise Refusal(f"{has_none}, and PATH has no known one;"
+                      f" name one, such as --agent opencode, or give its command, such as"
+                      f" `acp-proxy setup {found.client.name} -- python agent.py`")  # fmt: skip
+    if is_one and len(agents) > 1:
+        names = ", ".join(repr(agent.name) for agent in agents)
+        raise Refusal(f"several agents could be recorded; expected --agent with one of {names}")
+    return agents
+
+
+def _unrecorded(found: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
+    """Returns the agents of a client's settings that can be recorded and are not yet."""
+    done = {_identity(agent) for agent in found.recorded}
+    plain = [_startable(agent, machine) for agent in found.agents if not agent.proxy]
+    return [agent for agent in plain if agent is not None and _identity(agent) not in done]
+
+
+def _agent_named(found: FoundClient, name: str, machine: Machine) -> ConfiguredAgent:
+    word = name.removeprefix("@").lower()
+    here = [agent for agent in found.agents if agent.name.lower() == word]
+    for agent in here:
+        if (startable := _startable(agent, machine)) is None:
+            raise Refusal(f"{found.client.title} keeps the command of {agent.name!r} to itself;"
+                          " name a known agent, or add it as a custom one first")  # fmt: skip
+        if agent.proxy:
+            raise Refusal(f"{agent.name!r} is recorded already, as {agent.path} has it")
+        return startable
+    if id_ := agent_id(word):
+        return known_agent(id_, machine)
+    names = [*(agent.name for agent in found.agents), *known_names()]
+    own = f"`acp-proxy setup {found.client.name} -- {name}` takes a command"
+    raise Refusal(unknown(name, names, "agent", own))
+
+
+def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
+    """What tells the agent from others, wherever its program is."""
+    return tuple(Path(word).name for word in agent.agent[:1]) + agent.agent[1:]
+
+
+def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
+    """Returns an agent with a command: for one that the client installs, the known agent's."""
+    if agent.agent:
+        return agent
+    id_ = agent_id(agent.name)
+    if id_ is None or agent.command:
+        return None
+    known = known_agent(id_, machine)
+    return evolve(known, path=agent.path, env={**known.env, **agent.env}, value=agent.value)
+
+
+def _print(found: FoundClient, agents: list[RecordedAgent]) -> None:
+    if not is_unredacted():
+        shown = [hidden_agent(agent, masker()) for agent in agents]
+        if shown != agents:
+            means = ", and --write copies them" if found.client.section else ""
+            warn(f"values of variables and secrets are hidden; --unredacted shows them{means}")
+        agents = shown
+    warn(f"{found.client.place(found.path)}:")
+    writer = Writer()
+    for line in found.client.snippet(agents).split("\n"):
+        if isinstance(found.client, JsonClient):
+            writer.json(line.encode())
+        else:
+            writer.line(visible(line))
+
+
+def _write(found: FoundClient, agent: RecordedAgent, machine: Machine, *, is_sure: bool) -> None:
+    client = found.client
+    if not client.section or not isinstance(client, JsonClient):
+        raise Refusal(f"the settings of {client.title} are yours to change: paste what"
+                      f" `acp-proxy setup {client.name}` prints")  # fmt: skip
+    for one in found.recorded:
+        if one.command == agent.command:
+            raise Refusal(f"{one.name!r} in {one.path} records this agent already")
+    file = read(found.path)
+    check_writable(file)
+    name = _free_name(agent, [*entries(file.data or b"", client.section)])
+    change = insertion(file.data or b"", client.section, name, client.entry(agent))
+    _say_diff(file.data, change.after, found.path)
+    if not is_sure:
+        if not sys.stdin.isatty() or not sys.stderr.isatty():
+            raise Refusal("expected --yes, since there is no terminal to ask on")
+        if not ask(f"write {found.path}?"):
+            warn("nothing was written")
+            sys.exit(1)
+    add(_log(machine, found.path), file, change, client.section, name)
+    say(f"added {name!r} to {found.path}; `acp-proxy setup {client.name} --undo` takes it back")
+
+
+def _free_name(agent: RecordedAgent, names: list[str]) -> str:
+    number, name = 1, agent.name
+    while name in names:
+        number += 1
+        name = f"{agent.name} {number}"
+    return name
+
+
+def _undo(client: AcpClient, machine: Machine) -> None:
+    if not client.section:
+        raise Refusal(f"acp-proxy never writes the settings of {client.title}")
+    paths = [path for path in client.files(machine) if _log(machine, path).read()]
+    path = (paths or [*client.files(machine)])[0]
+    file = read(path)
+    change = undo(_log(machine, path), file)
+    _say_diff(file.data, read(path).data, path)
+    say(f"removed {change.name!r} from {path}")
+
+
+def _say_diff(before: bytes | None, after: bytes | None, path: Path) -> None:
+    writer = Writer()
+    for line in settings_diff(before, after, str(path), masker(), stdout_screen()):
+        writer.line(line)
+
+
+def _log(machine: Machine, path: Path) -> ChangeLog:
+    """What is kept of changes is in our data directory, wherever recordings are."""
+    environ = {k: v for k, v in machine.environ.items() if k != "ACP_PROXY_RECORDINGS"}
+    return ChangeLog(Path(recordings_directory(environ)) / "setup", read(path))

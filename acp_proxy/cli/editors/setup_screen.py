@@ -1,0 +1,141 @@
+"""Shows the clients of a machine, the agents in their settings, and changes of the settings."""
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+
+from attrs import frozen
+
+from acp_proxy.cli.masking import is_unredacted, new_redactor
+from acp_proxy.cli.screens.styled_text import Ink, Screen, piece
+from acp_proxy.cli.screens.table import Cell, Column, cell, table
+from acp_proxy.editors.hiding import Masker, hidden_settings
+from acp_proxy.editors.known_clients import FoundClient
+
+
+@frozen
+class ListedAgent:
+    """An agent in a client's settings, as ``setup --json`` shows it."""
+
+    name: str
+    command: list[str]
+    """Empty if the settings do not have it, as for agents that the client installs itself."""
+    env: list[str]
+    """The names of its variables."""
+    headers: list[str]
+    """The names of its headers."""
+    recorded: bool
+    """Whether acp-proxy starts the agent."""
+    settings: str
+    """The path of the settings file."""
+
+
+@frozen
+class ListedClient:
+    """A client, as ``setup --json`` shows it."""
+
+    client: str
+    title: str
+    installed: bool
+    settings: list[str]
+    """Its settings files that exist."""
+    writable: bool
+    """Whether `--write` can add an entry."""
+    agents: list[ListedAgent]
+    problems: list[str]
+
+
+def masker() -> Masker:
+    """Returns functions that mask secrets, or that mask nothing with ``--unredacted``."""
+    if is_unredacted():
+        return Masker(lambda text: text, lambda words: words)
+    redactor = new_redactor()
+    return Masker(redactor.text, redactor.command)
+
+
+def listed(found: FoundClient, mask: Masker) -> ListedClient:
+    """Returns the JSON form of a client and its agents, with secrets in commands masked.
+
+    Args:
+        found: the client.
+        mask: masks the words of commands.
+    """
+    agents = [
+        ListedAgent(
+            agent.name,
+            mask.command([*agent.command]),
+            [*agent.env],
+            [*agent.header_names],
+            bool(agent.proxy),
+            str(agent.path),
+        )
+        for agent in found.agents
+    ]
+    return ListedClient(
+        found.client.name,
+        found.client.title,
+        found.is_installed,
+        [*map(str, found.files)],
+        bool(found.client.section),
+        agents,
+        [*found.problems],
+    )
+
+
+def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) -> Iterator[str]:
+    """Yields the lines of a table of clients and their agents.
+
+    Args:
+        clients: the clients of the machine.
+        mask: masks the words of commands.
+        screen: the screen that shows the table.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for found in clients:
+        title = cell(found.client.name)
+        for agent in found.agents:
+            command = cell(" ".join(mask.command([*agent.agent])) or "started by the client itself")
+            how = [piece("recorded", Ink.TO_CLIENT)] if agent.proxy else cell("")
+            names = cell(" ".join([*agent.env, *agent.header_names]))
+            rows.append((title, cell(agent.name), how, command, names, cell(str(agent.path))))
+            title = cell("")
+        for path in found.unreadable:
+            broken = [piece("cannot be read", Ink.TROUBLE)]
+            rows.append((title, broken, *[cell("")] * 3, cell(str(path))))
+            title = cell("")
+        if not found.agents and not found.problems:
+            where = cell(str(found.path) if found.files else "")
+            rows.append((title, [piece("no agent", Ink.FAINT)], *[cell("")] * 3, where))
+    columns = [*zip(*rows, strict=True)]
+    yield from table(
+        [
+            Column("CLIENT", columns[0]),
+            Column("AGENT", columns[1], least=16, rank=1),
+            Column("", columns[2], rank=2),
+            Column("COMMAND", columns[3], least=20, rank=3),
+            Column("VARIABLES", columns[4], least=10, rank=4),
+            Column("SETTINGS", columns[5], least=20, rank=5, keeps_end=True),
+        ],
+        screen,
+        is_list=True,
+    )
+
+
+def settings_diff(
+    before: bytes | None, after: bytes | None, path: str, mask: Masker, screen: Screen
+) -> Iterator[str]:
+    """Yields the lines of a diff of settings, without the values of variables and other secrets.
+
+    Args:
+        before: the content of the file before the change; None if there was no file.
+        after: the content after the change; None if the file is removed.
+        path: the path of the file.
+        mask: masks the other secrets.
+        screen: the screen that shows the diff.
+    """
+    old, new = (
+        [] if data is None else hidden_settings(data, mask).removeprefix("\ufeff").splitlines()
+        for data in (before, after)
+    )
+    for line in unified_diff(old, new, path, path, lineterm=""):
+        ink = {"+": Ink.TO_CLIENT, "-": Ink.TROUBLE, "@": Ink.FAINT}.get(line[:1])
+        yield screen.whole(piece(line.replace("\t", "    "), ink))

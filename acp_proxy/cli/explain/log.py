@@ -1,0 +1,286 @@
+"""``acp-proxy inspect log``: the timeline."""
+
+import time as clock  # `time` is an option
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import click
+from attrs import frozen
+
+from acp_proxy.cli.explain.log_screen import TimeForm, TimelineLayout
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options import (
+    filter_argument,
+    number_option,
+    read_argument,
+)
+from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.explain.choice import (
+    Neighborhood,
+    chosen_in,
+    of_session,
+    of_turn,
+    row_of,
+    why_nothing,
+)
+from acp_proxy.explain.hints import HintReader
+from acp_proxy.explain.log.folding import ChunkRun, fold
+from acp_proxy.explain.log.frame_json import event_json, frame_json, large_frame_json, line_parts
+from acp_proxy.explain.log.timeline import pair_of
+from acp_proxy.explain.origins import known_members
+from acp_proxy.recording.filters import UNREAD, Filter, all_of, parse
+from acp_proxy.store.queries.frames import last_number
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row, is_excerpt
+
+_POLL = 0.1
+_MOST_LINES = 10**9
+_TAIL = 4
+"""Rows at the end of a recording that are read first for each line of `--lines`."""
+
+
+@cli_command(
+    epilog="""\b
+Examples:
+  acp-proxy log latest
+      every message, page by page
+  acp-proxy log latest 'failed or unanswered or latency:2s..'
+      what went wrong, and what took long
+  acp-proxy log latest --turn 2 'not params.update.content.type=text'
+      the second turn without the text
+  acp-proxy log latest --around 42
+      what led to frame 42; --seq 42 shows the frame itself
+  acp-proxy log latest --time clock
+      by the clock, to find the same moment in the editor's log
+  acp-proxy log latest -n 20 --follow
+      the last twenty lines of a chat that is running, and on
+  acp-proxy log latest --json | jq -c 'select(.kind == "request") | .method'
+      for a program
+"""
+)
+@read_argument
+@filter_argument
+@click.option("--json", is_flag=True, help="One JSON object per frame or event.")
+@click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
+@number_option("--seq", text="Only frame or event N, in full, with the frame that it answers or"
+               " that answers it.")  # fmt: skip
+@number_option("--around", text="Frame or event N, marked, and what comes before and after it.")
+@number_option("--context", metavar="K", least=0, default=10,
+               text="How many numbers before and after --around.")  # fmt: skip
+@number_option("--turn", text="Only turn N, and stderr meanwhile.")
+@click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
+@click.option("--time", type=click.Choice([*map(str, TimeForm)]), default="relative",
+              show_default=True,
+              help="relative: seconds since the start. clock: the local time. delta: seconds since"
+              " the line before.")  # fmt: skip
+@click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
+@number_option("--lines", "-n", least=0, text="Only the last N lines.")
+@click.option("--follow", "-f", is_flag=True,
+              help="Wait for more while the recorder runs; latest is then one that runs, or the"
+              " next.")  # fmt: skip
+@unredacted_option
+@pages
+def log(
+    rec: str,
+    filter_words: tuple[str, ...],
+    json: bool,
+    raw: bool,
+    seq: int | None,
+    around: int | None,
+    context: int,
+    turn: int | None,
+    session: str | None,
+    time: str,
+    no_fold: bool,
+    lines: int | None,
+    follow: bool,
+) -> None:
+    """Show a recording's timeline, a line per frame.
+
+    Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
+    ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
+    id, the number of the frame it is paired with and the latency, the size, and a preview. The
+    chunks of a message that come one after the other are one line, `agent_message_chunk ×57`, with
+    the first and the last number, how long they streamed, and the text in one piece. Below the line
+    of a batch, each of its messages has one.
+
+    FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
+    params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
+
+    On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
+    seconds without traffic have a line. In a pipe each line is plain and whole.
+    """
+    if json and raw:
+        raise Refusal("expected --json or --raw, got both")
+    if (json or raw) and time != TimeForm.RELATIVE:
+        raise Refusal("expected --time without --json and --raw")
+    if around is not None and (seq is not None or follow or lines is not None):
+        raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
+    parse(words := " ".join(filter_words), UNREAD)
+    with open_recording(rec, follow=follow and seq is None) as reader:
+        form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
+        if seq is not None:
+            form.print_one(row_of(reader, seq))
+            return
+        parts = [chosen_in(reader, words)]
+        parts += [of_turn(reader, turn)] if turn is not None else []
+        parts += [of_session(reader, session)] if session is not None else []
+        if around is not None:
+            form.print_around(Neighborhood(reader, around, context), all_of(parts))
+            return
+        count = None if lines is None else min(lines, _MOST_LINES)
+        _print(reader, form, all_of(parts), lines=count, follow=follow)
+        if words.strip() and next(reader.rows(all_of(parts)), None) is None:
+            asked = [words, "" if turn is None else f"turn:{turn}"]
+            asked += [] if session is None else [f"session:{session}"]
+            warn(why_nothing(reader, " ".join(filter(None, asked))))
+
+
+def _print(
+    reader: RecordingReader,
+    form: "_JsonTimeline",
+    chosen: Filter,
+    *,
+    lines: int | None,
+    follow: bool,
+) -> None:
+    """Prints the frames so far, and with `follow` those that come until the recorder ends."""
+    was_live = reader.live
+    printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
+    while follow and reader.live:
+        form.out.flush()
+        clock.sleep(_POLL)
+        reader.refresh()
+        printed = form.print_all(chosen, printed)
+    form.out.flush()
+    if follow and was_live:
+        warn(f"the recording has ended: {reader.path}")
+
+
+@frozen
+class _JsonTimeline:
+    """Prints rows as JSON; subclasses print them in other forms."""
+
+    reader: RecordingReader
+    out: Writer
+
+    def print_all(self, chosen: Filter, after: int) -> int:
+        """Prints the chosen rows after a number, and returns the last number that was read."""
+        seen = after
+
+        def watched() -> Iterator[Row]:
+            nonlocal seen
+            for row in self.reader.rows(chosen, after):
+                seen = row["seq"]
+                yield row
+
+        self.write(self.items(watched()))
+        return max(seen, self.reader.newest)  # rows that were not chosen were read as well
+
+    def print_last(self, chosen: Filter, count: int) -> int:
+        """Prints the last lines only; otherwise like `print_all`."""
+        newest = last_number(self.reader)
+        span = count * _TAIL
+        while count:
+            after = max(0, newest - span)
+            found = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
+            if len(found) > count:
+                found.popleft()  # it may be the rest of a longer run
+                after = 0
+            if after == 0:
+                self.write(found)
+                break
+            span *= 8
+        return newest
+
+    def print_one(self, row: Row) -> None:
+        self.write([row])
+
+    def print_around(self, place: Neighborhood, chosen: Filter) -> None:
+        """Prints a frame or event, its pair, and the chosen rows around it."""
+        self.write(self.items(place.rows(chosen)))
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
+        """Yields rows, or runs of chunks, that are a line each."""
+        return rows
+
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
+        recording = self.reader.recording
+        for item in items:
+            assert isinstance(item, dict)
+            row = known_members(recording, item)
+            if "raw" not in row:
+                self.out.json(event_json(row))
+            elif is_excerpt(item):
+                for part in large_frame_json(row, partial(self.reader.pieces, row["seq"])):
+                    self.out.raw(part)
+                self.out.raw(b"\n")
+            else:
+                self.out.json(frame_json(row))
+
+
+class _RawTimeline(_JsonTimeline):
+    """Prints the bytes that were received; events have none."""
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
+        return (row for row in rows if "raw" in row)
+
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
+        for row in items:
+            assert isinstance(row, dict)
+            if "raw" in row:
+                for part in line_parts(row, self.reader):
+                    self.out.raw(part)
+
+
+@frozen
+class _TimelineScreen(_JsonTimeline):
+    """Prints lines of text, coloured on a terminal."""
+
+    layout: TimelineLayout
+    folded: bool
+
+    def print_one(self, row: Row) -> None:
+        from acp_proxy.cli.explain.frame_screen import FramePage
+
+        page = FramePage(self.reader.recording, self.layout)
+        number = pair_of(row)
+        pair = None if number is None else row_of(self.reader, number)
+        for line in page.lines(row, pair):
+            self.out.line(line)
+
+    def print_around(self, place: Neighborhood, chosen: Filter) -> None:
+        self.layout.mark(place.seq, place.pair)
+        super().print_around(place, chosen)
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
+        return fold(rows, self.layout.marked) if self.folded else rows
+
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
+        self.layout.live = self.reader.is_open
+        for item in items:
+            for line in self.layout.lines(item):
+                self.out.line(line)
+
+
+def _form(
+    reader: RecordingReader, *, json: bool, raw: bool, folded: bool, times: TimeForm
+) -> _JsonTimeline:
+    if json:
+        return _JsonTimeline(reader, Writer())
+    if raw:
+        return _RawTimeline(reader, Writer())
+    layout = TimelineLayout(
+        stdout_screen(),
+        newest=last_number(reader),
+        live=reader.is_open,
+        hints_of=HintReader(reader).of,
+        times=times,
+        recording=reader.recording,
+    )
+    return _TimelineScreen(reader, Writer(), layout, folded)

@@ -1,0 +1,254 @@
+"""Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
+
+from collections.abc import Callable, Container, Iterator
+from enum import StrEnum
+
+from attrs import evolve
+
+from acp_proxy.base.safe_text import visible
+from acp_proxy.cli.screens.styled_text import (
+    STREAM_INKS,
+    Ink,
+    Piece,
+    Screen,
+    columns_of,
+    fit,
+    fit_end,
+    pad,
+    piece,
+)
+from acp_proxy.cli.screens.table import WIDE
+from acp_proxy.explain.hints import NONE, Hints
+from acp_proxy.explain.log.folding import ChunkRun, run_line
+from acp_proxy.explain.log.timeline import (
+    Cells,
+    Pace,
+    TimelineLine,
+    Tone,
+    began_ns,
+    event_line,
+    frame_line,
+    member_lines,
+    silence,
+)
+from acp_proxy.recording.recording import Fact, Recording
+from acp_proxy.store.tables.checked_values import Row
+
+_METHOD = {True: 28, False: 21}
+_ID = {True: 5, False: 3}
+_LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
+"""The most columns of an id that is whole on a terminal, and how much of a longer one is shown."""
+_TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
+_PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
+
+
+class TimeForm(StrEnum):
+    """How the time of a line is written."""
+
+    RELATIVE = "relative"
+    """Seconds since the start of the recording."""
+    CLOCK = "clock"
+    """The local time."""
+    DELTA = "delta"
+    """Seconds since the line before."""
+
+
+_NEEDED: dict[TimeForm, Fact] = {
+    TimeForm.RELATIVE: "times", TimeForm.CLOCK: "date", TimeForm.DELTA: "durations",
+}  # fmt: skip
+"""What has to be known of an imported recording for times of each form."""
+
+
+class TimelineLayout:
+    """Turns rows and runs into lines, one after the other.
+
+    Where there is no terminal a row, a run or a message of a batch is one line, whole and plain. On
+    a terminal each turn has a rule above it, and so has a silence.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        *,
+        newest: int = 0,
+        live: bool = False,
+        hints_of: Callable[[Row], Hints] = lambda _: NONE,
+        times: TimeForm = TimeForm.RELATIVE,
+        recording: Recording | None = None,
+    ) -> None:
+        """Begins a timeline.
+
+        Args:
+            screen: what the lines have to fit.
+            newest: the number of the last frame or event so far.
+            live: whether an answer may still come.
+            hints_of: looks up what other frames add to the line of one.
+            times: how times are written.
+            recording: for the local time, and for what is not known of its frames.
+        """
+        self._times = times
+        self._recording = recording
+        self._step_ns = 0 if recording is None else recording.step_ns
+        needed: dict[str, Fact] = {"time": _NEEDED[times], "size": "bytes"}
+        unknown = (name for name, fact in needed.items() if recording and not recording.knows(fact))
+        self._unknown = dict.fromkeys(unknown, "")
+        self.live = live
+        self.hints_of = hints_of
+        columns = screen.columns
+        self.screen = screen
+        self._wide = columns is None or columns >= WIDE
+        digits = len(str(newest))
+        self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
+        self._time = 9 if self._wide else 7
+        self._id = _ID[self._wide]
+        self._before: tuple[int, int] | None = None
+        self._marks: dict[int, str] = {}
+
+    def mark(self, frame: int, pair: int | None) -> None:
+        """Gives every line a margin, in which a frame and its pair are marked.
+
+        Args:
+            frame: the number of the frame.
+            pair: the number of its pair, if it has one.
+        """
+        self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
+
+    @property
+    def marked(self) -> Container[int]:
+        """The numbers of the marked frames."""
+        return self._marks
+
+    def lines(self, item: Row | ChunkRun) -> Iterator[str]:
+        """Yields the line of a row or run, after a rule or a silence if one belongs above it.
+
+        Below the line of a batch each of its messages has one.
+        """
+        row = item.first if isinstance(item, ChunkRun) else item
+        line = self._line(item)
+        if self._times is not TimeForm.RELATIVE:
+            line = evolve(line, cells=line.cells._replace(time=self._time_of(row["t_ns"])))
+        if self.screen.columns is not None and self._before is not None:
+            yield from self._between(row, line)
+        self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
+            row["seq"], row["t_ns"])  # fmt: skip
+        yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
+        for member in self.member_lines(row):
+            yield self.text(member, "  " if self._marks else "")
+
+    def text(self, line: TimelineLine, mark: str = "") -> str:
+        """Returns one line of the timeline, without the lines above it.
+
+        Args:
+            line: the line.
+            mark: its margin.
+        """
+        if self._unknown:
+            line = evolve(line, cells=line.cells._replace(**self._unknown))
+        return self.screen.line((mark, None, True), *self._pieces(line))
+
+    def _line(self, item: Row | ChunkRun) -> TimelineLine:
+        if isinstance(item, ChunkRun):
+            return run_line(item, self._recording)
+        if "raw" not in item:
+            return event_line(item)
+        return self.frame_line(item)
+
+    def frame_line(self, row: Row) -> TimelineLine:
+        """Returns the line of a frame."""
+        hints = self.hints_of(row)
+        return frame_line(row, live=self.live, hints=hints, step_ns=self._step_ns)
+
+    def member_lines(self, row: Row) -> Iterator[TimelineLine]:
+        """Yields the lines of the messages of a batch; none for another frame."""
+        return member_lines(row, live=self.live, hints_of=self.hints_of, step_ns=self._step_ns)
+
+    def _time_of(self, t_ns: int) -> str:
+        if self._times is TimeForm.CLOCK and self._recording is not None:
+            return f"{self._recording.clock(t_ns):%H:%M:%S.%f}"[:-3]
+        before_ns = t_ns if self._before is None else self._before[1]
+        return f"{(t_ns - before_ns) / 1e9:.6f}"
+
+    def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
+        assert self._before is not None
+        number, ended_ns = self._before
+        if row["seq"] != number + 1:  # more happened meanwhile
+            yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
+        elif length := silence(self._recording, began_ns(row) - ended_ns):
+            yield self._note(f"··· {length} ···", Ink.STDERR)
+        if line.tone is Tone.PROMPT and row["turn"] is not None:
+            yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
+
+    def _rule(self, text: str) -> str:
+        text = f"── {visible(text)} "
+        rule = "─" * ((self.screen.columns or 0) - columns_of(text))
+        return self.screen.line(piece(text + rule, Ink.FAINT))
+
+    def _note(self, text: str, ink: Ink) -> str:
+        return self.screen.line(piece(" " * (self._number + 1) + text, ink))
+
+    def _pieces(self, line: TimelineLine) -> list[Piece]:
+        cells, tone = line.cells, line.tone
+        number = cells.number if self.screen.columns is None else _short(cells.number)
+        ink = _TONES.get(tone, STREAM_INKS.get(line.stream))
+        bold = tone is Tone.PROMPT
+        self._number = max(self._number, len(number))
+        self._time = max(self._time, len(cells.time))
+        preview_ink = Ink.STDERR if line.stream == "stderr" else _TONES.get(tone)
+        return [
+            (f"{number:>{self._number}} {cells.time:>{self._time}} ", Ink.FAINT, False),
+            *self._head(line, ink, bold=bold),
+            *(self._more(line) if self._wide else self._less(line)),
+            (visible(line.text), preview_ink, bold),
+        ]
+
+    def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
+        """The method and the id; a method without an id gets the room of both."""
+        cells, method = line.cells, _METHOD[self._wide]
+        shown_id = self._id_of(cells)
+        rpc_id = self._id
+        if not cells.rpc_id:
+            method += rpc_id + 1
+        name = visible(cells.method)
+        if self.screen.columns is not None:
+            name = _fitted(name, method)
+        yield f"{cells.arrow} {pad(name, method)} ", ink, bold
+        if cells.rpc_id:
+            yield f"{pad(shown_id, rpc_id)} ", None, False
+
+    def _id_of(self, cells: Cells) -> str:
+        """Returns the id, of a long one on a terminal only the end; its column grows for those."""
+        text = visible(cells.rpc_id)
+        if self.screen.columns is None or columns_of(text) <= _LONG_ID:
+            return text
+        mark = '#"' if text.startswith('#"') else "#"
+        end = text.removeprefix(mark)
+        text = mark + fit_end(end, _END_OF_ID[self._wide] + len(mark))
+        self._id = max(self._id, columns_of(text))
+        return text
+
+    def _more(self, line: TimelineLine) -> Iterator[Piece]:
+        cells = line.cells
+        yield f"{pad(cells.pair, 14)} ", _PACES[line.pace], False
+        yield f"{cells.size:>7}  ", Ink.FAINT, False
+
+    def _less(self, line: TimelineLine) -> Iterator[Piece]:
+        """Returns the pair only if it is slow or open; the preview needs the room."""
+        if line.pace is not Pace.QUICK or line.cells.pair == "open":
+            yield f"[{line.cells.pair}] ", _PACES[line.pace], False
+
+
+def _fitted(method: str, columns: int) -> str:
+    """Shortens the name of a method, but not the mark or the count after it."""
+    if columns_of(method) <= columns:
+        return method
+    name, blank, mark = method.removeprefix("session/").partition(" ")
+    return f"{fit(name, columns - columns_of(blank + mark))}{blank}{mark}"
+
+
+def _short(span: str) -> str:
+    """Removes digits from the second number that are as in the first, except for the last two."""
+    first, dash, last = span.partition("–")
+    same = 0
+    while len(first) == len(last) and same < len(last) - 2 and first[same] == last[same]:
+        same += 1
+    return f"{first}{dash}{last[same:]}"

@@ -1,0 +1,203 @@
+"""``acp-proxy inspect search``: find a text in recordings."""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, nullcontext
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.cli.explain.search_screen import MatchPrinter, printer_for
+from acp_proxy.cli.explain.time_limit import END, TimeLimit
+from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import is_unredacted, unredacted_option
+from acp_proxy.cli.opening import find_recording, note_masked
+from acp_proxy.cli.options import complete_filter, complete_source, number_option
+from acp_proxy.cli.screens.output import progress, warn
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.explain.choice import chosen_in
+from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.explain.hints import CallSpans
+from acp_proxy.explain.search.search import Searcher
+from acp_proxy.explain.search.search_patterns import Pattern
+from acp_proxy.explain.search.stream_matches import SearchHit
+from acp_proxy.recording.filters import UNREAD, Filter, parse
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.files.directory import paths, started_at
+from acp_proxy.store.reader import RecordingReader
+
+_FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect search 'permission denied'
+          in every recording, newest first, whatever its case
+      acp-proxy inspect search -e 'exit (code|status) [1-9]' latest
+          a regular expression in the newest recording
+      acp-proxy inspect search -w 'dir:to-client turn:2' TODO hello.db
+          only messages of the agent in the second turn
+      acp-proxy inspect search -l 'rate limit' ~/recordings
+          which recordings have it
+      acp-proxy inspect search --json -m 1 Traceback | jq .path
+          the first match of each recording, for a program
+
+    Exit code: 0 if something was found, 1 if nothing, 2 if a recording could not be read or the
+    pattern is wrong.
+    """,
+)
+@click.argument("pattern")
+@click.argument("where", metavar="[REC|DIR]...", nargs=-1, shell_complete=complete_source)
+@click.option("-e", "--regex", is_flag=True, help="PATTERN is a Python regular expression.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in any pattern.")
+@click.option("-s", "--case-sensitive", is_flag=True, help="Match case in any pattern.")
+@click.option("-w", "--filter", default="", metavar="FILTER", shell_complete=complete_filter,
+              help="Only these frames.")  # fmt: skip
+@click.option("-c", "--count", is_flag=True, help="Only how many frames match in each recording.")
+@click.option(
+    "-l", "--files-with-matches", is_flag=True, help="Only which recordings have a match."
+)
+@number_option("-m", "--max-count", text="At most N matches of each recording.")
+@click.option("--json", is_flag=True, help="One JSON object per match.")
+@unredacted_option
+@pages
+def search(
+    pattern: str,
+    where: tuple[str, ...],
+    regex: bool,
+    ignore_case: bool,
+    case_sensitive: bool,
+    filter: str,  # noqa: A002  the option's name, and its variable's
+    count: bool,
+    files_with_matches: bool,
+    max_count: int | None,
+    json: bool,
+) -> None:
+    """Find a text in recordings, as grep does.
+
+    PATTERN is looked for in the lines as they were sent, in their strings with all escapes undone,
+    in messages whose text was streamed in chunks, in stderr, and in events. Its case matters only
+    if it has a capital letter. REC is a recording, DIR a directory of them; without any, all of
+    the recordings directory are searched, the newest first.
+
+    Each frame that matches has a line: its number, the seconds since the start, its direction, its
+    method, and the match with what stands around it. A match that goes on in later chunks is at
+    the frame in which it begins.
+    """
+    if ignore_case and case_sensitive:
+        raise Refusal("expected --ignore-case or --case-sensitive, got both")
+    if json + count + files_with_matches > 1:
+        raise Refusal("expected one of --json, --count and --files-with-matches, got several")
+    case = True if ignore_case else False if case_sensitive else None
+    sought = Pattern(pattern, is_regex=regex, ignore_case=case)
+    parse(filter, UNREAD)
+    places = list(_places(where))
+    printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
+    limit = 1 if files_with_matches else max_count
+    time_limit = TimeLimit()
+    with time_limit.running() if regex else nullcontext():
+
+        def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
+            chosen = chosen_in(reader, filter)
+            return _hits(reader, Searcher(sought, with_pointers=json), chosen, time_limit)
+
+        code = _search(places, hits_of, limit, printer)
+    sys.exit(code)
+
+
+def _search(
+    places: list[Path],
+    hits_of: Callable[[RecordingReader], Generator[SearchHit, None, None]],
+    limit: int | None,
+    printer: MatchPrinter,
+) -> int:
+    found = unreadable = False
+    masked = 0
+    for path in places:
+        try:
+            with RecordingReader(path, unredacted=is_unredacted()) as reader:
+                recording = reader.recording
+                masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
+                with closing(hits_of(reader)) as hits:
+                    title_of = CallSpans(reader).title
+                    found |= printer.print_all(path, recording, islice(hits, limit), title_of)
+        except UnreadableRecording as e:
+            warn(str(e))
+            unreadable = True
+    note_masked(masked, "in what was searched")
+    return _TROUBLE if unreadable else _FOUND if found else _NOT_FOUND
+
+
+def _places(words: tuple[str, ...]) -> Iterator[Path]:
+    """The recordings that are meant, each once."""
+    if not words and not recordings().is_dir():
+        return
+    seen = set()
+    for word in words or (str(recordings()),):
+        directory = Path(word)
+        if directory.is_dir():
+            every = sorted(paths(directory), key=started_at, reverse=True)
+        else:
+            every = [find_recording(word)]
+        for path in every:
+            if path.absolute() not in seen:
+                seen.add(path.absolute())
+                yield path
+
+
+def _hits(
+    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit
+) -> Generator[SearchHit, None, None]:
+    """Searches the frames and events of a recording in their order."""
+    total = reader.count() if sys.stderr.isatty() else None
+    frames = progress(reader.heads(chosen, with_lines=True), total, reader.path.stem)
+    for place in _in_order(_events(reader, chosen), frames):
+        with limit.at(place.seq):
+            if place.stream == "event":
+                found = searcher.feed_text(place, _text(place))
+            elif place.raw is None:
+                found = searcher.feed_large(place, partial(_pieces, reader, place.seq, limit))
+            else:
+                found = searcher.feed(place)
+        if found:
+            yield from found
+    with limit.at(END):
+        found = searcher.finish()
+    yield from found
+
+
+def _in_order(
+    events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
+) -> Iterator[StoredFrame]:
+    """Merges events and frames by number; there are few events, so frames take the short way."""
+    event = next(events, None)
+    for frame in frames:
+        while event is not None and event.seq < frame.seq:
+            yield event
+            event = next(events, None)
+        yield frame
+    if event is not None:
+        yield event
+    yield from events
+
+
+def _pieces(reader: RecordingReader, seq: int, limit: TimeLimit) -> Iterator[bytes]:
+    return limit.counted(reader.pieces(seq))
+
+
+def _events(reader: RecordingReader, chosen: Filter) -> Iterator[StoredFrame]:
+    for row in reader.events(chosen):
+        data = row["data"].encode(errors="replace")
+        words = row["seq"], row["t_ns"], "event", row["kind"]
+        yield StoredFrame(*words, None, None, None, None, None, None, len(data), data)
+
+
+def _text(event: StoredFrame) -> str:
+    """Returns an event as the timeline shows it."""
+    return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"

@@ -1,0 +1,209 @@
+"""Prints what a search has found: for a terminal, a pipe, or as JSON."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from acp_proxy.base.safe_text import plain, visible
+from acp_proxy.base.wording import seconds
+from acp_proxy.cli.group import recordings
+from acp_proxy.cli.screens.output import Page, stdout_screen
+from acp_proxy.cli.screens.recording_page import begun
+from acp_proxy.cli.screens.styled_text import (
+    STREAM_INKS,
+    Ink,
+    columns_of,
+    fit,
+    fit_end,
+    pad,
+    piece,
+)
+from acp_proxy.explain.describe.tool_texts import call_label, short_id
+from acp_proxy.explain.log.timeline import ARROWS
+from acp_proxy.explain.search.stream_matches import SearchHit
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.recording.recording import Recording
+
+_BEFORE, _AFTER = 60, 140
+"""Characters before and after a match where the output is no terminal."""
+
+
+def printer_for(
+    places: list[Path], words: tuple[str, ...], *, as_json: bool, count: bool, names: bool
+) -> "MatchPrinter":
+    """Chooses how to print.
+
+    Args:
+        places: the recordings that are searched.
+        words: how they were named; none for the whole recordings directory.
+        as_json: whether a program reads it.
+        count: whether only numbers are asked for.
+        names: whether only recordings are asked for.
+    """
+    if as_json:
+        return _JsonPrinter()
+    if names:
+        return _NamePrinter()
+    if count:
+        alone = len(places) == 1 and len(words) == 1 and not Path(words[0]).is_dir()
+        return _CountPrinter(alone=alone)
+    columns = stdout_screen().columns
+    return _LinePrinter() if columns is None else _ScreenPrinter(columns)
+
+
+class MatchPrinter:
+    """Prints the hits of one recording after the other."""
+
+    def __init__(self) -> None:
+        self._page = Page(stdout_screen())
+        self._path, self._name = Path(), ""
+
+    def print_all(
+        self,
+        path: Path,
+        recording: Recording,
+        hits: Iterable[SearchHit],
+        title_of: Callable[[str | None, str, int], str],
+    ) -> bool:
+        """Prints the matches in one recording; returns whether there are any.
+
+        Args:
+            path: of the recording.
+            recording: the recording.
+            hits: its matches.
+            title_of: looks up the title of a tool call; see `CallSpans.title`.
+        """
+        self._title_of = title_of
+        self._path, self._name = path, _name_of(path)
+        number = 0
+        for number, hit in enumerate(hits, 1):
+            if number == 1:
+                self._begin(recording)
+            self._hit(recording, hit)
+        self._end(number)
+        self._page.flush()
+        return number > 0
+
+    def _marked(self, match: str) -> str:
+        return self._page.screen.paint((match, Ink.TROUBLE, True))
+
+    def _begin(self, recording: Recording) -> None:
+        """Prints what comes before the first hit of a recording."""
+
+    def _hit(self, recording: Recording, hit: SearchHit) -> None:
+        """Prints a hit."""
+
+    def _end(self, count: int) -> None:
+        """Prints what is known when a recording was searched."""
+
+
+class _JsonPrinter(MatchPrinter):
+    def _hit(self, recording: Recording, hit: SearchHit) -> None:
+        self._page.json(encode_json(_json_of(self._path, recording, hit)))
+
+
+class _NamePrinter(MatchPrinter):
+    def _begin(self, _recording: Recording) -> None:
+        self._page.line(self._name)
+
+
+class _CountPrinter(MatchPrinter):
+    def __init__(self, *, alone: bool) -> None:
+        super().__init__()
+        self._alone = alone
+
+    def _end(self, count: int) -> None:
+        self._page.line(str(count) if self._alone else f"{self._name}:{count}")
+
+
+class _LinePrinter(MatchPrinter):
+    def _hit(self, recording: Recording, hit: SearchHit) -> None:
+        place, at = hit.place, seconds(recording.known_ns(hit.place.t_ns))
+        head = f"{self._name}:{place.seq}:{at}:{place.stream}:{_method(hit)}:"
+        before, match, after = map(plain, hit.excerpt)
+        before = before if len(before) <= _BEFORE else f"…{before[-_BEFORE:]}"
+        after = after if len(after) <= _AFTER else f"{after[:_AFTER]}…"
+        self._page.line(f"{head}{before}{self._marked(match)}{after}")
+
+
+class _ScreenPrinter(MatchPrinter):
+    """A heading for each recording, and lines that fit a terminal."""
+
+    def __init__(self, columns: int) -> None:
+        super().__init__()
+        self._columns = columns
+        self._method = 26 if columns >= 110 else 18
+        self._is_first = True
+
+    def _begin(self, recording: Recording) -> None:
+        if not self._is_first:
+            self._page.print()
+        self._is_first = False
+        ago = piece(f"  {begun(recording, datetime.now(UTC))}")
+        self._page.print(piece(self._name, bold=True), ago)
+
+    def _hit(self, recording: Recording, hit: SearchHit) -> None:
+        place = hit.place
+        head = f"{place.seq:>7} {seconds(recording.known_ns(place.t_ns)):>9} "
+        room = max(20, self._columns - len(head) - self._method - 3)
+        before, match, after = _fitted(hit, room)
+        arrow, ink = ARROWS.get(place.stream, "·"), STREAM_INKS.get(place.stream, Ink.FAINT)
+        method = pad(self._name_of_frame(hit), self._method)
+        paint = self._page.screen.paint
+        line = f"{paint((head, Ink.FAINT, False))}{paint((arrow, ink, False))} {method} {before}"
+        self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
+
+    def _name_of_frame(self, hit: SearchHit) -> str:
+        """The tool call that a frame is about, else its method."""
+        place = hit.place
+        if place.tool_call is None:
+            return fit(_method(hit), self._method)
+        title = self._title_of(place.session, place.tool_call, place.seq)
+        label = visible(call_label(title, place.tool_call))
+        call = f" ({visible(short_id(place.tool_call))})"
+        if not label.endswith(call):
+            return fit(label, self._method)
+        return fit(label.removesuffix(call), self._method - columns_of(call)) + call
+
+
+def _method(hit: SearchHit) -> str:
+    """What to call a frame or an event: by its method, else by its kind."""
+    place = hit.place
+    return visible(place.method or (place.kind if place.kind != place.stream else ""))
+
+
+def _name_of(path: Path) -> str:
+    """What to call a recording so that every command finds it again."""
+    if path.absolute().parent == recordings() and path.suffix == ".db":
+        return visible(path.stem)
+    return visible(str(path))
+
+
+def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]:
+    place = hit.place
+    return {
+        "path": str(path).encode(errors="replace").decode(),
+        "recording": recording.id,
+        "seq": place.seq,
+        "last_seq": hit.last_seq,
+        "t_ns": recording.known_ns(place.t_ns),
+        "stream": None if place.stream == "event" else place.stream,
+        "kind": place.kind,
+        "method": place.method,
+        "session": place.session,
+        "turn": place.turn,
+        "tool_call": place.tool_call,
+        "pointer": hit.pointer,
+        **hit.excerpt._asdict(),
+    }
+
+
+def _fitted(hit: SearchHit, columns: int) -> tuple[str, str, str]:
+    """A match and what fits around it into so many columns; the match has precedence."""
+    head, match, tail = map(plain, hit.excerpt)
+    match = fit(match, columns)
+    left = columns - columns_of(match)
+    before = min(columns_of(head), max(left // 3, left - columns_of(tail)))
+    head = fit_end(head, before)
+    return head, match, fit(tail, max(0, left - columns_of(head))) if left else ""

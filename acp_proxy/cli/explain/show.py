@@ -1,0 +1,49 @@
+"""``acp-proxy inspect show``: summarize a recording."""
+
+import time
+from functools import partial
+from operator import attrgetter
+
+import click
+
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.cli.explain.show_screen import show_summary
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options import read_argument
+from acp_proxy.cli.screens.output import progress, say_json
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.explain.origins import known_json
+
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect show latest
+  acp-proxy inspect show 3f2a             the start of an id
+  acp-proxy inspect show bug.jsonl        the text form, from a colleague
+  acp-proxy inspect show latest --json | jq '.problems[].text'
+"""
+
+
+@cli_command(epilog=_EXAMPLES)
+@read_argument
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+@unredacted_option
+@pages
+def show(rec: str, json: bool) -> None:
+    """Summarize a recording: who talked, how it went, what is wrong, how it ended.
+
+    A finding is marked ✗ where something went wrong, ! where it may have, and - where it is worth
+    knowing. A person who thinks and a program that runs are no problem, however long they take.
+
+    The findings are those of `check`. What went wrong with the conversation is told of the whole;
+    the rules of the protocol are checked up to the first 3,000 messages, and `check` checks all.
+    """
+    with open_recording(rec) as reader:
+        size = attrgetter("frames")
+        watch = partial(progress, total=reader.count(), label="reading", size=size)
+        summary = summarize_whole(reader, time.monotonic_ns(), watch)
+    if json:
+        say_json(known_json(summary.recording, summary))
+    else:
+        show_summary(summary, rec)

@@ -1,0 +1,360 @@
+"""Prints the summary of a recording as text."""
+
+import shlex
+from collections.abc import Sequence
+from functools import partial
+from itertools import zip_longest
+
+from acp_proxy.base.limits import EXAMPLES, NAMED
+from acp_proxy.base.wording import counted, duration
+from acp_proxy.cli.screens.output import stdout_screen
+from acp_proxy.cli.screens.recording_page import (
+    LABEL,
+    SHORT_ID,
+    RecordingPage,
+    shortened,
+    started_at,
+    verdict,
+)
+from acp_proxy.cli.screens.styled_text import Ink, Piece, columns_of, piece, text_of, wrap
+from acp_proxy.cli.screens.table import aligned
+from acp_proxy.explain.describe.tool_texts import call_label
+from acp_proxy.explain.findings import CONVERSATION, Finding, by_rule
+from acp_proxy.explain.observed_faults import times_fired
+from acp_proxy.explain.show.error_groups import error_text
+from acp_proxy.explain.show.summary_values import (
+    PersonRequest,
+    SessionSummary,
+    Summary,
+    Tally,
+    TurnSummary,
+)
+from acp_proxy.explain.show.unanswered import silence_text, waiting_for
+from acp_proxy.protocol.dialects import PERMISSION
+
+_MOST_CAPABILITIES = 14
+_MOST_TOOL_KINDS = 12
+_SPARE_OF_TURN = (4, 5, 3)
+"""The cells of a turn that a narrow terminal does without: updates, tool calls, its time."""
+_SILENCE_NS = 10**9
+"""A shorter silence is not worth a line."""
+_OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
+
+
+def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
+    """Prints the summary of a recording.
+
+    Args:
+        summary: of the recording.
+        word: how the user named the recording.
+        page: where to, if not on stdout; it has no hint at the next command.
+    """
+    has_hint = page is None
+    page = page or RecordingPage(stdout_screen())
+    page.headline(summary.recording, *_verdict(summary), live=summary.live)
+    _about(page, summary)
+    page.print()
+    _peers(page, summary)
+    page.print()
+    _course(page, summary)
+    _findings(page, summary, word)
+    _stderr(page, summary)
+    if has_hint and page.screen.columns is not None:
+        page.print()
+        _next(page, summary, word)
+    page.flush()
+
+
+def _verdict(summary: Summary) -> list[Piece]:
+    """Returns what was found, of how much, and for whom a running conversation waits."""
+    origin, checked = summary.recording.origin, summary.checked
+    where = " in what was imported" if origin is not None and origin.lost else ""
+    if summary.recording.state == "incomplete" and not summary.live:
+        where = " in what was recorded"
+    if not checked.is_whole:
+        where += f", rules up to #{checked.last_seq:,}"
+    counts = summary.severities
+    pieces = verdict(counts, f"no problems{where}")
+    if counts.get("info") and not counts.get("error") and not counts.get("warning"):
+        pieces.insert(0, piece(f"no problems{where}, ", Ink.TO_CLIENT))
+    if waits := waiting_for(summary.waiting):
+        pieces.insert(0, piece(f"{waits}, ", Ink.TO_AGENT, bold=True))
+    return pieces
+
+
+def _about(page: RecordingPage, summary: Summary) -> None:
+    recording = summary.recording
+    page.row("file", summary.path)
+    page.row("command", " ".join(recording.words))
+    page.row("directory", recording.cwd)
+    page.origin(recording)
+    took = duration(summary.duration_ns, recording.step_ns)
+    took = f"last heard of after {took}" if summary.live else took
+    began = started_at(recording)
+    page.row("started" if began else "took", ", ".join(filter(None, (began, took))))
+    page.row("ended", summary.known_ending or "")
+    page.row("signals", "; ".join(_first(summary.signals, "more")))
+    if recording.dialect:
+        version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
+        why = f" ({recording.dialect_reason})" if recording.dialect_reason else ""
+        page.row("dialect", f"{recording.dialect}{version}{why}")
+    if summary.faults:
+        seed = "" if recording.seed is None else f" (seed {recording.seed})"
+        page.row("faults", times_fired(summary.faults) + seed)
+    page.row("note", recording.note or "")
+
+
+def _peers(page: RecordingPage, summary: Summary) -> None:
+    recording, can = summary.recording, summary.capabilities
+    client = recording.client_title or recording.unnamed
+    agent = recording.agent_title or recording.unnamed
+    rows = [("", "client", "agent"), ("name", client, agent)]
+    names = zip_longest(_few(can.client), _few(can.agent), fillvalue="")
+    rows += [("" if n else "can", mine, theirs) for n, (mine, theirs) in enumerate(names)]
+    if can.required:
+        rows.append(("needs", "", ", ".join(can.required)))
+    if can.auth_methods:
+        rows.append(("auth", "", ", ".join(can.auth_methods)))
+    wide = max(columns_of(piece(mine)[0]) for _, mine, _ in rows)
+    if page.screen.columns is not None:
+        wide = min(wide, (page.screen.columns - LABEL) // 2 - 2)
+    for number, row in enumerate(rows):
+        _pair(page, row, wide, number)
+
+
+def _pair(page: RecordingPage, row: tuple[str, str, str], wide: int, number: int) -> None:
+    """A label and two cells, the first of which is so many columns wide."""
+    label, mine, theirs = row
+    inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
+    room = None if page.screen.columns is None else max(1, page.screen.columns - LABEL - wide - 2)
+    left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
+    right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
+    for one, other in zip_longest(left, right, fillvalue=list[Piece]()):
+        gap = " " * (wide + 2 - columns_of(text_of(one)))
+        page.print(piece(label.ljust(LABEL)), *one, piece(gap), *other)
+        label = ""
+
+
+def _few(names: list[str]) -> list[str]:
+    is_long = len(names) > _MOST_CAPABILITIES
+    return _first(names, "more", _MOST_CAPABILITIES - 1) if is_long else names
+
+
+def _first(texts: Sequence[str], more: str, most: int = EXAMPLES) -> list[str]:
+    left = len(texts) - most
+    return [*texts[:most], *([f"... and {left} {more}"] if left > 0 else [])]
+
+
+def _course(page: RecordingPage, summary: Summary) -> None:
+    """What passed: frames, sessions, turns, tool calls, requests, files and terminals."""
+    total = sum(summary.frames.values())
+    frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
+    page.row("frames", f"{total:,}: {frames}" if frames else "none")
+    kinds = ", ".join(f"{n:,} {name}" for name, n in summary.kinds.items())
+    page.row("kinds", kinds)
+    page.row("updates", f"{summary.updates:,}" if summary.updates else "")
+    _sessions(page, summary.opened)
+    _turns(page, summary)
+    _tool_calls(page, summary)
+    _questions(page, summary)
+    tally = partial(_tally, unanswered="open" if summary.is_open else "not answered")
+    files = [tally(summary.files_read, "read"), tally(summary.files_written, "written")]
+    page.row("files", ", ".join(filter(None, files)))
+    page.row("terminals", tally(summary.terminals, "created"))
+    silence = summary.longest_silence
+    if silence is not None and silence.length_ns >= _SILENCE_NS:
+        end = " until now" if summary.live else " to the end"
+        text = silence_text(silence, summary.recording.step_ns, end)
+        page.row("silence", f"at the longest {text}")
+    _errors(page, summary)
+
+
+def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
+    rows = []
+    for session in sessions[:EXAMPLES]:
+        how = [_OPENED.get(way, way) for way in session.opened]
+        how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
+        ink = Ink.TROUBLE if not session.opened and how else None
+        how += [f"{way} open" for way in session.open]
+        how += [] if session.parent is None else [f"child of {session.parent}"]
+        is_opened = bool(session.opened or session.failed or session.open)
+        turns = counted(session.turns, "turn") if session.turns or is_opened else ""
+        rows.append(
+            [piece(session.id), piece(", ".join(how), ink), piece(turns), piece(session.cwd or "")]
+        )
+    if sessions:
+        page.row("sessions", f"{len(sessions):,}")
+    _list(page, rows, len(sessions), is_cut=False)
+
+
+def _turns(page: RecordingPage, summary: Summary) -> None:
+    turns = summary.turns
+    if not turns:
+        return
+    page.row("turns", f"{len(turns):,}")
+    most_id = None if page.screen.columns is None else SHORT_ID
+    rows = [_turn(turn, summary, most_id) for turn in turns]
+    if len(rows) > 2 * EXAMPLES + 2:
+        more = f"and {len(rows) - 2 * EXAMPLES:,} more"
+        rows[EXAMPLES:-EXAMPLES] = [[piece("..."), piece(more)]]
+    page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN))
+
+
+def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
+    """The cells of a turn; its session only where there are several, cut to ``most_id``."""
+    failed = "error" if turn.outcome == "error" else "ended"
+    unended = "open" if summary.is_open else "never ended"
+    reason = turn.stop_reason or (failed if turn.end_seq else unended)
+    inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
+    cells = [
+        piece(f"{turn.id}.", Ink.FAINT),
+        piece(f"#{turn.prompt_seq}" + (f"–{turn.end_seq}" if turn.end_seq else ""), Ink.FAINT),
+        piece(reason, inks.get(reason, Ink.TROUBLE)),
+        piece(duration(turn.duration_ns, summary.recording.step_ns)),
+        piece(counted(turn.updates, "update")),
+        piece(counted(turn.tool_calls, "tool call")),
+    ]
+    if len(summary.opened) > 1:
+        cells.append(piece(shortened(turn.session or "", most_id)))
+    return [*cells, piece(turn.prompt)]
+
+
+def _tool_calls(page: RecordingPage, summary: Summary) -> None:
+    count = sum(tally.count for tally in summary.tool_calls)
+    if not count:
+        return
+    pieces = [piece(f"{count:,}:")]
+    for tally in summary.tool_calls[:_MOST_TOOL_KINDS]:
+        pieces.append(piece(f" {tally.count:,} {tally.kind} ("))
+        for n, (status, number) in enumerate(tally.statuses.items()):
+            ink = Ink.TROUBLE if status == "failed" else None
+            pieces += [piece(", " if n else ""), piece(f"{number:,} {status}", ink)]
+        pieces.append(piece("),"))
+    pieces[-1] = piece(")")
+    if (more := len(summary.tool_calls) - _MOST_TOOL_KINDS) > 0:
+        pieces.append(piece(f", ... and {more} more kinds"))
+    page.row("tool calls", *pieces)
+    rows = [
+        [
+            piece(f"#{call.seq}", Ink.FAINT),
+            piece(call.status, Ink.TROUBLE),
+            piece(": ".join(filter(None, (call_label(call.title, call.tool_call), call.text)))),
+        ]
+        for call in summary.failed_calls[:EXAMPLES]
+    ]
+    _list(page, rows, len(summary.failed_calls))
+
+
+def _questions(page: RecordingPage, summary: Summary) -> None:
+    answers = summary.answers
+    if not answers:
+        return
+    count = sum(answers.values())
+    words = {} if summary.is_open else {"open": "without an answer"}
+    outcomes = ", ".join(f"{n:,} {words.get(a, a)}" for a, n in answers.items())
+    are_permissions = all(one.method == PERMISSION for one in summary.questions)
+    page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
+    rows = [_question(question, summary) for question in summary.questions[:EXAMPLES]]
+    _list(page, rows, count)
+
+
+def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
+    what = "permission" if question.method == PERMISSION else "form"
+    unanswered = piece("open") if summary.is_open else piece("not answered", Ink.TROUBLE)
+    answer = unanswered if question.answer is None else piece(question.answer)
+    waited = duration(question.waited_ns, summary.recording.step_ns)
+    return [
+        piece(f"#{question.seq}", Ink.FAINT),
+        piece(what, Ink.PERMISSION),
+        answer,
+        piece(f"after {waited}" if waited else ""),
+        piece(call_label(question.title, question.tool_call)),
+    ]
+
+
+def _errors(page: RecordingPage, summary: Summary) -> None:
+    """Those that are routine; the others stand among the problems."""
+    texts = []
+    for error in summary.error_codes:
+        if error.is_routine:
+            times = f"{error.count:,} ×, first " if error.count > 1 else ""
+            texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
+    page.row("routine", "; ".join(_first(texts, "more kinds of error")))
+
+
+def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
+    """What is wrong or worth knowing, and below it what a running conversation waits for."""
+    if summary.findings:
+        page.print()
+        page.print(piece("findings", bold=True))
+    name = shlex.quote(word)
+    for group in by_rule(summary.findings):
+        rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
+        listed = sum(one.rule == rule for one in summary.findings)
+        shown = group[: EXAMPLES if is_conversation else NAMED]
+        for finding in shown:
+            text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
+            page.finding(finding.severity, text, f"  [{rule} {finding.whose}]")
+        if more := len(group) + summary.finding_counts[rule] - listed - len(shown):
+            text = f"... and {more:,} more of this kind: acp-proxy check {name}"
+            page.wrap(piece("    "), piece(text, Ink.FAINT))
+    if not summary.checked.is_whole:
+        text = f"rules were checked up to #{summary.checked.last_seq:,}: acp-proxy check {name}"
+        page.wrap(piece("  "), piece(f"{text} checks all frames", Ink.FAINT))
+    if summary.waiting:
+        page.print()
+        page.print(piece("waiting", bold=True))
+    for waiting in summary.waiting[:EXAMPLES]:
+        page.wrap(piece("  … "), piece(waiting.text))
+    _more(page, len(summary.waiting) - EXAMPLES)
+
+
+def _where(finding: Finding) -> str:
+    return f"#{finding.seq} {finding.method}: " if finding.method else f"#{finding.seq}: "
+
+
+def _stderr(page: RecordingPage, summary: Summary) -> None:
+    if not summary.stderr_tail:
+        return
+    shown, lines = len(summary.stderr_tail), counted(summary.frames["stderr"], "line")
+    page.print()
+    page.print(
+        piece("stderr", bold=True),
+        piece(
+            f"  ({lines})"
+            if shown == summary.frames["stderr"]
+            else f"  (the last {shown} of {lines})"
+        ),
+    )
+    for line in summary.stderr_tail:
+        page.wrap(piece("  "), piece(line, Ink.STDERR), indent=4)
+
+
+def _next(page: RecordingPage, summary: Summary, word: str) -> None:
+    name = shlex.quote(word)
+    command = f"acp-proxy inspect log {name}"
+    if summary.findings:
+        command = f"{command} --around {summary.findings[0].seq}"
+    elif summary.live:
+        command = f"{command} --follow"
+    page.wrap(piece(""), piece("Next: "), piece(command, bold=True))
+
+
+def _tally(tally: Tally, what: str, unanswered: str) -> str:
+    if tally == Tally():
+        return ""
+    parts = [f"{tally.failed:,} failed" if tally.failed else "",
+             f"{tally.open:,} {unanswered}" if tally.open else ""]  # fmt: skip
+    remark = ", ".join(filter(None, parts))
+    return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
+
+
+def _list(page: RecordingPage, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
+    """Prints the first rows of so many, and how many more there are."""
+    page.lines(aligned(rows, page.screen, is_cut=is_cut))
+    _more(page, count - EXAMPLES)
+
+
+def _more(page: RecordingPage, count: int) -> None:
+    if count > 0:
+        page.print(piece(f"  ... and {count:,} more", Ink.FAINT))

@@ -1,0 +1,122 @@
+"""``acp-proxy inspect stats``: how much passed, how quick answers were, where the time went."""
+
+from functools import partial
+
+import click
+from attrs import evolve
+
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.opening import open_recording, require
+from acp_proxy.cli.options import (
+    filter_argument,
+    number_option,
+    read_argument,
+)
+from acp_proxy.cli.screens.output import progress, say_json, stdout_screen, warn
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.explain.choice import chosen_in, why_nothing
+from acp_proxy.explain.origins import known_json
+from acp_proxy.explain.stats.statistics import (
+    Statistics,
+    gather,
+    slowest,
+    waterfall,
+    with_texts,
+)
+from acp_proxy.explain.stats.turn_times import TurnTime
+from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.recording.recording import needs
+from acp_proxy.store.reader import RecordingReader
+
+_STEPS = 30
+"""Steps that are shown of the slowest turn; --turn shows all."""
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect stats latest
+          where the time went: the agent, a person, terminals, files
+      acp-proxy inspect stats latest --turn 3
+          every step of the third turn
+      acp-proxy inspect stats latest 'session:ses_a* method:terminal/*'
+          only what one session's terminals took
+      acp-proxy inspect stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
+          for a program: how long each turn waited for the client
+      acp-proxy inspect stats latest --json |
+        jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
+          which methods took more than a second for one answer in a hundred
+    """,
+)
+@read_argument
+@filter_argument
+@click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
+@number_option("--turn", text="Which turn to show step by step, in place of the slowest.")
+@number_option(
+    "--top",
+    least=0,
+    default=10,
+    text="How many tool calls and turns to list: the heaviest, and the slowest.",
+)
+@unredacted_option
+@pages
+def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
+    """Show how much passed, how quick answers were, and where the time went.
+
+    First of all: how the time of the turns divides. A turn waits for its client while a request of
+    the agent is open: for a person (a permission), for terminals, for files, or for another answer;
+    of several at once the first of these counts. The rest is the agent's: it streams as long as it
+    goes on within 2 s, and else it is silent, as it is until its first word.
+
+    Methods: frames and bytes of requests, answers and notifications; how many requests were
+    answered with an error, cancelled, or are open; the latency that 50, 90 and 99 of a hundred
+    answers did not exceed (nearest rank, cancelled ones apart), and the largest; and when in the
+    recording the frames came.
+
+    Tool calls: those of most bytes, with all messages about them.
+
+    Turns: how long each took, when the first piece of its answer came, and a bar of its parts. At
+    last the slowest turn, step by step.
+
+    FILTER restricts what is counted, as in `inspect log`. Turns are those that these frames belong
+    to, each measured whole. A turn without an end counts until the end of the recording, or until
+    now while it is recorded.
+    """
+    parse(words := " ".join(filter_words), UNREAD)
+    with open_recording(rec) as reader:
+        chosen = chosen_in(reader, words)
+        watch = partial(progress, total=reader.count(), label="counting")
+        found = gather(reader, chosen, top=top, watch=watch)
+        recording = reader.recording
+        require("--turn", turn, reader)
+        chosen_turn = _turn(reader, found, turn)
+        if chosen_turn is not None:
+            (chosen_turn,) = with_texts(reader, [chosen_turn])
+            most = _STEPS if turn is None else None
+            found = evolve(found, waterfall=waterfall(reader, chosen_turn, most))
+        listed = found.turns if json else slowest(found.turns, top)
+        texts = with_texts(reader, listed)
+        if json:
+            say_json(known_json(recording, evolve(found, turns=texts)))
+            return
+        if not found.frames:
+            is_empty = chosen is EVERYTHING
+            warn("the recording has no frames" if is_empty else why_nothing(reader, words))
+    from acp_proxy.cli.explain.stats_screen import show_statistics
+
+    show_statistics(stdout_screen(), found, recording, texts, chosen_turn)
+
+
+@needs("middle", "durations")
+def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:
+    """The turn that is shown step by step."""
+    if number is None:
+        return next(iter(slowest(found.turns, 1)), None)
+    every = {turn.id: turn for turn in found.turns}
+    if number not in every:
+        every = {turn.id: turn for turn in gather(reader, top=0).turns}
+    if number not in every:
+        raise Refusal(f"no turn {number} in {reader.path}; it has {len(every) or 'none'}")
+    return every[number]

@@ -1,0 +1,302 @@
+"""Prints the statistics of a recording as text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import evolve
+
+from acp_proxy.base.wording import byte_size, counted, duration, seconds, share
+from acp_proxy.cli.screens.output import Page
+from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
+from acp_proxy.cli.screens.table import WIDE, Cell, Column, cell, placed, stacked, table
+from acp_proxy.explain.describe.tool_texts import call_label
+from acp_proxy.explain.log.timeline import ARROWS
+from acp_proxy.explain.origins import why_no_times
+from acp_proxy.explain.stats.statistics import Statistics
+from acp_proxy.explain.stats.traffic import (
+    CallStatistics,
+    MethodStatistics,
+    halved,
+    sparkline,
+)
+from acp_proxy.explain.stats.turn_times import Part, TurnTime
+from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.recording.recording import Recording
+
+_INDENTED = 40
+"""Columns from which on tables are indented."""
+_PARTS = {
+    Part.STREAMING: "agent, streaming",
+    Part.SILENT: "agent, silent",
+    Part.PERSON: "a person",
+    Part.TERMINALS: "terminals",
+    Part.FILES: "files",
+    Part.OTHER: "other requests",
+}
+_GLYPHS: Mapping[Part, Piece] = {
+    Part.STREAMING: ("█", Ink.TO_CLIENT, False),
+    Part.SILENT: ("░", Ink.FAINT, False),
+    Part.PERSON: ("p", Ink.PERMISSION, False),
+    Part.TERMINALS: ("t", Ink.STDERR, False),
+    Part.FILES: ("f", Ink.TO_AGENT, False),
+    Part.OTHER: ("o", Ink.TO_AGENT, False),
+}
+"""What the bar of each part is made of; all differ without colours, too."""
+_STEPS: dict[str, Piece] = {
+    "prompt": ("▏", None, False),
+    "thought": ("▒", Ink.TO_CLIENT, False),
+    "message": ("█", Ink.TO_CLIENT, False),
+    "tool_call": ("─", None, False),
+    "silence": _GLYPHS[Part.SILENT],
+    "end": ("▏", None, False),
+}
+_WORDS = {"thought": "thinking", "tool_call": "tool call", "silence": "silent"}
+_SHORT = {"session/request_permission": "permission"}
+
+
+def show_statistics(
+    screen: Screen,
+    found: Statistics,
+    recording: Recording,
+    turns: Sequence[TurnTime],
+    shown: TurnTime | None,
+) -> None:
+    """Prints all of it.
+
+    Args:
+        screen: what it has to fit.
+        found: the statistics.
+        recording: of which they are.
+        turns: those to list.
+        shown: the turn of the waterfall, if there is one.
+    """
+    page = Page(screen)
+    page.lines(_StatisticsScreen(screen, recording).lines(found, turns, shown))
+    page.flush()
+
+
+class _StatisticsScreen:
+    def __init__(self, screen: Screen, recording: Recording) -> None:
+        self._recording = recording
+        columns = screen.columns
+        self._screen = screen
+        self._wide = columns is None or columns >= WIDE
+        self._indent = "  " if columns is None or columns >= _INDENTED else ""
+        self._inner = evolve(screen, columns=columns and columns - len(self._indent))
+
+    def lines(
+        self,
+        found: Statistics,
+        turns: Sequence[TurnTime],
+        shown: TurnTime | None,
+    ) -> Iterator[str]:
+        recording, why = self._recording, why_no_times(self._recording)
+        frames = counted(found.frames, "frame")
+        sums = filter(None, (self._took(found.duration_ns), frames, byte_size(found.bytes)))
+        yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
+        if why:
+            yield self._line(why)
+        else:
+            yield from self._whole(found)
+        if found.methods:
+            yield from self._section("methods", self._methods(found.methods))
+        if found.tool_calls:
+            yield from self._section("tool calls", self._calls(found.tool_calls))
+            yield from self._more(
+                found.tool_call_count - len(found.tool_calls), "lighter tool call"
+            )
+        if turns:
+            columns = _untimed(turns) if why else self._turns(turns)
+            yield from self._section("turns", columns)
+            noun = "later turn" if why else "quicker turn"
+            yield from self._more(len(found.turns) - len(turns), noun)
+        if found.waterfall is not None and shown is not None:
+            state = "open" if shown.open else shown.stop_reason or "ended"
+            title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
+            is_open = recording.is_open(live=found.live)
+            yield from self._section(title, self._waterfall(found.waterfall, is_open))
+            left_out = found.waterfall.left_out
+            yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
+
+    def _took(self, ns: int | None) -> str:
+        return duration(ns, self._recording.step_ns)
+
+    def _whole(self, found: Statistics) -> Iterator[str]:
+        """How the recording divides, then how its turns do."""
+        whole, turns = found.time, found.turns
+        if turns or whole.before_turns_ns < found.duration_ns:
+            yield self._line(
+                f"{self._took(whole.before_turns_ns)} before the first prompt,"
+                f" {self._took(whole.in_turns_ns)} in turns,"
+                f" {self._took(whole.between_turns_ns)} between and after them"
+            )
+        else:
+            yield self._line("no prompt was sent")
+        spent = {part: sum(turn.part_ns(part) for turn in turns) for part in Part}
+        total = sum(spent.values())
+        if not total:
+            return
+        columns = 60 if self._wide else 40
+        shown = [part for part in Part if spent[part]]
+        yield ""
+        yield self._line(
+            f"where {self._took(total)} of {counted(len(turns), 'turn')} went", bold=True
+        )
+        bars = [stacked({_GLYPHS[part]: spent[part]}, total, columns) for part in shown]
+        rows = [
+            Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
+            Column("took", [cell(self._took(spent[part])) for part in shown], right=True),
+            Column("share", [cell(share(spent[part], total)) for part in shown], right=True),
+            Column("bar", bars, least=1),
+        ]
+        _, *lines = self._table(rows)  # without titles
+        yield from lines
+
+    def _line(self, text: str, ink: int | None = None, *, bold: bool = False) -> str:
+        return self._screen.line(piece(text, ink, bold=bold))
+
+    def _section(self, title: str, columns: list[Column]) -> Iterator[str]:
+        yield ""
+        yield self._line(title, bold=True)
+        yield from self._table(columns)
+
+    def _table(self, columns: list[Column]) -> Iterator[str]:
+        return (f"{self._indent}{line}" for line in table(columns, self._inner))
+
+    def _more(self, count: int, noun: str, option: str = "--top") -> Iterator[str]:
+        if count > 0:
+            yield self._line(f"  … and {counted(count, noun)}, see {option}", Ink.FAINT)
+
+    def _methods(self, methods: Sequence[MethodStatistics]) -> list[Column]:
+        def took(name: str) -> list[Cell]:
+            return [cell(self._took(getattr(m, f"{name}_ns"))) for m in methods]
+
+        def count(name: str, ink: int | None = None) -> list[Cell]:
+            numbers = [getattr(m, name) for m in methods]
+            return [cell(f"{n:,}" if n else "", ink) for n in numbers]
+
+        when = [m.activity or () for m in methods]
+        activity = [one if self._wide else halved(one) for one in when]
+        inks = [STREAM_INKS.get(m.direction) for m in methods]
+        names = [m.method if m.method is not None else f"({m.kind})" for m in methods]
+        arrows = [ARROWS.get(m.direction, "?") for m in methods]
+        return [
+            Column("", [cell(a, ink) for a, ink in zip(arrows, inks, strict=True)]),
+            Column("method", [cell(n, i) for n, i in zip(names, inks, strict=True)], least=20),
+            Column("frames", count("frames"), right=True),
+            Column("bytes", [cell(byte_size(m.bytes)) for m in methods], right=True),
+            Column("asked", count("requests"), right=True, rank=5),
+            Column("errors", count("errors", Ink.TROUBLE), right=True),
+            Column("cancelled", count("cancelled"), right=True, rank=3),
+            Column("open", count("unanswered"), right=True),
+            Column("p50", took("p50"), right=True),
+            Column("p90", took("p90"), right=True, rank=2),
+            Column("p99", took("p99"), right=True, rank=4),
+            Column("max", took("max"), right=True),
+            Column("when", [cell(sparkline(a), Ink.FAINT) for a in activity], rank=1),
+        ]
+
+    def _calls(self, calls: Sequence[CallStatistics]) -> list[Column]:
+        return [
+            Column("bytes", [cell(byte_size(c.bytes)) for c in calls], right=True),
+            Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True),
+            Column("took", [cell(self._took(c.duration_ns or None)) for c in calls], right=True),
+            Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
+            Column("kind", [cell(c.kind or "") for c in calls], least=8),
+            Column("status", [_status(c.status) for c in calls], least=9),
+            Column("title", [cell(call_label(c.title, c.tool_call)) for c in calls], least=10),
+        ]
+
+    def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
+        def took(name: str, ink: int | None = None) -> list[Cell]:
+            return [cell(self._took(getattr(t, f"{name}_ns") or None), ink) for t in turns]
+
+        longest = max(turn.duration_ns for turn in turns)
+        columns = 40 if self._wide else 14
+        bars = [stacked({_GLYPHS[p]: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
+        return [
+            Column("turn", [cell(str(t.id)) for t in turns], right=True),
+            Column("took", [cell(self._took(t.duration_ns)) for t in turns], right=True),
+            Column("first", took("first_chunk"), right=True),
+            Column("agent", took("agent"), right=True),
+            *(
+                Column(part, took(part, _GLYPHS[part][1]), right=True)
+                for part in (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
+            ),
+            Column(f"0 to {self._took(longest)}", bars),
+            Column("prompt", [_prompt(turn) for turn in turns], least=8),
+        ]
+
+    def _waterfall(self, fall: TurnWaterfall, live: bool) -> list[Column]:
+        columns = 60 if self._wide else 20
+        return [
+            Column("seq", [cell(str(s.seq or "")) for s in fall.steps], right=True, rank=1),
+            Column("at", [cell(_at(s, fall)) for s in fall.steps], right=True),
+            Column(
+                "took", [cell(self._took(s.duration_ns or None)) for s in fall.steps], right=True
+            ),
+            Column(
+                f"0 to {self._took(fall.duration_ns)}",
+                [
+                    placed(s.start_ns, s.duration_ns, fall.duration_ns, columns, _glyph(s))
+                    for s in fall.steps
+                ],
+            ),
+            Column("what", [cell(_what(s), _ink(s)) for s in fall.steps], least=18),
+            Column(
+                "",
+                [cell(_details(s, live), Ink.TROUBLE if s.failed else None) for s in fall.steps],
+                least=16,
+            ),
+        ]
+
+
+def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
+    """The columns of turns of which nobody knows how long they took."""
+    return [
+        Column("turn", [cell(str(t.id)) for t in turns], right=True),
+        Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
+        Column("prompt", [_prompt(turn) for turn in turns], least=8),
+    ]
+
+
+def _status(status: str | None) -> Cell:
+    return cell(status or "", Ink.TROUBLE if status in ("failed", "denied") else None)
+
+
+def _prompt(turn: TurnTime) -> Cell:
+    state = "open" if turn.open else turn.stop_reason
+    if state in ("end_turn", None):
+        return cell(turn.prompt)
+    ink = None if state in ("open", "cancelled") else Ink.TROUBLE
+    return [*cell(f"[{state}] ", ink), *cell(turn.prompt)]
+
+
+def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
+    """The seconds since the prompt, in as many digits as matter."""
+    return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
+
+
+def _glyph(step: WaterfallStep) -> Piece:
+    if step.waits_for is not None:
+        return _GLYPHS[Part(step.waits_for)]
+    return _STEPS[step.kind]
+
+
+def _ink(step: WaterfallStep) -> int | None:
+    return Ink.TROUBLE if step.failed else _glyph(step)[1]
+
+
+def _what(step: WaterfallStep) -> str:
+    if step.method is not None:
+        return _SHORT.get(step.method, step.method)
+    word = _WORDS.get(step.kind, step.kind)
+    return f"{word} ×{step.frames}" if step.kind in ("thought", "message") else word
+
+
+def _details(step: WaterfallStep, live: bool) -> str:
+    parts = [call_label(step.title, step.tool_call)]
+    if step.status and (step.kind == "tool_call" or step.status in ("cancelled", "unanswered")):
+        parts.append("[open]" if live and step.status == "unanswered" else f"[{step.status}]")
+    if step.answer:
+        parts.append(f"→ {step.answer}")
+    return " ".join(filter(None, parts))

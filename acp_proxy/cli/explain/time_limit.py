@@ -1,0 +1,74 @@
+"""Stops a search with a user's regular expression that takes too long."""
+
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from acp_proxy.base.errors import BadPattern
+
+_TICK_S = 1.0
+"""Processor time that a piece of text may take; its search stops after one to two ticks."""
+END = 0
+"""In place of a frame's number: the end of a message, which is searched after all frames."""
+
+
+class TimeLimit:
+    """Stops the search of a frame or an event that takes too long.
+
+    Regular expressions can backtrack for a very long time: ``(a+)+$``. A timer counts processor
+    time, so that time spent in a pager or on a slow disk does not count. At each tick the search
+    must have advanced since the last one. Python handles signals while it matches, so the exception
+    ends the match itself, as Ctrl-C does.
+    """
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._steps_at_tick = -1
+        self._place: int | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Applies the limit while the block runs.
+
+        It does nothing outside the main thread, or on a system without such a timer.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        if not (is_main and hasattr(signal, "setitimer")):
+            yield
+            return
+        before = signal.signal(signal.SIGVTALRM, self._tick)
+        signal.setitimer(signal.ITIMER_VIRTUAL, _TICK_S, _TICK_S)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+    def at(self, place: int) -> "TimeLimit":
+        """Returns a context for the search of one frame or event; outside it there is no limit."""
+        self._steps += 1
+        self._place = place
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._place = None
+
+    def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yields the pieces of a large frame, each of which may take as long as a frame."""
+        for piece in pieces:
+            self._steps += 1
+            yield piece
+
+    def _tick(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._place is not None and self._steps == self._steps_at_tick:
+            place = "the end of a message" if self._place == END else f"#{self._place}"
+            raise BadPattern(
+                f"bad pattern: given up at {place}, which took more than {_TICK_S:g} s of "
+                "processor time; avoid repeats within repeats, such as (a+)+"
+            )
+        self._steps_at_tick = self._steps

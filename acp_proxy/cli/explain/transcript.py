@@ -1,0 +1,147 @@
+"""``acp-proxy inspect transcript``: the conversation as Markdown."""
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from acp_proxy.base.safe_text import visible_json
+from acp_proxy.base.wording import byte_size
+from acp_proxy.cli.explain.transcript_markdown import markdown
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
+from acp_proxy.cli.output_files import write_files
+from acp_proxy.cli.screens.output import Writer, warn
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.explain.choice import chosen_in, of_turn, why_nothing
+from acp_proxy.explain.transcript.entries import (
+    FULL,
+    TextLimits,
+    TranscriptEntry,
+    TranscriptSection,
+)
+from acp_proxy.explain.transcript.transcript import TranscriptReader
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.store.reader import RecordingReader
+
+_LONGEST_ISSUE = 65_536
+"""Characters that GitHub takes as the text of an issue."""
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect transcript latest
+          what was said and done, turn by turn
+      acp-proxy inspect transcript latest --turn 2 -o turn.md
+          the second turn, for an issue
+      acp-proxy inspect transcript latest 'kind:error|invalid or call:*'
+          tool calls, and what went wrong
+    """,
+)
+@read_argument
+@filter_argument
+@number_option("--turn", text="Only turn N, and stderr meanwhile.")
+@click.option("--json", is_flag=True, help="One JSON object per section, entry and finding.")
+@click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")
+@file_option(
+    "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
+)
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+@unredacted_option
+@pages
+def transcript(
+    rec: str,
+    filter_words: tuple[str, ...],
+    turn: int | None,
+    json: bool,
+    full: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write the conversation as Markdown that can go into an issue.
+
+    A section for each session and turn: the prompt, messages and thoughts in one piece, tool calls
+    and terminals with what they returned, files, diffs, permissions with the options and the one
+    that was chosen, plans, errors, requests without an answer, stderr, and why the turn stopped.
+    Output, thoughts and files are folded; what failed is not.
+
+    Nothing in a recording can become markup: its text stands in fences and code spans, with control
+    characters as escapes. Of long texts the beginning and the end are shown, unless --full.
+
+    FILTER chooses frames, as in `inspect log`; a tool call, a terminal or a request is shown whole
+    if a frame of it is among them.
+
+    Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
+    send it.
+    """
+    parse(words := " ".join(filter_words).strip(), UNREAD)
+    limits = FULL if full else TextLimits()
+    with open_recording(rec) as reader:
+        if turn is not None:
+            of_turn(reader, turn)
+        chosen = chosen_in(reader, words)
+        if words and next(iter(reader.heads(chosen)), None) is None:
+            warn(why_nothing(reader, words))
+        shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", words)))
+        items = TranscriptReader(reader, chosen, limits, turn).read()
+        lines = markdown(reader.recording, items, limits, live=reader.live, shown=shown)
+        is_printed = output is None or str(output) == "-"
+        if output is not None and not is_printed:
+            parts = _json_lines(items, reader) if json else _encoded(lines)
+            write_files({output: parts}, force=force)
+            if not json:
+                _warn_of_size(output)
+            return
+        writer = Writer()
+        if json:
+            for part in _json_lines(items, reader):
+                writer.raw(part)
+        else:
+            for line in lines:
+                writer.line(line)
+        writer.flush()
+
+
+def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
+    """Yields the transcript of a recording as UTF-8, line by line.
+
+    Args:
+        reader: the recording.
+    """
+    limits = TextLimits()
+    found = TranscriptReader(reader, EVERYTHING, limits).read()
+    return _encoded(markdown(reader.recording, found, limits, live=reader.live))
+
+
+def _json_lines(
+    items: Iterable[TranscriptSection | TranscriptEntry], reader: RecordingReader
+) -> Iterator[bytes]:
+    """Yields a line for each section and entry, and last one for each finding of the recording."""
+    from acp_proxy.base.forms import converter
+    from acp_proxy.check.judgement import summarize_whole  # late: Markdown needs neither
+
+    def line(what: str, value: object) -> bytes:
+        return visible_json(encode_json({"type": what, **converter.unstructure(value)})) + b"\n"
+
+    for item in items:
+        yield line("section" if isinstance(item, TranscriptSection) else "entry", item)
+    for finding in summarize_whole(reader, time.monotonic_ns()).findings:
+        yield line("finding", finding)
+
+
+def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
+    return (f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
+
+
+def _warn_of_size(output: Path) -> None:
+    size = output.stat().st_size
+    if size > _LONGEST_ISSUE:
+        warn(
+            f"{output} has {byte_size(size)}; an issue on GitHub takes {_LONGEST_ISSUE:,}"
+            " characters. --turn and FILTER choose a part of it"
+        )

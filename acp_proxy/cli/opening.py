@@ -1,0 +1,332 @@
+"""Finds and opens the recording that a user names."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from acp_proxy.base.errors import NoSuchRecording
+from acp_proxy.base.plain_files import open_plain
+from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.masking import is_unredacted
+from acp_proxy.store.files.lookup import LatestRecording, hidden_by, latest, latest_running, resolve
+
+if TYPE_CHECKING:
+    from acp_proxy.recording.recording import Fact
+    from acp_proxy.store.queries.masked_rows import Level, Watch
+    from acp_proxy.store.reader import RecordingReader
+
+# A replay finds its recording here and then has to answer quickly, so what it does not need is
+# imported by the functions that do.
+
+STDIN = Path("standard input")
+"""The path of a recording that was read from standard input, as messages name it."""
+_POLL_S = 0.25
+_LEAST = 100
+"""Things that are worth another process."""
+_CHUNK = 16
+_MOST = 8
+"""Processes at most; reading recordings is no quicker with more."""
+NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
+    "--exact": (("bytes",), "--exact compares bytes, and how messages were spelled is not known:"
+                " {path} was imported"),
+    "--timing": (("durations",), "expected --timing instant; {why}"),
+    "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
+}  # fmt: skip
+"""What each option needs to be known of an imported recording, and the refusal if it is not."""
+_COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
+"""What is compared only if it is known of both recordings."""
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def working_directory() -> Path:
+    """Returns the current directory, or its former path: a shell may be in a removed one."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(os.environ.get("PWD") or os.sep)
+
+
+def find_recording(word: str) -> Path:
+    """Finds a recording by path, part of its name, start of its id, or as the latest.
+
+    Warns on stderr if ``latest`` passes over a newer one, which was made in another directory, and
+    if a file in the current directory hides a recording of that name.
+
+    Raises:
+        NoSuchRecording: no recording matches the word, or several do.
+    """
+    if word != "latest":
+        try:
+            named = resolve(word, recordings(), working_directory())
+        except NoSuchRecording:
+            if asked := _as_filter(word):
+                raise NoSuchRecording(_filter_first(word, asked)) from None
+            raise
+        _warn_of_hidden(named, word)
+        return named
+    found = latest(recordings(), working_directory())
+    return _path_with_warning(found, "the latest of this directory")
+
+
+def _warn_of_hidden(found: Path, word: str) -> None:
+    if (hidden := hidden_by(found, word, recordings())) is not None:
+        from acp_proxy.cli.screens.output import warn
+
+        warn(f"{word!r} is the file {found} in this directory; the recording is {hidden}")
+
+
+def _as_filter(word: str) -> str:
+    """Returns the filter that a word is likely meant as; empty if it is none."""
+    from acp_proxy.base.errors import BadFilter
+    from acp_proxy.recording.filters import TERMS, terms_of
+
+    states = [f"is:{one}" for one in (word, word.removesuffix("s")) if one in TERMS["is"].values]
+    try:
+        is_filter = word.startswith("not ") or bool(terms_of(word))
+    except BadFilter:
+        is_filter = False
+    return next(iter(states), word if is_filter else "")
+
+
+def _filter_first(word: str, asked: str) -> str:
+    import shlex
+
+    context = click.get_current_context(silent=True)
+    command = context.command_path if context is not None else "acp-proxy log"
+    return (
+        f"no recording named {word!r}: it looks like a filter, which comes after the recording:"
+        f" `{command} latest {shlex.quote(asked)}`"
+    )
+
+
+def wait_for_running() -> Path:
+    """Finds the latest running recording; if there is none, warns and waits for one."""
+    from acp_proxy.cli.screens.output import warn
+
+    where = recordings()
+    found = latest_running(where, working_directory())
+    if found is None:
+        warn(f"no recording is running in {where}; waiting for the next one, Ctrl-C ends")
+    while found is None:
+        time.sleep(_POLL_S)
+        found = latest_running(where, working_directory())
+    return _path_with_warning(found, "running")
+
+
+def open_recording(
+    word: str,
+    *,
+    follow: bool = False,
+    unredacted: bool = False,
+    level: "Level | None" = None,
+    watch: "Watch | None" = None,
+) -> "RecordingReader":
+    """Opens a recording by path, name, start of its id, as the latest, or from standard input.
+
+    Secrets are masked, unless ``--unredacted`` was given; where a level is asked for they always
+    are. Prints on stderr how many are, and the reader's warning, if it has one.
+
+    Args:
+        word: what the user wrote.
+        follow: whether ``latest`` means one that is running, and waits for one.
+        unredacted: whether secrets are never masked, since nothing of them is printed.
+        level: what is masked, also in a recording that was masked; nothing is said of it then.
+        watch: shows how far masking is; a progress bar by default.
+
+    Raises:
+        NoSuchRecording: no recording matches the word, or several do.
+        Refusal: standard input is a terminal.
+        UnreadableRecording: it cannot be read.
+    """
+    from acp_proxy.cli.screens.output import warn
+    from acp_proxy.store.reader import RecordingReader
+
+    is_shown = unredacted or (is_unredacted() and level is None)
+    read = partial(RecordingReader, unredacted=is_shown, level=level, watch=watch or _watch)
+    if word == "-":
+        reader = read(STDIN, read_stdin())
+    else:
+        path = wait_for_running() if follow and word == "latest" else find_recording(word)
+        reader = _open(path, read)
+    if reader.warning is not None:
+        warn(reader.warning)
+    if level is not None:
+        return reader
+    if reader.masked_rows is not None:
+        note_masked(len(reader.masked_rows.made), f"in {reader.path}")
+    elif is_unredacted() and reader.is_masked:
+        warn(f"{reader.path} was masked when it was made; what is masked is not in it")
+    return reader
+
+
+def masked_alike(
+    readers: Sequence["RecordingReader"],
+    stack: ExitStack,
+    known: Mapping[str, str] | None = None,
+) -> "list[RecordingReader]":
+    """Returns recordings in which the secrets of all of them are masked.
+
+    What is a secret by its place in one may be an ordinary text in another.
+
+    Args:
+        readers: the recordings.
+        stack: closes what is opened.
+        known: secrets besides, each with a marker.
+    """
+    every = dict(known or {})
+    for reader in readers:
+        every |= reader.known_secrets
+    return [_with_secrets(reader, every, stack) for reader in readers]
+
+
+def _with_secrets(
+    reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
+) -> "RecordingReader":
+    # Those that it has found itself are masked from there on, and now before that, too.
+    if reader.unredacted or not known:
+        return reader
+    from acp_proxy.store.copies.text_export import write_text_form
+    from acp_proxy.store.reader import RecordingReader
+
+    source = write_text_form(reader) if reader.path is STDIN else None
+    again = RecordingReader(reader.path, source, known=known, watch=_watch)
+    return stack.enter_context(again)
+
+
+def require(option: str, value: object, reader: "RecordingReader") -> None:
+    """Refuses an option that needs more than is known of an imported recording.
+
+    Args:
+        option: a key of `NEEDED`.
+        value: its value; if it is false, the option was not given.
+        reader: the recording.
+
+    Raises:
+        Refusal: the recording has lost what the option needs.
+    """
+    facts, text = NEEDED[option]
+    if value and not reader.recording.knows(*facts):
+        from acp_proxy.explain.origins import why_no_times  # late: a replay starts sooner
+
+        raise Refusal(text.format(path=reader.path, why=why_no_times(reader.recording)))
+
+
+def note_imported(reader: "RecordingReader") -> None:
+    """Warns of what a comparison with an imported recording cannot show, if it is anything."""
+    from acp_proxy.cli.screens.output import warn
+
+    recording = reader.recording
+    missing = [name for name, fact in _COMPARED.items() if not recording.knows(fact)]
+    words = [f"{' and '.join(missing)} are not compared"] if missing else []
+    words += [] if recording.knows("start", "middle") else ["messages may be missing in it"]
+    if words and recording.origin is not None:
+        warn(f"{reader.path} was imported from {recording.origin.title}: {', and '.join(words)}")
+
+
+def note_masked(count: int, where: str) -> None:
+    """Warns that secrets are masked which the file holds, if there are any.
+
+    Args:
+        count: how many.
+        where: in what.
+    """
+    from acp_proxy.base.wording import counted
+    from acp_proxy.cli.screens.output import warn
+
+    if count:
+        verb, them = ("is", "it") if count == 1 else ("are", "them")
+        warn(f"{counted(count, 'secret')} {where} {verb} masked; --unredacted shows {them}")
+
+
+def file_of(reader: "RecordingReader") -> Path:
+    """Returns the file that a recording was read from, also for standard input."""
+    return Path("/dev/stdin") if reader.path is STDIN else reader.path
+
+
+def read_stdin() -> Iterable[bytes]:
+    """Returns the lines of standard input.
+
+    Raises:
+        Refusal: it is a terminal.
+    """
+    from acp_proxy.cli.screens.output import progress
+
+    if sys.stdin is None or sys.stdin.isatty():
+        raise Refusal("- is the text form of a recording on standard input: expected a pipe or a "
+                      "file there, got a terminal")  # fmt: skip
+    return progress(sys.stdin.buffer, label="reading")
+
+
+def _open(path: Path, read: "Callable[..., RecordingReader]") -> "RecordingReader":
+    from acp_proxy.cli.screens.output import progress
+    from acp_proxy.store.reader import is_text
+
+    if not is_text(path):
+        return read(path)
+    with ExitStack() as files:
+        try:
+            lines = files.enter_context(open_plain(path))
+        except OSError:
+            return read(path)  # which raises with the reason
+        return read(path, progress(lines, label="reading"))
+
+
+def _watch(rows: Iterable[Any], total: int) -> Iterable[Any]:
+    from acp_proxy.cli.screens.output import progress
+
+    return progress(rows, total, label="masking")
+
+
+def _path_with_warning(found: LatestRecording, reason: str) -> Path:
+    """Returns the path of ``latest``, and warns if a newer recording was passed over."""
+    if found.passed_over is not None:
+        from acp_proxy.cli.screens.output import warn
+
+        path, recording = found.passed_over
+        warn(
+            f"latest is {found.path.name}, which is {reason}; {path.name} is newer, made in"
+            f" {recording.cwd or 'an unknown directory'}"
+        )
+    return found.path
+
+
+def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
+    """Yields what a function returns for each of several things, in their order.
+
+    Of many, each processor has a part, in forks of this process; on a system where those are not
+    safe, one does all. The function and its values must be picklable, and it must print nothing.
+
+    Args:
+        work: the function.
+        things: its arguments.
+    """
+    every = list(things)
+    processes = min(processors(), _MOST) if sys.platform == "linux" else 1
+    if processes == 1 or len(every) < _LEAST:
+        yield from map(work, every)
+        return
+    # Late: most lists are short.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    forks = multiprocessing.get_context("fork")
+    ignored = signal.SIGINT, signal.SIG_IGN
+    pool = ProcessPoolExecutor(processes, forks, initializer=signal.signal, initargs=ignored)
+    try:
+        yield from pool.map(work, every, chunksize=_CHUNK)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def processors() -> int:
+    """Returns how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

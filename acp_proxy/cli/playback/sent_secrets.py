@@ -1,0 +1,72 @@
+"""Reads the secrets that are sent in place of the markers of a recording."""
+
+import os
+import re
+
+from attrs import field, frozen
+
+from acp_proxy.base.limits import EXAMPLES
+from acp_proxy.base.wording import listed
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.screens.output import warn
+from acp_proxy.playback.verify.recorded_client import FilledScript, RecordedClient, markers_to_send
+
+_GIVEN = re.compile(
+    r"(?P<marker>\[?(?:redacted:)?(?:[a-z]+:)?(?P<hash>[0-9a-f]{8})\]?)=(?P<variable>\w+)", re.ASCII
+)
+
+
+@frozen
+class GivenSecrets:
+    """The secrets that replace markers."""
+
+    values: dict[str, str] = field(factory=dict, repr=False)
+    """Each with its marker."""
+    variables: dict[str, str] = field(factory=dict)
+    """The environment variables that hold them, each with its marker."""
+
+
+def fill(
+    script: FilledScript,
+    client: RecordedClient,
+    options: tuple[str, ...],
+    *,
+    are_for_many: bool = False,
+) -> GivenSecrets:
+    """Fills in secrets, and lists on stderr the markers that will be sent as they are.
+
+    Args:
+        script: the recording, in which markers are replaced.
+        client: the client that sends it.
+        options: ``MARKER=VARIABLE``, as the user gave them.
+        are_for_many: whether some are for other recordings, whose markers this one has not.
+
+    Raises:
+        Refusal: there is no such marker, or no such variable.
+    """
+    if script.redaction not in ("secrets", "private") and not options:
+        return GivenSecrets()
+    markers = markers_to_send(client)
+    found, by_hash = GivenSecrets(), {}
+    for option in options:
+        if (match := _GIVEN.fullmatch(option)) is None:
+            raise Refusal(f"expected MARKER=VARIABLE, such as env:ab12cd34=API_KEY, got {option}")
+        marker, variable = markers.get(match["hash"]), match["variable"]
+        if marker is None and are_for_many:
+            continue
+        if marker is None:
+            raise Refusal(
+                f"no message of the recorded client has the marker {match['marker']};"
+                " `acp-proxy inspect secrets` lists those of a recording"
+            )
+        if not (value := os.environ.get(variable)):
+            raise Refusal(f"expected a value for {marker}: {variable} is not set")
+        by_hash[match["hash"]] = value
+        found.values[value] = found.variables[variable] = marker
+    script.fill(by_hash)
+    if left := [marker for name, marker in markers.items() if name not in by_hash]:
+        warn(
+            f"sent as the recording has it: {listed(left, EXAMPLES)};"
+            " to send the value of an environment variable in place of a marker, use --secret"
+        )
+    return found

@@ -1,0 +1,310 @@
+"""``acp-proxy verify``: play the recorded client against a live agent and report what changed."""
+
+import signal
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from acp_proxy.base.errors import AcpProxyError
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.system import signal_name
+from acp_proxy.batches import names_several
+from acp_proxy.cli.batch_options import (
+    BatchCommand,
+    BatchOptions,
+    batch_options,
+    option_words,
+    split_words,
+)
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.interruption import exit_by, handling
+from acp_proxy.cli.opening import (
+    STDIN,
+    file_of,
+    masked_alike,
+    note_imported,
+    open_recording,
+    require,
+)
+from acp_proxy.cli.options import (
+    agent_command,
+    comparison_options,
+    complete_agent,
+    complete_recording,
+    file_option,
+    limit_ns,
+    playback_options,
+    seconds,
+)
+from acp_proxy.cli.output_files import check_report_files, new_path, spare_recordings
+from acp_proxy.cli.playback.sent_secrets import fill
+from acp_proxy.cli.screens.output import show_status, warn, with_verdict
+from acp_proxy.diff.diff_result import DiffOptions
+from acp_proxy.playback.replay.replay_report import STALLED
+from acp_proxy.playback.shared.playback_options import NS_PER_S, Pacing
+from acp_proxy.playback.verify.recorded_client import FilledScript, RecordedClient
+from acp_proxy.playback.verify.verification import Verification
+from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.files.directory import recording_at
+from acp_proxy.store.queries.recorded_events import events
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
+from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from acp_proxy.playback.drivers.verifier import VerifyOutcome
+
+_TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
+"""How many times as long as the recorded conversation a run may take, or as this at least."""
+_EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
+agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
+--timeout, if the recording is incomplete and was played to its end, or if the new run was
+not recorded to its end.
+
+\b
+Examples:
+  acp-proxy verify run.db -- opencode acp
+  acp-proxy verify run.db -- @opencode
+  acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
+  acp-proxy verify run.db --cwd ./fixture -- ./my-agent
+  acp-proxy verify run.jsonl --report report.json --junit report.xml -- ./my-agent
+"""
+
+
+class RunNotRecorded(Refusal):
+    """Raised if a new run was not recorded to its end: what it lacks is not the agent's fault.
+
+    Attributes:
+        cause: what has happened, without the path of the run.
+    """
+
+    exit_code = STALLED
+
+    def __init__(self, why: str, new: Path) -> None:
+        self.cause = f"{why}, so nothing was compared"
+        is_there = recording_at(new) is not None
+        until = f"; the run until then is recorded as {new}" if is_there else ""
+        super().__init__(f"{self.cause}{until}")
+
+
+class NothingRecorded(Refusal):
+    """Raised if there is no new run; the recorder has printed why."""
+
+
+@cli_command(
+    cls=BatchCommand,
+    epilog=_EXAMPLES,
+)
+@click.argument("recording", metavar="RECORDING...", shell_complete=complete_recording)
+@click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- AGENT [ARGS]...",
+    shell_complete=complete_agent,
+)
+@comparison_options()
+@playback_options(
+    order="When messages go out: in order within each session, or of all.",
+    timing="How long the client waits: not at all, as recorded, or N times that.",
+    strict="Answer only recorded requests, or similar ones as well.",
+    stall="Seconds in which neither side sends anything, though something is expected, after which "
+    "the agent has stalled; 0 for no limit.",
+)
+@click.option("--rewrite-text/--keep-text", default=True,
+              help="Replace recorded directories in texts, too, or only in fields of the"
+              " protocol.")  # fmt: skip
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR",
+              help="The directory to work in; without it, a fresh and empty one.")  # fmt: skip
+@click.option("--timeout", callback=seconds, metavar="S",
+              help="The longest run in seconds; 0 for no limit. Without it, ten times as long as"
+              " the recorded conversation, and at least ten minutes.")  # fmt: skip
+@click.option("--grace", callback=seconds, default="5", metavar="S",
+              help="Seconds of silence after which an agent that does not exit is asked to stop, "
+              "and seconds from there until it is killed.")  # fmt: skip
+@click.option("--secret", multiple=True, metavar="MARKER=VARIABLE",
+              help="Send the value of an environment variable in place of a marker. Can be given"
+              " several times.")  # fmt: skip
+@click.option("--check", is_flag=True, help="Check the new run as well: a rule of the protocol that"
+              " the agent breaks is a failure.")  # fmt: skip
+@file_option("-o", "--output", text="Where to record the new run; of a batch, the directory that"
+             " keeps all of them.")  # fmt: skip
+@batch_options
+@click.pass_context
+@with_verdict
+def verify(
+    ctx: click.Context,
+    recording: str,
+    command: tuple[str, ...],
+    compared: DiffOptions,
+    playback: dict[str, Any],
+    rewrite_text: bool,
+    cwd: Path | None,
+    timeout: float | None,
+    grace: float,
+    secret: tuple[str, ...],
+    check: bool,
+    output: Path | None,
+    report: Path | None,
+    junit: Path | None,
+    batch: BatchOptions,
+) -> None:
+    """Play the recorded client against a live agent and report what changed.
+
+    Starts AGENT, sends the messages of the recorded client in their order, and answers the agent's
+    requests with the recorded answers. Only the agent itself reads or writes files and runs
+    commands; it works in a fresh directory. The new run is recorded and compared with the old one.
+
+    RECORDING may also be a directory, a quoted pattern, or several words before the --. Then there
+    is one line for each recording whose agent did something else, and a summary.
+    """
+    more, command = split_words(ctx, command)
+    check_report_files(report, junit)
+    if cwd is not None and batch.is_here and not cwd.is_dir():
+        raise Refusal(f"expected a directory to work in, got {cwd}")
+    if not command[0]:
+        raise Refusal("expected an agent's command, got an empty word")
+    command = agent_command(command)
+    if more or batch.is_given or names_several(recording):
+        sys.exit(_verify_many(ctx, (recording, *more), command, batch))
+    with handling(exit_by, signal.SIGTERM, signal.SIGHUP), ExitStack() as stack:
+        reader = stack.enter_context(open_recording(recording, unredacted=True))
+        if reader.live:
+            warn(f"{reader.path} is still being recorded; later frames are not played")
+        require("--timing", playback["pacing"].factor, reader)
+        note_imported(reader)
+        script = FilledScript(RecordedSteps(reader, as_sent=True))
+        client = RecordedClient(script)
+        secrets = fill(script, client, secret, are_for_many=ctx.obj is not None)
+        new = new_path(command, output)
+        spare_recordings((report, junit), (file_of(reader), output or new, new))
+        from acp_proxy.cli.playback.work_directory import directories
+
+        roots = stack.enter_context(directories(client.roots, cwd, reader.recording.cwd))
+        options = VerifyOptions(
+            **playback,
+            ignored=compared.ignored,
+            rewrite_text=rewrite_text,
+            roots=roots,
+            secrets=secrets.values,
+            timeout_ns=_timeout_ns(timeout, client, playback["pacing"]),
+        )
+        engine = Verification(client, options)
+        engine.state.masking.note_command([*command])
+        level = reader.recording.redaction or "secrets"
+        outcome = _play(engine, command, new, grace, level, secrets.variables)
+        fresh = stack.enter_context(_new_run(new, was_stopped=outcome.was_stopped))
+        from acp_proxy.cli.playback.verify_screen import ComparisonSettings, conclude
+
+        settings = ComparisonSettings(
+            word=recording,
+            compared=compared,
+            report=report,
+            junit=junit,
+            was_stopped=outcome.was_stopped,
+            is_checked=check,
+            pauses=outcome.pauses,
+            on_report=ctx.obj,
+        )
+        known = engine.state.masking.known()
+        old, fresh = masked_alike((_masked(reader, stack), fresh), stack, known)
+        code = conclude(engine, old, fresh, settings)
+    sys.exit(code)
+
+
+def _new_run(path: Path, *, was_stopped: bool) -> RecordingReader:
+    """Opens the recording of the new run; without an agent there is none."""
+    fresh = RecordingReader(path)
+    if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
+        fresh.close()
+        path.unlink(missing_ok=True)
+        sys.exit(2)  # the recorder has printed the reason
+    if not was_stopped and (why := _unrecorded(fresh)) is not None:
+        fresh.close()
+        raise RunNotRecorded(why, path)
+    return fresh
+
+
+def _verify_many(
+    ctx: click.Context, words: tuple[str, ...], command: tuple[str, ...], how: BatchOptions
+) -> int:
+    from acp_proxy.batches.batch import Job
+    from acp_proxy.cli.batches.run_batch import run_many
+
+    output: Path | None = ctx.params["output"]
+    if ctx.params["report"] is not None:
+        raise Refusal(
+            "--report is about one recording; of a batch, --results has a verdict on each"
+        )
+    options = (*option_words(ctx, ("output", "report", "junit")),)
+    values = (option.partition("=") for option in options)
+    files = (*(str(Path(value)) for name, _, value in values if name == "--rules"),)
+    directory = None if output is None else str(output)
+    job = Job("verify", options, command, files, directory, keeps_clean=output is not None)
+    return run_many(words, job, how, ctx.params["junit"])
+
+
+def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
+    """Returns a recording without its secrets, as the new run is recorded."""
+    source = write_text_form(reader) if reader.path is STDIN else None
+    return stack.enter_context(RecordingReader(reader.path, source))
+
+
+def _play(
+    engine: Verification,
+    command: tuple[str, ...],
+    new: Path,
+    grace: float,
+    level: str,
+    secrets: dict[str, str],
+) -> "VerifyOutcome":
+    from acp_proxy.playback.drivers.verifier import verify as play
+
+    show = show_status if sys.stderr.isatty() else None
+    outcome = play(engine, str(new), command, grace=grace, redact=level, secrets=secrets, show=show)
+    for one in outcome.left_behind:
+        warn(f"the agent left this process running, and it was ended: {one}")
+    if outcome.signum is not None:
+        warn(f"stopped; the run until then is recorded as {new}")
+        sys.exit(128 + outcome.signum)
+    if outcome.recorder_signal is not None and not _has_ended_by(new, outcome.recorder_signal):
+        why = f"our recorder was killed ({signal_name(outcome.recorder_signal)})"
+        raise RunNotRecorded(why, new)
+    if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
+        if engine.is_hopeless:
+            warn("the agent did not start in time, and nothing was recorded; raise --stall-timeout"
+                 " or --timeout")  # fmt: skip
+            sys.exit(STALLED)
+        raise NothingRecorded("nothing was recorded, so there is nothing to compare")
+    return outcome
+
+
+def _has_ended_by(new: Path, signum: int) -> bool:
+    """Whether the agent died of a signal, so that its recorder did as well."""
+    with suppress(AcpProxyError), RecordingReader(new) as fresh:
+        return fresh.recording.exit_signal == signum
+    return False
+
+
+def _unrecorded(new: RecordingReader) -> str | None:
+    """Returns why a part of a conversation is missing from its recording; None if it has all."""
+    what = "the new run was not recorded to its end"
+    for gap in events(new, "gap"):
+        if gap.data.get(Stream.TO_AGENT) or gap.data.get(Stream.TO_CLIENT):
+            return f"{what} ({plain(str(gap.data.get('reason', '')))})"
+    return what if new.recording.state == "incomplete" else None
+
+
+def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
+    """The time limit; without ``--timeout`` only a run that never ends exceeds it."""
+    if given is not None:
+        return limit_ns(given)
+    recorded_ns = int(client.duration_ns * max(1.0, timing.factor))
+    return _TIMES * max(_SHORTEST_NS, recorded_ns)

@@ -1,0 +1,239 @@
+"""Prints and writes the result of a verification, and chooses the exit code."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, define, evolve, field, frozen
+
+from acp_proxy.base.safe_text import plain
+from acp_proxy.check.check_report import CheckedRecording, reported, short_text
+from acp_proxy.check.check_values import Severity
+from acp_proxy.check.checked_message import AGENT
+from acp_proxy.cli.diff.diff_reports import DiffCases, DiffReporter, RuleHint, report_diff
+from acp_proxy.cli.diff.diff_screen import DiffScreen
+from acp_proxy.cli.output_files import json_report, write_reports
+from acp_proxy.cli.screens.junit import Case, Failure, failure_of, lane_cases, suite
+from acp_proxy.cli.screens.output import progress, say, stdout_screen, warn
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import Diff, DiffEntry, DiffOptions, Expect, Field
+from acp_proxy.explain.findings import Finding, in_order
+from acp_proxy.playback.shared.divergence import Rank, masked_lines
+from acp_proxy.playback.verify import verify_report as plays
+from acp_proxy.playback.verify.verification import Verification
+from acp_proxy.playback.verify.verify_report import PlayReport
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.store.queries.recorded_events import clock_origin_ns, events
+from acp_proxy.store.reader import RecordingReader
+
+CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
+_MOST_ENTRIES, _MOST_PRINTED = 10_000, 1000
+_RESULTS = {
+    "clean": "the agent did what was recorded",
+    "incomplete": "the recording is incomplete, and was played to its end",
+    "stalled": "the agent stalled",
+    "differs": "the agent did not do what was recorded",
+    "broken-rules": "the agent broke rules of the protocol",
+}
+
+
+@frozen
+class ComparisonSettings:
+    """What is compared, and where reports are written."""
+
+    word: str
+    """The name of the recording as the user gave it."""
+    compared: DiffOptions
+    report: Path | None
+    junit: Path | None
+    was_stopped: bool = False
+    """Whether the agent was asked to stop; then the way it ended does not count."""
+    is_checked: bool = False
+    """Whether the rules that the agent breaks in the new run count as well."""
+    pauses: tuple[tuple[int, int], ...] = ()
+    """When a message was held back in vain, in nanoseconds of the monotonic clock."""
+    on_report: "Callable[[VerifyReport], object] | None" = None
+    """Gets the report as well; a batch makes its verdict of it."""
+
+
+@frozen
+class VerifyReport:
+    """The report of one verification."""
+
+    recording: str
+    recorded_as: str
+    """The recording of the new run."""
+    verdict: str
+    """clean, differs, broken-rules, stalled or incomplete."""
+    exit_code: int
+    agent_exit_code: int | None
+    agent_exit_signal: int | None
+    expect: Expect
+    conversation: PlayReport
+    """How it went, and where it diverged from the recording."""
+    differences: dict[str, int]
+    """Between the two recordings, by kind."""
+    handshake: tuple[Field, ...] = ()
+    ending: tuple[Field, ...] = ()
+    entries: tuple[DiffEntry, ...] = ()
+    entries_left_out: int = 0
+    check: CheckedRecording | None = None
+    """What was found in the new run."""
+    is_checked: bool = False
+    """Whether errors of the agent among that make the verification fail."""
+
+
+@define
+class _EntryCollector(DiffReporter):
+    entries: list[DiffEntry] = field(factory=list)
+    left_out: int = 0
+
+    def entry(self, entry: DiffEntry) -> None:
+        if len(self.entries) < _MOST_ENTRIES:
+            self.entries.append(entry)
+        else:
+            self.left_out += 1
+
+
+def conclude(
+    engine: Verification, old: RecordingReader, new: RecordingReader, settings: ComparisonSettings
+) -> int:
+    """Compares the two runs, reports the result, and returns the exit code.
+
+    Args:
+        engine: the verification that has ended.
+        old: the recording that was played.
+        new: the recording of the new run.
+        settings: what is compared, and where reports go.
+    """
+    played = plays.report(engine, old.known_secrets | new.known_secrets)
+    was_stopped = any(done.get("action") in ("passed on", "sent") for done in _signals(old))
+    options = evolve(
+        settings.compared,
+        only=Direction.TO_CLIENT.value,  # our own messages follow from the agent's
+        ending=not (settings.was_stopped or was_stopped),
+        same=tuple((live, recorded) for recorded, live in engine.state.options.roots.items()),
+        pauses=_on_recorded_clock(settings.pauses, new),
+    )
+    found = diff(old, new, options, progress)
+    verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
+    checked = _checked(new)
+    if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
+        verdict, code = "broken-rules", DIFFERS
+    report = VerifyReport(
+        recording=settings.word,
+        recorded_as=str(new.path),
+        verdict=verdict,
+        exit_code=code,
+        agent_exit_code=new.recording.exit_code,
+        agent_exit_signal=new.recording.exit_signal,
+        expect=options.expect,
+        conversation=played,
+        differences={**asdict(found.counts), "total": found.counts.total},
+        handshake=found.handshake,
+        ending=found.ending,
+        check=checked,
+        is_checked=settings.is_checked,
+    )
+    collector = _EntryCollector()
+    cases = None if settings.junit is None else DiffCases()
+    reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]
+    _print_conversation(played)
+    if not found.is_equal:
+        reporters.append(DiffScreen(stdout_screen(), _MOST_PRINTED))
+        if settings.word != "-":
+            word = str(old.path) if settings.word == "latest" else settings.word
+            reporters.append(RuleHint((word, str(new.path))))
+    report_diff(found, reporters)
+    if settings.is_checked or any(
+        checked.counts[one] for one in (Severity.ERROR, Severity.WARNING)
+    ):
+        for line in short_text(checked):
+            say(line)
+    if found.ending and (forced := _forced_end(new)) is not None:
+        warn(f"the agent was still running after its client had left: {forced}")
+    warn(f"{_RESULTS[verdict]}: {plays.headline(played)}; recorded as {new.path}")
+    report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
+    if settings.on_report is not None:
+        settings.on_report(report)
+    compared = [] if cases is None else cases.cases
+    written = write_reports(
+        (settings.report, lambda: json_report(report)),
+        (settings.junit, lambda: _junit(report, compared)),
+    )
+    return code if written else code or WRONG_USE
+
+
+def _on_recorded_clock(
+    pauses: tuple[tuple[int, int], ...], new: RecordingReader
+) -> tuple[tuple[int, int], ...]:
+    """Converts moments of the monotonic clock to nanoseconds since the recording's start."""
+    origin = clock_origin_ns(new)
+    if origin is None:
+        return ()
+    return tuple((start - origin, end - origin) for start, end in pauses)
+
+
+def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
+    if played.has_stalled:
+        return "stalled", STALLED
+    ran_out = is_incomplete and played.is_played_out
+    if played.has_diverged or not found.is_equal:
+        return "differs", STALLED if ran_out else DIFFERS
+    return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
+
+
+def _checked(new: RecordingReader) -> CheckedRecording:
+    from acp_proxy.check.catalogue import chosen_rules  # late: these take a while
+    from acp_proxy.check.judgement import check_whole
+
+    return reported(new, check_whole(new), chosen_rules((), ()))
+
+
+def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
+    """The errors of the agent; the client's messages are recorded ones."""
+    findings = in_order(checked.findings)
+    return [one for one in findings if one.by == AGENT and one.severity is Severity.ERROR]
+
+
+def _forced_end(reader: RecordingReader) -> str | None:
+    """Which signal the recorder sent to an agent that did not end by itself, and why."""
+    for done in _signals(reader):
+        if done.get("action") == "sent":
+            return plain(f"{done.get('name')} sent: {done.get('reason')}")
+    return None
+
+
+def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
+    """The signals that a recorder has seen or sent, and what was done with each."""
+    return (event.data for event in events(reader, "signal"))
+
+
+def _print_conversation(found: PlayReport) -> None:
+    for line in plays.text(found):
+        say(line)
+    for line in (*plays.remarks(found), *masked_lines(found.divergences)):
+        warn(line)
+
+
+def _junit(report: VerifyReport, compared: Sequence[Case]) -> str:
+    return suite(f"acp-proxy verify {report.recording}", [*_cases_of(report), *compared])
+
+
+def _cases_of(report: VerifyReport) -> Iterator[Case]:
+    """The cases of the conversation: one for the connection, one for each lane that diverged."""
+    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
+    of_connection = [one for one in counted if one.lane == "connection"]
+    whole = failure_of(of_connection, plays.REPORTER.lines_of)
+    if report.verdict == "incomplete":
+        whole = Failure("incomplete", _RESULTS["incomplete"])
+    output = masked_lines(report.conversation.divergences) or None
+    yield Case("verify", "conversation", whole, output=output)
+    if report.check is not None and report.is_checked:
+        failure = None
+        if broken := _broken_by_agent(report.check):
+            first, lines = broken[0], short_text(report.check)
+            failure = Failure(first.rule, f"by the agent: #{first.seq}: {first.text}", lines)
+        yield Case("verify", "rules", failure)
+    sessions = [one for one in counted if one.lane != "connection"]
+    yield from lane_cases("verify", sessions, plays.REPORTER.lines_of)

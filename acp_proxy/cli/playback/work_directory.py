@@ -1,0 +1,128 @@
+"""Makes directories for an agent to work in, in place of those that were recorded."""
+
+import ntpath
+import os
+import posixpath
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from acp_proxy.base.plain_files import reason
+from acp_proxy.cli.group import Refusal
+
+_PREFIX = "acp-proxy-verify-"
+_LONGEST_NAME = 100
+"""Bytes of a recorded name that are kept."""
+_NOWHERE = "/nowhere/work"
+"""Stands for the directory of a recorded agent that is not known."""
+
+
+@contextmanager
+def directories(
+    recorded: Sequence[str], chosen: Path | None, start: str = ""
+) -> Iterator[dict[str, str]]:
+    """Makes a fresh directory for each recorded one, and removes them in the end.
+
+    One below another stays below it. Relative ones are resolved as for the recorded agent, so
+    ``..`` leads to another fresh directory. What is not a path is left out.
+
+    Args:
+        recorded: directories, in the order in which the client named them.
+        chosen: used for the first of them; it is not removed, nor what the agent made in it.
+        start: where the recorded agent was started; empty if that is not known.
+
+    Yields:
+        The fresh directories by the recorded ones. Relative ones come last, each after the absolute
+        path of the same directory if that is known.
+
+    Raises:
+        Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
+    """
+    absolute_of = {root: _resolved(root, start) for root in recorded if _is_path(root)}
+    absolute = [*dict.fromkeys(absolute_of.values())]
+    made: list[str] = []
+    with ExitStack() as stack:
+        try:
+            made_here = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+            scratch = Path(stack.enter_context(made_here)).resolve()
+        except OSError as e:
+            raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
+        stack.callback(_remove_empty, made)
+        places: dict[str, str] = {}
+        for root in sorted(absolute, key=lambda root: (root != absolute[0], len(root))):
+            below = next((other for other in places if _is_below(root, other)), None)
+            if chosen is not None and root == absolute[0]:
+                place = Path(os.path.realpath(chosen))
+            elif below is not None:
+                place = Path(places[below], *_parts(root)[len(_parts(below)) :])
+                if not Path(os.path.realpath(place)).is_relative_to(places[below]):
+                    raise Refusal(f"cannot work in {place}: it leads out of {places[below]}")
+            else:
+                place = _free(scratch, root)
+            try:
+                _make(Path(os.path.realpath(place)), made)
+            except OSError as e:
+                raise Refusal(f"cannot make {place}: {reason(e)}") from None
+            places[root] = str(place)
+        relative = {root: places[absolute_of[root]] for root in absolute_of if root not in places}
+        known = absolute_of if not _is_absolute(start) else places
+        yield {root: place for root, place in places.items() if root in known} | relative
+
+
+def _make(place: Path, made: list[str]) -> None:
+    """Makes a directory and its parents; `made` gets those that did not exist."""
+    for one in reversed((place, *place.parents)):
+        if not one.is_dir():
+            one.mkdir()
+            made.append(str(one))
+
+
+def _remove_empty(made: list[str]) -> None:
+    for one in reversed(made):
+        if os.path.realpath(one) == one:  # not through a link that was made meanwhile
+            with suppress(OSError):
+                os.rmdir(one)  # noqa: PTH106
+
+
+def _resolved(root: str, start: str) -> str:
+    """Returns the absolute path of a recorded directory."""
+    if _is_absolute(root):
+        return root
+    if not _is_absolute(start):
+        start = _NOWHERE
+    if start.startswith("/"):
+        return posixpath.normpath(posixpath.join(start, root))
+    return ntpath.normpath(ntpath.join(start, root))
+
+
+def _is_path(root: str) -> bool:
+    """Whether a file system allows this name."""
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in root
+
+
+def _is_absolute(root: str) -> bool:
+    return posixpath.isabs(root) or PureWindowsPath(root).is_absolute()
+
+
+def _free(scratch: Path, root: str) -> Path:
+    """A new place with the name of the recorded directory."""
+    parts = [part for part in _parts(root) if part.strip("/\\.:")]
+    name = (parts[-1] if parts else "root").encode()[:_LONGEST_NAME].decode(errors="ignore")
+    place, number = scratch / name, 2
+    while place.exists():
+        place, number = scratch / f"{name}-{number}", number + 1
+    return place
+
+
+def _is_below(root: str, other: str) -> bool:
+    mine, theirs = _parts(root), _parts(other)
+    return len(mine) > len(theirs) and mine[: len(theirs)] == theirs and ".." not in mine
+
+
+def _parts(root: str) -> tuple[str, ...]:
+    return PurePosixPath(root).parts if root.startswith("/") else PureWindowsPath(root).parts

@@ -1,0 +1,137 @@
+"""``acp-proxy record``: the same table as the starter's, presented by click.
+
+The starter has run already when the arguments were plain. Click comes here to report what was wrong
+with them, to print the help, and for the rare spelling that only click understands.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from acp_proxy.cli.group import CONTEXT
+from acp_proxy.cli.help import HelpCommand
+from acp_proxy.cli.masking import without_secrets
+from acp_proxy.cli.options import agent_command, complete_agent, complete_plan
+from acp_proxy.cli.removed import removed_options
+from acp_proxy.record import supervise
+from acp_proxy.record.capture.pumps import Interceptor
+from acp_proxy.record.capture.record_options import RECORD, Option, RecordOptions
+
+
+def _reading(option: Option) -> Callable[..., object]:
+
+    def convert(ctx: click.Context, param: click.Parameter, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        is_variable = ctx.get_parameter_source(str(param.name)) is ParameterSource.ENVIRONMENT
+        try:
+            return option.value(value, option.variable if is_variable else option.flag)
+        except ValueError as e:
+            raise click.BadParameter(str(e)) from None
+
+    return convert
+
+
+class _OneALine(click.types.StringParamType):
+    """A text; a variable of the environment has one on each line."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return [line for line in rv.split("\n") if line.strip()]
+
+
+_ONE_A_LINE = _OneALine()
+
+
+def _words_like(words: list[str], _ctx: object, _param: object, incomplete: str) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def _parameter(option: Option) -> click.Option:
+    kind: dict[str, Any]
+    if option.many:
+        kind = {"type": _ONE_A_LINE, "multiple": True, "metavar": option.metavar}
+    elif option.read is None:
+        kind = {"is_flag": True, "default": False}
+    else:
+        kind = {"type": click.UNPROCESSED, "callback": _reading(option), "metavar": option.metavar}
+        kind["default"] = option.default
+        if option.metavar.startswith("["):
+            kind["shell_complete"] = partial(_words_like, option.metavar.strip("[]").split("|"))
+    if option.metavar == "PLAN":
+        kind["shell_complete"] = complete_plan
+    return click.Option(
+        [name for name in (option.short, option.flag) if name],
+        help=option.text,
+        envvar=option.variable,
+        allow_from_autoenv=False,
+        **kind,
+    )
+
+
+def _run(command: tuple[str, ...], **values: Any) -> None:
+    from acp_proxy.record.capture.starter import record as start
+
+    options = RecordOptions(agent_command(command), values)
+    start(options, supervise, without_secrets, _fault_runner(options))
+
+
+def _fault_runner(options: RecordOptions) -> Interceptor | None:
+    """What faults were asked for.
+
+    Raises:
+        BadPlan: they are wrong.
+    """
+    if not options.fault and options.faults is None and options.seed is None:
+        return None
+    from acp_proxy.faults.plan import chosen_plan
+    from acp_proxy.record.faulted.fault_runner import FaultRunner
+
+    plan, seed = chosen_plan(options.fault, options.faults, options.seed)
+    return FaultRunner(plan, seed, mask_text=without_secrets)
+
+
+record = HelpCommand(
+    "record",
+    callback=_run,
+    params=[
+        *map(_parameter, RECORD),
+        *removed_options("record"),
+        click.Argument(
+            ["command"],
+            nargs=-1,
+            required=True,
+            type=click.UNPROCESSED,
+            metavar="-- AGENT [ARGS]...",
+            shell_complete=complete_agent,
+        ),
+    ],
+    context_settings={
+        "allow_interspersed_args": False,
+        "show_default": False,
+        "help_option_names": CONTEXT["help_option_names"],  # click keeps those of its first use
+    },
+    help="""Run an agent and record all that passes between it and its client.
+
+    Use it as the agent's command: every byte goes through unchanged in both directions, stderr
+    too, and the exit code is the agent's own. The recording is one SQLite file; `acp-proxy
+    inspect list` finds it.
+
+    Every option can be given in the environment as well (ACP_PROXY_GRACE for --grace, and so on).
+    ACP_PROXY_OFF=1 runs the agent untouched, without recording.
+
+    `@NAME` in place of AGENT stands for the command of a known agent, such as @opencode.
+    """,
+    epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
+    start; 2 for wrong use, except a bad --keep, which is reported and deletes nothing.
+
+    \b
+    Examples:
+      acp-proxy record -- opencode acp
+      acp-proxy record -- @gemini
+      acp-proxy record --name bug --keep 30d -- npx @google/gemini-cli --acp
+      ACP_PROXY_OFF=1 acp-proxy record -- opencode acp      as if it were not there
+    """,
+)

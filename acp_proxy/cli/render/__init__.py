@@ -1,1 +1,0 @@
-"""How results are printed: screens, tables, JSON lines and JUnit XML."""

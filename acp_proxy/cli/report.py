@@ -1,0 +1,209 @@
+"""``acp-proxy inspect report``: a recording as one page for a browser."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve
+
+from acp_proxy.base.wording import byte_size, counted
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import masked_summary, unredacted_option
+from acp_proxy.cli.opening import file_of, masked_alike, open_recording
+from acp_proxy.cli.options import (
+    comparison_options,
+    complete_recording,
+    file_option,
+    filter_argument,
+    number_option,
+    read_argument,
+)
+from acp_proxy.cli.output_files import write_page
+from acp_proxy.cli.screens.output import progress, warn
+from acp_proxy.diff.diff_result import DiffOptions
+from acp_proxy.explain.choice import why_nothing
+from acp_proxy.explain.masked_secrets import masked_values
+from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.report.data_blocks import report_blocks
+from acp_proxy.report.facts import Contents, HeadFacts, head_facts
+from acp_proxy.report.page import report_parts
+from acp_proxy.report.report_model import ReportData, ReportOptions, read_report_data
+from acp_proxy.store.reader import RecordingReader
+
+_BEFORE_SENDING = "read it before you send it: prompts, files and paths are as they were"
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect report latest
+          NAME.html in this directory: open it, send it, keep it
+      acp-proxy inspect report latest --turn 2 -o turn.html
+          the messages of the second turn
+      acp-proxy inspect report latest --no-payloads
+          what happened and when, with one line about each message
+      acp-proxy inspect report yesterday --against today
+          what differs between two recordings, side by side
+    """,
+)
+@read_argument
+@filter_argument
+@file_option(
+    "-o", "--output",
+    text="Where to write, in place of NAME.html; - is standard output. The file must not exist.",
+)  # fmt: skip
+@number_option("--turn", text="Only the messages of turn N, and stderr meanwhile.")
+@click.option("--no-payloads", is_flag=True, help="Leave out the lines of the messages.")
+@click.option("--against", metavar="B", shell_complete=complete_recording,
+              help="Show what differs between this recording and B, side by side.")  # fmt: skip
+@comparison_options()
+@click.option("--force", is_flag=True, help="Replace the file that is there.")
+@unredacted_option
+def report(
+    rec: str,
+    filter_words: tuple[str, ...],
+    output: Path | None,
+    turn: int | None,
+    no_payloads: bool,
+    against: str | None,
+    compared: DiffOptions,
+    force: bool,
+) -> None:
+    """Make a page for a browser: one file that needs no server, no network and nothing installed.
+
+    It begins with who is to blame and at which frame: what `show` and `check` found, where the
+    time of each turn went, tool calls, permissions. Below that are the messages: as a list, a
+    sequence diagram and a waterfall, with filters and search.
+
+    FILTER and --turn choose which messages are in the file; its beginning is about all of them.
+
+    With --against the page is a comparison of two recordings, as `inspect diff` makes it; --expect,
+    --ignore and --rules say what counts in it.
+
+    Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
+    send it.
+    """
+    words = " ".join(filter_words).strip()
+    if against is not None:
+        if turn is not None or no_payloads:
+            raise Refusal("expected --against without --turn and --no-payloads")
+        _write_comparison((rec, against), words, compared, output, force=force)
+        return
+    if compared != DiffOptions():
+        raise Refusal("expected --against with --expect, --ignore and --rules")
+    parse(words, UNREAD)
+    with open_recording(rec) as reader:
+        now_ns = time.monotonic_ns() if reader.live else None
+        options = ReportOptions(words, turn, not no_payloads, now_ns)
+        facts, parts = page_parts(reader, options)
+        if words and not facts.contents.rows:
+            warn(why_nothing(reader, words))
+        name = reader.recording.name
+        if path := write_page(parts, output, name, [file_of(reader)], force=force):
+            _warn_of_file(path, facts.contents)
+
+
+def page_parts(
+    reader: RecordingReader, options: ReportOptions, *, level: str = "secrets", path: str = ""
+) -> tuple[HeadFacts, Iterator[bytes]]:
+    """Returns what the head of a page shows, and the parts of the page, which are made one by one.
+
+    Args:
+        reader: the recording.
+        options: what the page is to have.
+        level: what is masked in the recording: ``secrets`` or ``private``.
+        path: the path of the recording that the page names; its own if it is empty.
+    """
+
+    def watch(frames: Iterator[Any]) -> Iterator[Any]:
+        return progress(
+            frames, reader.count(), "reading", size=lambda one: getattr(one, "frames", 1)
+        )
+
+    data = read_report_data(reader, options, watch)
+    if path:
+        data = evolve(data, summary=evolve(data.summary, path=path))
+    rows, masked = _rows(reader, options, data), _masked(reader, level)
+
+    facts = head_facts(data, rows, masked, is_private=level == "private")
+    parts = report_parts(facts, report_blocks(reader, options, data))
+    return facts, progress(parts, label="writing")
+
+
+def _rows(reader: RecordingReader, options: ReportOptions, data: ReportData) -> int:
+    """How many frames and events the page has."""
+    chosen = options.chosen(reader)
+    if chosen is EVERYTHING:
+        return data.rows_in_recording
+    return sum(1 for _ in reader.heads(chosen)) + sum(1 for _ in reader.events(chosen))
+
+
+def _masked(reader: RecordingReader, level: str) -> str:
+    """What is masked in the page, in words."""
+    if reader.masked_rows is None and not reader.is_masked:
+        return "SECRETS ARE NOT MASKED"
+    return masked_summary([*masked_values(reader)], level)
+
+
+def _warn_of_file(path: Path, contents: Contents) -> None:
+    size = byte_size(path.stat().st_size)
+    rows = f"{contents.rows:,} of {contents.of_rows:,} frames and events"
+    without = "" if contents.has_payloads else ", without payloads"
+    warn(f"{path} ({size}) has {rows}{without}; {contents.masked}")
+    warn(_BEFORE_SENDING)
+
+
+def _write_comparison(
+    pair: tuple[str, str], words: str, compared: DiffOptions, output: Path | None, *, force: bool
+) -> None:
+    """Writes a page of what differs between two recordings.
+
+    Args:
+        pair: the words for A and B.
+        words: the filter of the messages that are compared.
+        compared: what counts.
+        output: the file; None for one that is named after both, - for standard output.
+        force: whether the file may be there.
+
+    Raises:
+        Refusal: both are on standard input.
+    """
+    # Late: only a comparison needs it, and it takes a while.
+    from acp_proxy.diff.diff import diff
+    from acp_proxy.report.compared_page import read_comparison
+    from acp_proxy.report.page import comparison_parts
+
+    if pair == ("-", "-"):
+        raise Refusal("expected one recording on standard input, got two")
+    chosen = parse(words)
+    options = evolve(compared, chosen=chosen, ending=chosen is EVERYTHING)
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(open_recording(word)) for word in pair)
+        sources = [file_of(a), file_of(b)]
+        a, b = masked_alike((a, b), stack)
+        found = diff(a, b, options, progress)
+        if chosen is not EVERYTHING and not found.a.frames + found.b.frames:
+            warn("no frame matches FILTER")
+        masked, is_unmasked = _masked_in_both((a, b))
+        page = read_comparison(found, (a, b), words=words, masked=masked, is_unmasked=is_unmasked)
+        parts = progress(comparison_parts(page), label="writing")
+        name = f"{a.recording.name}-against-{b.recording.name}"
+        path = write_page(parts, output, name, sources, force=force)
+    if path is None:
+        return
+    size = byte_size(path.stat().st_size)
+    more = f"; {counted(page.more, 'more differing message')} not shown" if page.more else ""
+    warn(f"{path} ({size}): {page.verdict}{more}; {masked}")
+    warn(_BEFORE_SENDING)
+
+
+def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
+    """What is masked in the page, in words, and whether secrets may be shown."""
+    if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
+        return "SECRETS ARE NOT MASKED", True
+    every = {str(one): one for reader in readers for one in masked_values(reader)}
+    return masked_summary([*every.values()], "secrets"), False

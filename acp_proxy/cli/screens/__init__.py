@@ -1,0 +1,1 @@
+"""Output, styles and tables that all screens share."""

@@ -1,0 +1,133 @@
+"""JUnit XML for test runners: one suite of cases that passed or failed.
+
+XML has no place for most control characters, nor for half of a surrogate pair, so all text becomes
+visible first.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from acp_proxy.base.safe_text import visible
+from acp_proxy.playback.shared.divergence import Divergence, masked_lines, root_cause
+
+if TYPE_CHECKING:
+    from acp_proxy.playback.replay.replay_report import ReplayReport
+
+
+@frozen
+class Failure:
+    """Why a case failed."""
+
+    type: str
+    """One word."""
+    message: str
+    """One sentence."""
+    lines: Sequence[str] = ()
+    """All details."""
+
+
+@frozen
+class Case:
+    """A test case."""
+
+    classname: str
+    """Test runners sort by it; dots separate its parts."""
+    name: str
+    failure: Failure | None = None
+    seconds: float | None = None
+    """How long it took, if that was measured."""
+    output: Sequence[str] | None = None
+    """Lines that were printed, if they were captured."""
+    skipped: str | None = None
+    """Why it tested nothing, if it did not."""
+
+
+def suite(name: str, cases: Sequence[Case]) -> str:
+    """Returns the text of a file, which is to be written as UTF-8.
+
+    Args:
+        name: of the suite.
+        cases: in their order.
+    """
+    failures = sum(case.failure is not None for case in cases)
+    root = ET.Element(
+        "testsuite",
+        name=visible(name),
+        tests=str(len(cases)),
+        failures=str(failures),
+        errors="0",
+    )
+    for case in cases:
+        _add(root, case)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def replay_suite(found: "ReplayReport") -> str:
+    """The text of a replay's report: a case for all of it, and one for each lane that diverged."""
+    from acp_proxy.playback.replay.replay_report import REPORTER, headline
+
+    is_incomplete = found.verdict == "incomplete"
+    failure = Failure("incomplete", headline(found)) if is_incomplete else None
+    lanes = lane_cases(f"replay.{found.recording}", found.divergences, REPORTER.lines_of)
+    output = masked_lines(found.divergences) or None
+    whole = Case("replay", found.recording, failure, output=output)
+    return suite(f"acp-proxy replay {found.recording}", [whole, *lanes])
+
+
+def lane_cases(
+    classname: str,
+    divergences: Sequence[Divergence],
+    lines_of: Callable[[Divergence], Iterable[str]],
+) -> Iterator[Case]:
+    """Yields a failed case for each lane with divergences that count, by name.
+
+    Args:
+        classname: of the cases.
+        divergences: all of them.
+        lines_of: formats one.
+    """
+    lanes: dict[str, list[Divergence]] = {}
+    for one in divergences:
+        lanes.setdefault(one.lane, []).append(one)
+    for lane in sorted(lanes):
+        if (failure := failure_of(lanes[lane], lines_of)) is not None:
+            yield Case(classname, lane, failure)
+
+
+def failure_of(
+    divergences: Sequence[Divergence], lines_of: Callable[[Divergence], Iterable[str]]
+) -> Failure | None:
+    """Returns the failure of a case, named after the root cause; None if no divergence counts.
+
+    Args:
+        divergences: those of the case.
+        lines_of: formats one.
+    """
+    cause = root_cause(divergences)
+    if cause is None:
+        return None
+    lines = [line for one in divergences for line in lines_of(one)]
+    return Failure(cause.kind, cause.summary, lines)
+
+
+def _add(root: ET.Element, case: Case) -> None:
+    element = ET.SubElement(
+        root, "testcase", classname=visible(case.classname), name=visible(case.name)
+    )
+    if case.seconds is not None:
+        element.set("time", f"{case.seconds:.3f}")
+    if (failure := case.failure) is not None:
+        message = visible(failure.message)
+        found = ET.SubElement(element, "failure", type=visible(failure.type), message=message)
+        found.text = _text(failure.lines)
+    if case.skipped is not None:
+        ET.SubElement(element, "skipped", message=visible(case.skipped))
+    if case.output is not None:
+        ET.SubElement(element, "system-out").text = _text(case.output)
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(map(visible, lines))

@@ -1,0 +1,275 @@
+"""Text in colours: its width on a terminal, and lines that are cut or wrapped to it.
+
+Text is measured in columns, of which CJK and emoji take two.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from functools import lru_cache
+
+from attrs import frozen
+
+from acp_proxy.base.safe_text import visible
+
+
+class Ink(IntEnum):
+    """Colours that can be read on black and on white alike, by their number among 256.
+
+    The eight named colours are not among them: each theme has its own, and in many of them yellow,
+    cyan and green vanish on white, or blue on black.
+    """
+
+    TO_AGENT = 32
+    """Blue."""
+    TO_CLIENT = 28
+    """Green."""
+    STDERR = 130
+    """Brown; also for what took long."""
+    PERMISSION = 163
+    """Magenta."""
+    TROUBLE = 196
+    """Red."""
+    FAINT = 244
+    """Grey, for what matters least."""
+
+
+STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
+
+Piece = tuple[str, int | None, bool]
+"""Text without control characters, its colour if it has one, and whether it is bold."""
+_NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
+"""Characters of one column: Latin ones, and those of our own screens."""
+_LONG = 4
+"""A text with so many times more characters than there are columns is not measured."""
+
+
+def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
+    """Makes text in one style, safe to print.
+
+    Args:
+        text: any text.
+        ink: its colour; None for that of the terminal.
+        bold: whether it is bold.
+    """
+    return visible(text), ink, bold
+
+
+def text_of(pieces: Sequence[Piece]) -> str:
+    """Returns the text of pieces without their styles."""
+    return "".join([text for text, _, _ in pieces])
+
+
+@frozen
+class Screen:
+    """Makes lines for a terminal, or for a pipe, where nothing is cut or wrapped."""
+
+    columns: int | None = None
+    """Of the terminal; None if there is none."""
+    color: bool = False
+
+    def line(self, *pieces: Piece) -> str:
+        """Makes a line as wide as the terminal at most, without blanks at its end."""
+        return self.whole(*cut(pieces, self.columns))
+
+    def whole(self, *pieces: Piece) -> str:
+        """Makes a line, however wide it is, without blanks at its end."""
+        if not self.color:
+            return text_of(pieces).rstrip()
+        return "".join([_painted(*one) for one in _stripped(pieces)])
+
+    def paint(self, one: Piece) -> str:
+        """Makes a part of a line."""
+        return _painted(*one) if self.color else one[0]
+
+    def wrapped(self, first: Piece, *pieces: Piece, indent: int | None = None) -> Iterator[str]:
+        """Makes lines that break where the terminal ends.
+
+        Args:
+            first: what stands before the first line.
+            *pieces: the text.
+            indent: columns before the other lines; by default those of `first`.
+        """
+        indent = columns_of(first[0]) if indent is None else indent
+        lead = first
+        for line in wrap(pieces, None if self.columns is None else self.columns - indent):
+            yield self.line(lead, *line)
+            lead = (" " * indent, None, False)
+
+
+def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
+    """Returns the pieces of a line that fit; the last one ends with an ellipsis if more is left.
+
+    Args:
+        pieces: the line; the blanks at its end need no room.
+        columns: the room; None if there is no limit.
+    """
+    if columns is None:
+        return pieces
+    line = _stripped(pieces)
+    fitting: list[Piece] = []
+    for number, (text, ink, bold) in enumerate(line, 1):
+        taken = len(text) if len(text) > _LONG * columns else columns_of(text)
+        if taken > columns or (taken == columns and number < len(line)):
+            fitting.append((fit(text if taken > columns else f"{text}…", columns), ink, bold))
+            return fitting
+        columns -= taken
+        fitting.append((text, ink, bold))
+    return fitting
+
+
+def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
+    """Breaks text into lines between words, and a word only if it has to be; at least one line.
+
+    Args:
+        pieces: the text.
+        columns: the room; None if there is no limit.
+    """
+    if columns is None:
+        yield list(pieces)
+        return
+    line: list[Piece] = []
+    taken, columns = 0, max(1, columns)
+    for word, ink, bold in _words(pieces, columns):
+        if taken + columns_of(word.rstrip(" ")) > columns and line:
+            yield line
+            line, taken = [], 0
+            word = word.lstrip(" ")
+        line.append((word, ink, bold))
+        taken += columns_of(word)
+    yield line
+
+
+def fit(text: str, columns: int | None) -> str:
+    """Cuts the end off a text that is too wide, and puts an ellipsis there.
+
+    Args:
+        text: without control characters.
+        columns: the room; None if there is no limit.
+    """
+    if columns is None:
+        return text
+    if columns <= 0:
+        return ""
+    if text.isascii():
+        return text if len(text) <= columns else f"{text[: columns - 1]}…"
+    taken = place = end = 0
+    for cluster in clusters(text):
+        taken += columns_of(cluster)
+        if taken > columns:
+            return f"{text[:end]}…"
+        place += len(cluster)
+        if taken < columns:  # the ellipsis would still have room
+            end = place
+    return text
+
+
+def fit_end(text: str, columns: int) -> str:
+    """Cuts the beginning off a text that is too wide, and puts an ellipsis there.
+
+    Args:
+        text: without control characters.
+        columns: the room.
+    """
+    if columns_of(text) <= columns:
+        return text
+    if columns < 1:
+        return ""
+    while columns_of(text) > columns - 1:
+        text = text[1:]
+    return f"…{text}"
+
+
+def fit_middle(text: str, columns: int) -> str:
+    """Cuts a text that is too wide in its middle, so that as much of its end is left as before it.
+
+    Args:
+        text: without control characters.
+        columns: the room.
+    """
+    if columns_of(text) <= columns:
+        return text
+    end = fit_end(text, max(0, columns - columns // 2))
+    head = fit(text, columns - columns_of(end) + 1).removesuffix("…")
+    return f"{head}{end}"
+
+
+def pad(text: str, columns: int) -> str:
+    """Fills text up to a number of columns.
+
+    Args:
+        text: without control characters.
+        columns: the width to fill.
+    """
+    return text + " " * max(0, columns - columns_of(text))
+
+
+def columns_of(text: str) -> int:
+    """Columns that text takes on a terminal."""
+    return len(text) if text.isascii() or _NARROW.fullmatch(text) else _columns_of(text)
+
+
+def clusters(text: str) -> Iterator[str]:
+    """Splits text where it may be cut: an emoji stays one, and a letter keeps its accents."""
+    start = 0
+    for place, (before, character) in enumerate(itertools.pairwise(text), 1):
+        if not _is_joined(before, character, place - start):
+            yield text[start:place]
+            start = place
+    if text:
+        yield text[start:]
+
+
+@lru_cache(1024)
+def _columns_of(text: str) -> int:
+    # Late: most text is narrow, and the tables of characters take time to import.
+    from wcwidth import wcswidth, wcwidth
+
+    columns = wcswidth(text)
+    return columns if columns >= 0 else sum(max(0, wcwidth(c)) for c in text)
+
+
+def _is_joined(before: str, character: str, length: int) -> bool:
+    if character.isascii():
+        return False
+    if "\U0001f1e6" <= character <= "\U0001f1ff":  # two letters are a flag
+        return length == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
+    is_skin = "\U0001f3fb" <= character <= "\U0001f3ff"
+    return before == "\u200d" or is_skin or columns_of(character) == 0
+
+
+def _painted(text: str, ink: int | None, bold: bool) -> str:
+    if not text or (ink is None and not bold):
+        return text
+    codes = ";".join(filter(None, ("1" if bold else "", "" if ink is None else f"38;5;{ink:d}")))
+    return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Returns pieces without the blanks at their end."""
+    if pieces and pieces[-1][0] == pieces[-1][0].rstrip() != "":
+        return pieces
+    line = [*pieces]
+    while line and not line[-1][0].strip():
+        line.pop()
+    line[-1:] = [(text.rstrip(), ink, bold) for text, ink, bold in line[-1:]]
+    return line
+
+
+def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
+    """Words with the space that follows them; one that is wider than a line comes in parts."""
+    for text, ink, bold in pieces:
+        for word in text.replace(" ", " \0").split("\0"):
+            if columns_of(word) <= columns:
+                if word:
+                    yield word, ink, bold
+                continue
+            part, wide = "", 0
+            for cluster in clusters(word):
+                if wide + columns_of(cluster) > columns:
+                    yield part, ink, bold
+                    part, wide = "", 0
+                part += cluster
+                wide += columns_of(cluster)
+            yield part, ink, bold

@@ -1,0 +1,222 @@
+"""Tables that fit the terminal, and the bars in their cells.
+
+Where there is no terminal a table is as wide as its cells: stable and plain.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from acp_proxy.cli.screens.styled_text import (
+    Ink,
+    Piece,
+    Screen,
+    columns_of,
+    cut,
+    fit_end,
+    fit_middle,
+    pad,
+    piece,
+    text_of,
+    wrap,
+)
+
+_GAP = 2
+"""Blanks between two columns."""
+_LEAST_MIDDLE = 6
+"""Columns that a text which is cut in its middle needs to be of use."""
+_LEAST_LAST = 20
+"""Columns that the last cell of an aligned row has in any case."""
+WIDE = 110
+"""Columns of a terminal from which on there is room for a wide gap."""
+Cell = Sequence[Piece]
+
+
+def cell(text: str, ink: int | None = None) -> Cell:
+    """Makes a cell of one piece.
+
+    Args:
+        text: any text.
+        ink: its colour.
+    """
+    return [piece(text, ink)]
+
+
+@frozen
+class Column:
+    """A column, its cells, and what happens to it where there is little room."""
+
+    title: str
+    cells: Sequence[Cell] = ()
+    rank: int = field(default=0, kw_only=True)
+    """Columns of high rank are left out first; one of rank 0 never is."""
+    least: int = field(default=0, kw_only=True)
+    """Columns below which it is of no use; 0 if it is never cut."""
+    most: int | None = field(default=None, kw_only=True)
+    """Columns beyond which it only takes room that no other column needs."""
+    keeps_end: bool = field(default=False, kw_only=True)
+    """Whether its cells are cut at their beginning."""
+    keeps_ends: bool = field(default=False, kw_only=True)
+    """Whether the longest text of a cell is cut in its middle."""
+    right: bool = field(default=False, kw_only=True)
+    """Whether its cells stand at its right edge."""
+
+
+def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -> Iterator[str]:
+    """Yields the lines of a table, the titles first. Columns without text are left out.
+
+    Args:
+        columns: each with as many cells.
+        screen: what it has to fit.
+        is_list: whether its titles are bold, its gap is always wide, and a pipe gets columns
+            without text as well.
+    """
+    if screen.columns is not None or not is_list:
+        columns = [one for one in columns if any(text_of(row).strip() for row in one.cells)]
+    rows = [[*map(text_of, row)] for row in _rows(columns)]
+    gap = _GAP if screen.columns is None or screen.columns >= WIDE or is_list else 1
+    chosen = [(columns[n], taken) for n, taken in _layout(columns, rows, screen.columns, gap)]
+    style = piece("", None if is_list else Ink.FAINT, bold=is_list)[1:]
+    titles = [evolve(column, cells=[[(column.title, *style)]]) for column, _ in chosen]
+    for row in (*_rows(titles), *_rows([column for column, _ in chosen])):
+        line: list[Piece] = []
+        for found, (column, taken) in zip(row, chosen, strict=True):
+            line += [piece(" " * gap)] if line else []
+            line += _padded(found, column, taken)
+        yield screen.line(*line)
+
+
+def _layout(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    gap: int = _GAP,
+) -> list[tuple[int, int]]:
+    """Chooses columns for a terminal: returns the number and width of those that have room.
+
+    Room goes to columns of low rank first; of two with the same rank, to the left one, which is
+    also left out first. Columns of rank 0 are always there, at least with their least width.
+    """
+    widest = [
+        max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))
+        for n, column in enumerate(columns)
+    ]
+    if width is None:
+        return list(enumerate(widest))
+    chosen = [n for n in range(len(columns)) if any(row[n] for row in rows)]
+    widths = [min(w, c.least or w) for w, c in zip(widest, columns, strict=True)]
+
+    def left() -> int:
+        return width - sum(widths[n] for n in chosen) - gap * (len(chosen) - 1)
+
+    while left() < 0 and any(columns[n].rank for n in chosen):
+        chosen.remove(max(chosen, key=lambda n: columns[n].rank))
+    modest = [w if c.most is None else min(w, c.most) for w, c in zip(widest, columns, strict=True)]
+    for bounds in (modest, widest):
+        for n in sorted(chosen, key=lambda n: columns[n].rank):
+            widths[n] += max(0, min(left(), bounds[n] - widths[n]))
+    return [(n, widths[n]) for n in chosen]
+
+
+def _rows(columns: Sequence[Column]) -> Iterator[tuple[Cell, ...]]:
+    return zip(*(column.cells for column in columns), strict=True)
+
+
+def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
+    shown = cut(found, taken)
+    if column.keeps_end:
+        shown = [(fit_end(text_of(found), taken), *found[0][1:])]
+    elif column.keeps_ends:
+        shown = cut(_with_shorter_middle(found, taken), taken)
+    space = piece(" " * max(0, taken - columns_of(text_of(shown))))
+    return [space, *shown] if column.right else [*shown, space]
+
+
+def _with_shorter_middle(found: Cell, columns: int) -> Cell:
+    """Cuts the longest text of a cell in its middle, as far as the others leave room."""
+    widths = [columns_of(one[0]) for one in found]
+    if sum(widths) <= columns:
+        return found
+    longest = widths.index(max(widths))
+    room = columns - sum(widths) + widths[longest]
+    shorter = (fit_middle(found[longest][0], room), *found[longest][1:])
+    return [*found[:longest], shorter, *found[longest + 1 :]] if room >= _LEAST_MIDDLE else found
+
+
+def aligned(
+    rows: Sequence[Sequence[Piece]],
+    screen: Screen,
+    *,
+    is_cut: bool = False,
+    spare: Sequence[int] = (),
+) -> Iterator[str]:
+    """Yields indented rows whose cells are as wide as the widest; only the last one has to fit.
+
+    Args:
+        rows: of one piece for each cell; some may be shorter.
+        screen: what the last cell has to fit.
+        is_cut: whether the last cell is cut, and not wrapped.
+        spare: the places of cells that are left out, one after the other, until the last cell has
+            room.
+    """
+    count = max(map(len, rows), default=0)
+    widths = [
+        max((columns_of(row[n][0]) for row in rows if n < len(row) - 1), default=0)
+        for n in range(count - 1)
+    ]
+    for place in spare:
+        if screen.columns is None or _lead(widths) + _LEAST_LAST <= screen.columns:
+            break
+        rows = [[("", None, False) if n == place and n < len(row) - 1 else cell
+                 for n, cell in enumerate(row)] for row in rows]  # fmt: skip
+        widths[place] = -2
+    for row in rows:
+        lead = [piece("  ")]
+        for (text, ink, bold), wide in zip(row[:-1], widths, strict=False):
+            lead.append((pad(text, wide + 2), ink, bold))
+        taken = columns_of(text_of(lead))
+        room = None if screen.columns is None else max(_LEAST_LAST, screen.columns - taken)
+        for line in [cut(row[-1:], room)] if is_cut else wrap(row[-1:], room):
+            yield (screen.line if is_cut else screen.whole)(*lead, *line)
+            lead = [piece(" " * taken)]
+
+
+def _lead(widths: Sequence[int]) -> int:
+    """The columns before the last cell."""
+    return 2 + sum(wide + 2 for wide in widths)
+
+
+def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
+    """Draws one bar of several parts; a part of more than zero has at least one column.
+
+    Args:
+        spent: the time of each part, by the piece that its bar is made of.
+        whole: the time that takes all columns.
+        columns: the longest that a bar can be.
+    """
+    total = sum(spent.values())
+    length = max(1, round(total * columns / max(1, whole))) if total else 0
+    taken = {part: max(1, round(ns * length / total)) for part, ns in spent.items() if ns}
+    while sum(taken.values()) > max(length, len(taken)):
+        taken[max(taken, key=lambda part: taken[part])] -= 1
+    return [(part[0] * columns, *part[1:]) for part, columns in taken.items()]
+
+
+def placed(start: int, duration: int, whole: int, columns: int, bar: Piece) -> Cell:
+    """Draws a bar at its place in time.
+
+    Args:
+        start: when it begins.
+        duration: how long it is.
+        whole: the time that takes all columns.
+        columns: how many there are.
+        bar: what the bar is made of.
+    """
+    whole = max(1, whole)
+    first = min(columns - 1, max(0, start * columns // whole))
+    last = min(columns, max(first + 1, round((start + duration) * columns / whole)))
+    return [
+        piece(" " * first),
+        (bar[0] * (last - first), *bar[1:]),
+        piece(" " * (columns - last)),
+    ]

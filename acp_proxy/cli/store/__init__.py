@@ -1,0 +1,1 @@
+"""The commands that list, import, export, annotate and delete recordings."""

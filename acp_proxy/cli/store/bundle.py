@@ -1,0 +1,171 @@
+"""``acp-proxy inspect bundle``: all that a bug report needs, in one file without secrets."""
+
+import io
+import platform
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+
+import click
+from attrs import evolve
+
+from acp_proxy import __version__
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import byte_size
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.cli.explain.show_screen import show_summary
+from acp_proxy.cli.explain.transcript import transcript_parts
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import masked_summary
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options import read_argument
+from acp_proxy.cli.output_files import write_files
+from acp_proxy.cli.report import page_parts
+from acp_proxy.cli.screens.output import progress, warn
+from acp_proxy.cli.screens.recording_page import RecordingPage
+from acp_proxy.cli.screens.styled_text import Screen
+from acp_proxy.explain.masked_secrets import masked_values
+from acp_proxy.explain.origins import origin_rows
+from acp_proxy.recording.recording import Recording
+from acp_proxy.report.report_model import ReportOptions
+from acp_proxy.store.copies.text_export import write_parts
+from acp_proxy.store.files.database import SQLITE_VERSION
+from acp_proxy.store.queries.masked_rows import Level
+from acp_proxy.store.reader import RecordingReader
+
+_COLUMNS = 100
+"""The width of the summary."""
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that the format has."""
+_UNIX = 3
+_OWNER_ALONE = 0o600 << 16
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect bundle latest -o bug.zip
+          recording, conversation, summary and versions, without secrets
+      acp-proxy inspect bundle latest -o bug.zip --level private
+          also without prompts, messages and contents of files
+    """,
+)
+@read_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", required=True,
+              help="The archive. The file must not exist.")  # fmt: skip
+@click.option("--level", type=click.Choice(["secrets", "private"]), default="secrets",
+              show_default=True,
+              help="What to mask. private: also prompts, messages and contents of files, of which "
+              "only the lengths stay.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+def bundle(rec: str, output: Path, level: str, force: bool) -> None:
+    """Pack what a bug report needs into one ZIP file.
+
+    It has the recording as text (recording.jsonl), a page for a browser (report.html), the
+    conversation as Markdown (transcript.md), the summary (show.txt), and the versions of all that
+    took part (versions.txt). Secrets are masked in all of them, also where the
+    recording was masked when it was made.
+
+    No masking finds everything: read the files before you share them.
+    """
+    sizes: dict[str, int] = {}
+    with open_recording(rec, level=Level(private=level == "private")) as reader:
+        files = {
+            "recording.jsonl": write_parts(reader),
+            "report.html": _report(reader, level),
+            "transcript.md": transcript_parts(reader),
+            "show.txt": _summary(reader),
+            "versions.txt": _versions(reader.recording),
+        }
+        parts = progress(_zip_parts(files, sizes), label="writing")
+        write_files({output: parts}, force=force)
+        masked = masked_summary([*masked_values(reader)], level)
+    named = ", ".join(f"{name} ({byte_size(size)})" for name, size in sizes.items())
+    warn(f"{output} has {named}; {masked}")
+    said = "paths and ids are" if level == "private" else "prompts, files and paths are"
+    warn(f"read it before you share it: {said} as they were")
+
+
+def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
+    """The page of `inspect report`, with the name of the file in place of its path."""
+    options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
+    _, parts = page_parts(reader, options, level=level, path=Path(reader.path).name)
+    yield from parts
+
+
+def _summary(reader: RecordingReader) -> Iterator[bytes]:
+    watch = partial(progress, total=reader.count(), label="reading", size=attrgetter("frames"))
+    summary = summarize_whole(reader, time.monotonic_ns() if reader.live else None, watch)
+    made = io.BytesIO()
+    name = Path(summary.path).name
+    show_summary(evolve(summary, path=name), name, RecordingPage(Screen(_COLUMNS), made))
+    yield made.getvalue()
+
+
+def _versions(recording: Recording) -> Iterator[bytes]:
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    maker = "recorded by" if recording.origin is None else "imported by"
+    facts = [
+        ("acp-proxy", __version__),
+        ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("SQLite", SQLITE_VERSION),
+        ("platform", system),
+        (maker, f"acp-proxy {recording.tool_version}"),
+        *origin_rows(recording),
+        ("recorded on", recording.platform),
+        ("agent", recording.agent_title),
+        ("client", recording.client_title),
+        ("dialect", recording.dialect or ""),
+        ("protocol", recording.protocol_version or ""),
+    ]
+    for name, value in facts:
+        yield f"{name:<12} {plain(value) or 'unknown'}\n".encode("utf-8", "backslashreplace")
+
+
+class _ZipParts(io.RawIOBase):
+    """Takes what a `ZipFile` writes, until it is collected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        piece = bytes(data)  # type: ignore[call-overload]
+        self._written.append(piece)
+        return len(piece)
+
+    def collected(self) -> bytes:
+        """Returns what was written since the last call."""
+        data, self._written = b"".join(self._written), []
+        return data
+
+
+def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> Iterator[bytes]:
+    """Yields an archive, part by part; the same files make the same bytes.
+
+    Args:
+        files: the parts of each file, by its name.
+        sizes: takes the sizes of the files as they are written, in bytes.
+    """
+    made = _ZipParts()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, parts in files.items():
+            info = zipfile.ZipInfo(name, _NO_TIME)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = _UNIX
+            info.external_attr = _OWNER_ALONE
+            sizes[name] = 0
+            # The size is not known before; a file of more than 2 GiB needs the larger format.
+            with archive.open(info, "w", force_zip64=True) as file:
+                for part in parts:
+                    sizes[name] += len(part)
+                    file.write(part)
+                    if data := made.collected():
+                        yield data
+    yield made.collected()

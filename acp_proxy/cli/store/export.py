@@ -1,0 +1,198 @@
+"""``acp-proxy inspect export``: a recording in another form."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from acp_proxy.base.safe_text import visible
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import unredacted_option
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options import (
+    file_option,
+    filter_argument,
+    number_option,
+    read_argument,
+)
+from acp_proxy.cli.output_files import write_files
+from acp_proxy.cli.screens.output import Writer, progress, say, warn
+from acp_proxy.cli.store.masked_copy import (
+    CopyMasking,
+    check_database,
+    masking_options,
+    write_database,
+)
+from acp_proxy.cli.store.pytest_export import Turns, export_test, turns_type
+from acp_proxy.explain.choice import chosen_in, why_nothing
+from acp_proxy.explain.log.frame_json import line_parts
+from acp_proxy.recording.filters import EVERYTHING, UNREAD, Filter, all_of, parse
+from acp_proxy.store.copies.text_export import write_parts
+from acp_proxy.store.reader import RecordingReader
+
+_FORMATS = ("jsonl", "raw", "pytest", "mermaid")
+_PART_ONLY = "Not the whole recording, only:"
+_STREAMS = {
+    "to-agent": "dir:to-agent",
+    "to-client": "dir:to-client",
+    "stderr": "kind:stderr",
+}
+"""What each stream is in the filter grammar."""
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect export latest -o hello.jsonl
+          the whole recording as text, for a pull request; `inspect import`
+          makes a database of it again
+      acp-proxy inspect export latest -o bug.db --level private
+          a copy to share: a database without secrets, prompts and contents of
+          files
+      acp-proxy inspect export latest -o bug.jsonl --path '/params/cwd' \\
+          --pattern 'ACME-[0-9]+'
+          and without what only you know to be secret
+      acp-proxy inspect export latest | grep session/prompt
+          to standard output, a line per frame
+      acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
+          a part of it; what stays keeps its numbers and its times
+      acp-proxy inspect export latest --format raw --dir to-agent | my-agent
+          the client's messages, byte for byte, sent to another agent
+      acp-proxy inspect export latest --format pytest --turn 2 -o tests
+          tests/test_NAME.py, a test that plays what the second turn needs
+      acp-proxy inspect export latest --format mermaid turn:last
+          a sequence diagram, for a comment or a page in Markdown
+      ssh host acp-proxy inspect export latest | acp-proxy inspect show -
+          a recording that is elsewhere
+    """,
+)
+@read_argument
+@filter_argument
+@click.option(
+    "--format",
+    type=click.Choice(_FORMATS),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines. pytest: "
+    "a test and its recording. mermaid: a sequence diagram.",
+)
+@click.option("--turn", callback=turns_type, metavar="N..M",
+              help="With --format pytest: only what these turns need.")  # fmt: skip
+@number_option("--max", text="With --format mermaid: the most arrows and notes.  [default: 200]")
+@click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
+@file_option(
+    "-o",
+    "--output",
+    text="Where to write, in place of standard output. The file must not exist."
+    " If it ends in .db, it is a database.",
+)
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+@masking_options
+@unredacted_option
+def export(
+    rec: str,
+    filter_words: tuple[str, ...],
+    format: str,  # noqa: A002  the options' names
+    turn: Turns | None,
+    max: int | None,  # noqa: A002
+    dir: str | None,  # noqa: A002
+    output: Path | None,
+    force: bool,
+    masking: CopyMasking,
+) -> None:
+    """Write a recording in another form.
+
+    jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
+    since the line before. It holds all that the recording holds, can be read and compared in a
+    review, and is itself a recording: every command takes it, by its path or as `-` on standard
+    input. A FILE that ends in .db is the same as a database, with all the views of today.
+
+    raw is what passed: the bytes of the lines and what ended them, without times. Say which stream
+    with --dir, or the streams follow each other as they came.
+
+    pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
+    The recording is cut down to what the turns of --turn need, and has replayed to its own client
+    before anything is written.
+
+    mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
+    Its last note says how much is left out, if it has more than --max arrows and notes.
+
+    FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
+    its owner alone, and appears when it is whole.
+
+    Secrets are masked, unless --unredacted is given. With --level, --path or --pattern a recording
+    that was masked when it was made is searched again, and prompts and contents of files can be
+    masked, too. No masking finds everything: read a copy before you share it.
+    """
+    if masking.is_given and format != "jsonl":
+        raise Refusal(f"expected --format jsonl with --level, --path or --pattern, got {format}")
+    if format == "pytest":
+        if output is None or str(output) == "-":
+            raise Refusal("expected -o DIR with --format pytest, which writes several files")
+        if filter_words or dir is not None:
+            raise Refusal("expected --turn N..M with --format pytest, got a FILTER or --dir")
+        with open_recording(rec) as reader:
+            for path in export_test(reader, output, turn, force=force):
+                say(str(path))
+        return
+    if turn is not None:
+        raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
+    if max is not None and format != "mermaid":
+        raise Refusal("expected --format mermaid with --max")
+    words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")
+    parse(words, UNREAD)
+    database = output if format == "jsonl" and output and output.suffix == ".db" else None
+    if database is not None:
+        check_database(database, force=force)
+    with masking.opened(rec) as reader:
+        wanted = [chosen_in(reader, words)] if words else []
+        wanted += [parse(stream)] if stream else []
+        chosen = all_of(wanted) if wanted else EVERYTHING
+        words = f"{words} {stream}".strip()
+        if words and next(reader.rows(chosen), None) is None:
+            warn(why_nothing(reader, words))
+        if database is not None:
+            write_database(reader, chosen, database, force=force)
+            masking.report(reader, database)
+            return
+        match format:
+            case "raw":
+                parts = _raw(reader, chosen)
+            case "mermaid":
+                parts = _diagram(reader, chosen, words, max)
+            case _:
+                parts = _text(reader, chosen, words)
+        parts = progress(parts, label="writing")
+        if output is None or str(output) == "-":
+            Writer().all(parts)
+        else:
+            write_files({output: parts}, force=force)
+            masking.report(reader, output)
+
+
+def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:
+    for row in reader.frames(chosen):
+        yield from line_parts(row, reader)
+
+
+def _text(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
+    if chosen is not EVERYTHING:
+        yield f"# {_PART_ONLY} {visible(words)}\n".encode()
+    yield from write_parts(reader, chosen)
+
+
+def _diagram(
+    reader: RecordingReader, chosen: Filter, words: str, most: int | None
+) -> Iterator[bytes]:
+    # Late: most exports draw nothing.
+    from acp_proxy.explain.log.sequence_diagram import MOST, SequenceDiagram, escaped
+
+    diagram = SequenceDiagram(reader, chosen, most or MOST)
+    if chosen is not EVERYTHING:
+        yield f"%% {_PART_ONLY} {escaped(words)}\n".encode()
+    for line in diagram.lines():
+        yield line.encode()
+    if diagram.left_out:
+        what = f"{diagram.left_out:,} more lines are not drawn"
+        warn(f"{what}: choose some with a FILTER such as turn:2, or raise --max")

@@ -1,0 +1,263 @@
+"""``acp-proxy inspect import``: databases from the text form, and from logs of other tools."""
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+from attrs import frozen
+
+from acp_proxy.base.errors import NotARecording
+from acp_proxy.base.plain_files import open_plain, reason
+from acp_proxy.base.wording import counted
+from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.opening import STDIN
+from acp_proxy.cli.options import recording_name
+from acp_proxy.cli.screens.output import progress, say, warn
+from acp_proxy.imports.log_entries import HEAD, LogFormat
+from acp_proxy.imports.log_formats import NAMES, source_named, source_of
+from acp_proxy.imports.no_messages import nothing_in, why_not_text
+from acp_proxy.recording.file_names import make_private
+from acp_proxy.recording.recording import LOST
+from acp_proxy.store.copies.log_import import ImportedLog, ImportOptions, LineCounts, import_log
+from acp_proxy.store.copies.text_import import import_text_form, is_text_head
+from acp_proxy.store.files.database import MAGIC
+
+_TEXT = "text"
+_PIECE = 1 << 20
+_TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
+"""How a text form begins whose header is wrong."""
+_SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
+
+
+_KINDS = {
+    "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
+    "brackets": "of brackets around messages", "blank": "blank", "skipped": "skipped",
+}  # fmt: skip
+"""What the lines of a log were, as `LineCounts` names them."""
+
+
+class HeadedInput:
+    """An input, and its beginning; it may be a pipe, which cannot be read twice.
+
+    Nothing is read after its end, since a terminal would wait for more.
+
+    Args:
+        source: the input.
+        size: bytes of the beginning.
+        path: where it comes from, for error messages.
+
+    Attributes:
+        head: the beginning.
+
+    Raises:
+        NotARecording: it cannot be read; so does the method.
+    """
+
+    def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
+        self._source = source
+        self._path = path
+        try:
+            self.head = source.read(size)
+        except OSError as e:
+            raise NotARecording(path, reason(e)) from None
+        self._has_ended = len(self.head) < size
+
+    def lines(self, longest: int = -1) -> Iterator[bytes]:
+        """Yields the lines of the whole input, each with its newline.
+
+        Args:
+            longest: bytes from which on a line is yielded in several parts; -1 for no limit.
+        """
+        for line in io.BytesIO(self.head):
+            if line.endswith(b"\n") or longest >= 0:
+                yield line
+            else:
+                yield line + self._line(longest)
+        while line := self._line(longest):
+            yield line
+
+    def _line(self, longest: int) -> bytes:
+        if self._has_ended:
+            return b""
+        try:
+            line = self._source.readline(longest)
+        except OSError as e:
+            raise NotARecording(self._path, reason(e)) from None
+        self._has_ended = not line.endswith(b"\n") and len(line) != longest
+        return line
+
+
+@frozen
+class _Options:
+    output: str | None
+    name: str | None
+    source: str
+    log: ImportOptions
+
+
+@cli_command(
+    "import",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect import hello.jsonl
+          hello.db in the recordings directory
+      acp-proxy inspect import tests/*.jsonl
+          several at once; prints the path of each database
+      acp-proxy inspect import hello.jsonl -o /tmp/hello.db
+          where you say
+      ssh host acp-proxy inspect export latest | acp-proxy inspect import - --name theirs
+          a recording that is elsewhere, as theirs.db
+      acp-proxy inspect import acp-transport.log
+          what a JetBrains IDE has logged
+      acp-proxy inspect import - --name bug --skip-bad
+          what you paste, up to Ctrl-D, without the words around messages
+    """,
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE",
+              help="Where the database goes, in place of the recordings directory.")  # fmt: skip
+@click.option(
+    "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
+)
+@click.option("--from", "source", type=click.Choice(["auto", _TEXT, *NAMES]), default="auto",
+              show_default=True, help="What FILE is.")  # fmt: skip
+@click.option("--skip-bad", is_flag=True,
+              help="Leave out lines of a log that cannot be read, and count them.")  # fmt: skip
+@click.option("--redact", type=click.Choice(["secrets", "private", "none"]), default="secrets",
+              show_default=True, help="What to mask in the recording of a log.")  # fmt: skip
+def import_(
+    files: tuple[str, ...],
+    output: str | None,
+    name: str | None,
+    source: str,
+    skip_bad: bool,
+    redact: str,
+) -> None:
+    """Make a database of a recording's text form, or of a log of another tool.
+
+    FILE is what `inspect export` has written, also if a person has edited it since; `-` is
+    standard input. Its rows are the same as those of the recording that was exported. The commands
+    of `inspect` read the text form as well; a database is quicker, and other programs read it.
+
+    FILE may also be the transport log of a JetBrains IDE, what Zed copies from its ACP logs, an
+    export of acp-devtools, a stream of acpx, or lines of ACP messages: optionally a time, a mark
+    such as > or < that says which way it went, then the message. What such a log does not have, for
+    instance times, is not in the recording either, and every command says so. If a client starts
+    several agents, each connection is a recording of its own.
+
+    Prints the path of each database. Existing files are never changed: if NAME.db is there, the
+    database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
+    number is reported and no database is made; only a last message that is cut off is left out.
+    """
+    if len(files) > 1 and (output or name):
+        raise Refusal("expected one file with --output or --name, got several")
+    options = _Options(output, name, source, ImportOptions(redact, skip_bad, name))
+    for file in files:
+        _import(file, options)
+
+
+def _import(file: str, options: _Options) -> None:
+    """Imports one file, and prints what was made."""
+    directory, stem = recordings(), options.name
+    if (output := options.output) is not None:
+        directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
+        if not stem or stem in (".", "..") or Path(output).is_dir():
+            raise Refusal(f"expected the path of a file with --output, got {output!r}")
+    path = STDIN if file == "-" else Path(file)
+    try:
+        if output is None:
+            make_private(str(directory))
+        with _opened(file) as opened:
+            target = directory / f"{stem or _log_name(file)}.db"
+            if (source := _recognized(opened, path, options.source)) is not None:
+                pieces = progress(opened.lines(_PIECE), label="importing")
+                entries = source.read(pieces, opened.head)
+                log = import_log(entries, opened.head, source, path, target, options.log)
+                _say_made(log, path, target)
+                return
+            stem = stem or (None if file == "-" else path.name.removesuffix(".jsonl"))
+            lines = progress(opened.lines(), label="importing")
+            made = import_text_form(lines, path, directory, stem=stem, name=options.name)
+            _say(made, stem)
+    except OSError as e:
+        raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
+
+
+def _log_name(file: str) -> str:
+    """Returns a name for the recording of a log: that of the file, without its suffix."""
+    return "imported" if file == "-" else Path(file).stem
+
+
+def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
+    """Returns the format of a log; None for the text form, and for what is to be read as it."""
+    head = opened.head
+    if head.startswith(MAGIC) or name == _TEXT:
+        return None  # of a database, what is expected in its place is said then
+    if name != "auto":
+        return source_named(name)
+    if is_text_head(head):
+        return None
+    if (source := source_of(head)) is not None:
+        return source
+    if not why_not_text(head) and _TEXT_START.match(head) is not None:
+        return None  # what is expected of a text form is said then
+    raise NotARecording(path, nothing_in(head) + (_SEARCHED if len(head) == HEAD else ""))
+
+
+def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
+    warn(_summary(made, path))
+    for number, one in enumerate(made.connections, 1):
+        _say(one.path, target.stem if number == 1 else None)
+
+
+def _summary(made: ImportedLog, path: Path) -> str:
+    """Says in one line what became of a log, and what it does not have."""
+    origins = [one.origin for one in made.connections]
+    words = {word for origin in origins for word in origin.lost}
+    messages = sum(one.messages for one in made.connections)
+    parts = [f"{path}: {made.source.title} with {counted(messages, 'message')}", _lines(made.lines)]
+    if len(made.connections) > 1:
+        parts.append(f"{len(made.connections)} connections, each a recording")
+    if inferred := sum(origin.inferred_directions for origin in origins):
+        parts.append(f"{counted(inferred, 'direction')} inferred")
+    parts.append("not known: " + ", ".join(LOST[word] for word in LOST if word in words))
+    parts += [f"skipped line {bad.first}: {bad.reason}" for bad in made.skipped]
+    return "; ".join(parts)
+
+
+def _lines(lines: LineCounts) -> str:
+    found = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := getattr(lines, name))]
+    return f"{counted(lines.covered, 'line')}: {', '.join(found)}"
+
+
+def _say(made: Path, stem: str | None) -> None:
+    if stem is not None and made.name != f"{stem}.db":
+        warn(f"{made.with_name(f'{stem}.db')} exists; importing into {made}")
+    say(str(made))
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[HeadedInput]:
+    with ExitStack() as files:
+        if file == "-":
+            source = _stdin()
+        else:
+            try:
+                source = files.enter_context(open_plain(Path(file)))
+            except OSError as e:
+                raise NotARecording(Path(file), reason(e)) from None
+        yield HeadedInput(source, HEAD, STDIN if file == "-" else Path(file))
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:
+        raise Refusal("expected a recording or log on standard input, got nothing")
+    if sys.stdin.isatty():
+        warn("reading what you paste, up to Ctrl-D")
+    return sys.stdin.buffer

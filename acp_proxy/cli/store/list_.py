@@ -1,0 +1,359 @@
+"""``acp-proxy inspect list``, and the overview that ``acp-proxy`` prints without a command."""
+
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePath
+
+import click
+from attrs import asdict, evolve
+
+from acp_proxy.base.forms import converter
+from acp_proxy.base.limits import SHORT_LIST
+from acp_proxy.base.wording import byte_size, counted
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.masking import is_unredacted, unredacted_option
+from acp_proxy.cli.opening import mapped, note_masked
+from acp_proxy.cli.options import (
+    complete_directory,
+    directory_argument,
+    directory_of_recordings,
+    number_option,
+)
+from acp_proxy.cli.screens.output import Page, progress, say, say_json, stdout_screen, warn
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.cli.screens.recording_page import begun
+from acp_proxy.cli.screens.styled_text import Ink
+from acp_proxy.cli.screens.table import Cell, Column, cell, table
+from acp_proxy.explain.findings import Finding, Severity
+from acp_proxy.explain.origins import took
+from acp_proxy.explain.show.conversation_summary import first_prompt
+from acp_proxy.explain.show.summary import find_quickly
+from acp_proxy.explain.show.unanswered import waiting_for
+from acp_proxy.record.capture.option_values import read_keep
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.files.directory import ListedRecording, list_recordings, paths
+from acp_proxy.store.files.newest import newest_first
+from acp_proxy.store.reader import RecordingReader
+
+_NEWEST = 5
+"""Recordings of the overview."""
+_PROMPT = 200
+"""Characters of the first prompt."""
+_UNFINISHED = ("incomplete", "unindexed", "recording")
+
+_BROKEN = "BROKEN RULES"
+_COLUMNS = (
+    Column(""),
+    Column("ID"),
+    Column("NAME", least=14, most=38),
+    Column("WHEN"),
+    Column("TOOK", rank=5),
+    Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
+    Column("AGENT", rank=4, least=16, most=22),
+    Column("CLIENT", rank=9, least=8, most=16),
+    Column("STATE", rank=1),
+    Column("EXIT", rank=1),
+    Column("WHAT IS WRONG", rank=2, least=16, most=60),
+    Column(_BROKEN, rank=1, least=8, most=22),
+    Column("FRAMES", rank=8),
+    Column("TURNS", rank=7),
+    Column("SIZE", rank=10),
+    Column("NOTE", rank=3, least=10, most=30),
+    Column("FIRST PROMPT", rank=2, least=14, most=60),
+)
+
+
+def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        if re.fullmatch(r"[\d.]+[smhdw]", text.strip()):
+            return datetime.now().astimezone() - timedelta(seconds=read_keep(text)[1])
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15"
+        ) from None
+
+
+@cli_command(
+    "list",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect list
+          all of the recordings directory
+      acp-proxy inspect list --cwd --since 2d
+          of the current project, from the last two days
+      acp-proxy inspect list --agent claude -n 10
+          the ten newest of one agent
+      acp-proxy inspect list --json | jq 'select(.has_problem) | .path'
+          those in which something went wrong, for a program
+    """,
+)
+@directory_argument
+@click.option(
+    "--cwd",
+    type=click.Path(path_type=Path),
+    shell_complete=complete_directory,
+    is_flag=False,
+    flag_value=Path(),
+    metavar="[DIR]",
+    help="Only those made in DIR or below; without DIR, in the current directory.",
+)
+@click.option("--agent", metavar="TEXT", help="Only those whose agent or its command has TEXT.")
+@click.option(
+    "--since",
+    metavar="AGE|DATE",
+    callback=_since,
+    help="Only those that began no longer ago than AGE (2h, 7d) or after DATE (2025-06-15).",
+)
+@number_option("-n", "--newest", text="Only the newest N of these.")
+@click.option("--check", is_flag=True, help="Check each for broken rules of the protocol, too.")
+@click.option("--json", is_flag=True, help="One JSON object per recording.")
+@unredacted_option
+@pages
+def list_(
+    directory: Path | None,
+    cwd: Path | None,
+    agent: str | None,
+    since: datetime | None,
+    newest: int | None,
+    check: bool,
+    json: bool,
+) -> None:
+    """List recordings, newest first.
+
+    DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ where
+    the conversation went wrong, as `show` tells it: a request was never answered, or the agent has
+    crashed, and with ! where that may be, or a fault has fired. On a
+    narrow terminal the columns that matter least are left out; a pipe gets them all.
+    """
+    where = directory_of_recordings(directory)
+    is_filtered = cwd is not None or agent is not None or since is not None
+    if is_filtered:  # what is not listed is not read in full
+        known = [*newest_first(where)]
+        wanted = [path for path, recording in known if _matches(recording, cwd, agent, since)]
+        found = checked_entries(wanted[:newest])
+        readable = sum(recording is not None for _, recording in known)
+    elif newest is not None:
+        found = checked_entries(path for path, _ in islice(newest_first(where), newest))
+        readable = len(paths(where)) - sum(entry.recording is None for entry in found)
+    else:
+        found = checked_entries(paths(where))
+        readable = sum(entry.recording is not None for entry in found)
+    broken = _broken_rules(found) if check else {}
+    if json:
+        for entry in found:
+            say_json(_form(entry) | {"broken_rules": broken.get(entry.path)})
+        _note_masked(found)
+        return
+    if not paths(where):
+        warn(
+            f"no recordings in {where}; put `acp-proxy record --` before an agent's command to"
+            " make one there"
+        )
+        return
+    _print_recordings(found, broken)
+    rules = "" if check else "; rules of the protocol: not checked (--check)"
+    say(f"{_total(found, readable, where)}{rules}", dim=True)
+
+
+def overview(directory: Path) -> None:
+    """Shows the newest recordings and the next command."""
+    every = len(paths(directory))
+    found = checked_entries(path for path, _ in islice(newest_first(directory), _NEWEST))
+    if not found:
+        say(f"No recordings yet in {directory}.")
+        say()
+        say("Put this before the agent's command in your editor's settings:")
+        say()
+        from acp_proxy.cli.editors.own_command import own_command, this_machine
+
+        words = shlex.join(own_command(this_machine()))
+        say(f"    {words} record --", bold=True)
+        say()
+        say("`acp-proxy setup` finds your editors, and prints or writes their settings.")
+        say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
+        return
+    _print_recordings(found)
+    if every > _NEWEST:
+        say(f"... and {every - _NEWEST} more: acp-proxy inspect list")
+    say()
+    newest = next((e for e in found if e.recording is not None), None)
+    if newest is not None and newest.recording is not None:
+        name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
+        follow = " --follow" if newest.live else ""
+        say(f"Next: acp-proxy inspect show {name}")
+        say(f"      acp-proxy inspect log {name}{follow}")
+
+
+def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
+    """Reads recordings, newest first, and what went wrong with each conversation itself."""
+    find = partial(_find, now_ns=time.monotonic_ns())
+    return list_recordings(found, find, unredacted=is_unredacted(), mapped=mapped)
+
+
+def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str]:
+    findings, waiting = find_quickly(reader, now_ns)
+    return tuple(findings[:SHORT_LIST]), waiting_for(waiting)
+
+
+def _broken_rules(found: Sequence[ListedRecording]) -> dict[Path, dict[str, int] | None]:
+    """Counts what a check finds in each, by severity."""
+    from acp_proxy.check.check_report import counts_of  # late: it takes a while
+
+    readable = [entry.path for entry in found if entry.recording is not None]
+    counts = mapped(partial(counts_of, unredacted=is_unredacted()), readable)
+    checked = progress(counts, len(readable), "checking")
+    return dict(zip(readable, checked, strict=True))
+
+
+def _print_recordings(
+    found: Sequence[ListedRecording], broken: Mapping[Path, dict[str, int] | None] | None = None
+) -> None:
+    """Prints a table, and below it why some recordings cannot be read.
+
+    Args:
+        found: the recordings.
+        broken: what a check found in each, if they were checked.
+    """
+    checked = broken or {}
+    page = Page(stdout_screen())
+    now = None if page.screen.columns is None else datetime.now().astimezone()
+    rows = [_cells(entry, recording, now, checked.get(entry.path)) for entry in found
+            if (recording := entry.recording) is not None]  # fmt: skip
+    if rows:
+        filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
+        filled = [one for one in filled if one.title != _BROKEN or checked]
+        page.lines(table(filled, page.screen, is_list=True))
+        page.flush()
+    for entry in found:
+        if entry.problem is not None:
+            warn(entry.problem)
+    _note_masked(found)
+
+
+def _note_masked(found: Sequence[ListedRecording]) -> None:
+    note_masked(sum(entry.masked for entry in found), "in this list")
+
+
+def _cells(
+    entry: ListedRecording,
+    recording: Recording,
+    now: datetime | None,
+    broken: dict[str, int] | None,
+) -> list[Cell]:
+    """Returns the cells of a recording; times are absolute without ``now``."""
+    lasted = ""
+    if recording.ended_at:
+        started = datetime.fromisoformat(recording.started_at)
+        ended = datetime.fromisoformat(recording.ended_at)
+        lasted = took(recording, int((ended - started).total_seconds() * 1e9))
+    state = "running" if entry.live else recording.shown_state
+    code = str(recording.exit_code) if recording.exit_code is not None else ""
+    if recording.exit_signal is not None:
+        code = f"sig {recording.exit_signal}"
+    if now is not None:  # one column has both
+        state, code = "", code if state == "complete" else state
+    live = Ink.TO_CLIENT if entry.live else None
+    first = next((one for one in entry.findings or () if one.severity != Severity.INFO), None)
+    is_sick = first is not None and first.severity == Severity.ERROR
+    trouble = Ink.TROUBLE if is_sick and code != "0" else None
+    counts = broken or {}
+    may_be = entry.has_faults or first is not None or counts.get("warning")
+    mark = cell("!" if may_be else "", Ink.STDERR)
+    if is_sick or counts.get("error"):
+        mark = cell("✗", Ink.TROUBLE)
+    return [
+        mark,
+        cell(recording.id[:6], live),
+        cell(_name(entry.path, recording)),
+        cell(begun(recording, now)),
+        cell(lasted),
+        cell(recording.cwd if now is None else _tail(recording.cwd)),
+        cell(recording.agent_title or _agent_of(recording.words)),
+        cell(recording.client_title),
+        cell(state, live),
+        cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
+        cell(entry.waiting or ("" if first is None else first.text), live),
+        _rules(broken),
+        cell(str(entry.frames)),
+        cell(str(entry.turns)),
+        cell(byte_size(entry.size)),
+        cell(recording.note or (f"by {entry.made_by}" if entry.made_by else "")),
+        cell(first_prompt(entry.first_prompt)[:_PROMPT]),
+    ]
+
+
+def _rules(broken: dict[str, int] | None) -> Cell:
+    """Returns how many errors and warnings a check found; empty if there was none."""
+    if broken is None:
+        return cell("")
+    words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]
+    ink = Ink.TROUBLE if broken["error"] else Ink.STDERR if words else Ink.TO_CLIENT
+    return cell(", ".join(words) or "none", ink)
+
+
+def _name(path: Path, recording: Recording) -> str:
+    """Returns a recording's name, and that of its file where it is another one."""
+    stem = path.name.removesuffix(path.suffix)
+    return recording.name if stem == recording.name else f"{recording.name} ({stem})"
+
+
+def _agent_of(words: list[str]) -> str:
+    """Returns the name of an agent that did not give any, by its command."""
+    from acp_proxy.recording.agent_names import agent_name  # late: most agents have a name
+
+    return agent_name(words) if words else ""
+
+
+def _tail(directory: str) -> str:
+    """Returns the last two parts of a path, which identify a project."""
+    parts = PurePath(directory).parts
+    return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
+
+
+def _total(found: list[ListedRecording], readable: int, where: Path) -> str:
+    """Counts what is listed, of how many; files that cannot be read are counted apart."""
+    listed = [entry for entry in found if entry.recording is not None]
+    few = "" if len(listed) == readable else f" of {readable}"
+    total = byte_size(sum(entry.size for entry in listed))
+    text = f"{len(listed)}{few} recording{'s' * (readable != 1)}, {total} in {where}"
+    if unreadable := len(found) - len(listed):
+        text += f"; {unreadable} file{'s' * (unreadable > 1)} cannot be read"
+    return text
+
+
+def _matches(
+    recording: Recording | None, cwd: Path | None, agent: str | None, since: datetime | None
+) -> bool:
+    if recording is None:
+        return False
+    if cwd is not None and not _is_within(recording.cwd, cwd):
+        return False
+    described = f"{recording.agent_title} {recording.command}"
+    if agent is not None and agent.casefold() not in described.casefold():
+        return False
+    return since is None or datetime.fromisoformat(recording.started_at) >= since
+
+
+def _is_within(made_in: str, directory: Path) -> bool:
+    return Path(os.path.realpath(made_in)).is_relative_to(os.path.realpath(directory))
+
+
+def _form(entry: ListedRecording) -> dict[str, object]:
+    hidden = ("first_prompt", "masked")
+    form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
+    found = entry.findings
+    return form | {
+        "path": str(entry.path),
+        "damaged": [str(file) for file in entry.damaged],
+        "has_problem": None if found is None else any(f.severity == Severity.ERROR for f in found),
+        "findings": None if found is None else [converter.unstructure(one) for one in found],
+    }

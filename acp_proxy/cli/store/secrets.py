@@ -1,0 +1,115 @@
+"""``acp-proxy inspect secrets``: what is masked in recordings, and where."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from attrs import asdict
+
+from acp_proxy.base.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.base.limits import EXAMPLES
+from acp_proxy.base.wording import counted
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.help import cli_command
+from acp_proxy.cli.opening import STDIN, open_recording
+from acp_proxy.cli.options import complete_recording
+from acp_proxy.cli.screens.output import say, say_json, warn, with_verdict
+from acp_proxy.cli.screens.pager import pages
+from acp_proxy.explain.masked_secrets import MaskedValue, masked_values
+from acp_proxy.store.queries.masked_rows import Level
+
+"""Places of one value that a person is shown."""
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy inspect secrets latest
+          what is masked, or would be, and where
+      acp-proxy inspect secrets --check tests/recordings/*.jsonl
+          a gate for CI and pre-commit: fails if a file holds a secret
+      acp-proxy inspect secrets --json latest | jq -r .pointer | sort | uniq -c
+          for a program: every place
+
+    Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
+    """,
+)
+@click.argument("recs", metavar="[REC]...", nargs=-1,
+                shell_complete=complete_recording)  # fmt: skip
+@click.option("--check", is_flag=True, help="Exit with 1 if a file holds a secret that is not "
+              "masked in it.")  # fmt: skip
+@click.option("--json", is_flag=True, help="One JSON object per place.")
+@pages
+@with_verdict
+def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
+    """List what is masked in recordings, and where; never a secret itself.
+
+    Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
+    occurs in that recording. A value is masked in the file, or the file holds it and it is masked
+    in what acp-proxy prints. `inspect export --level secrets` makes a copy that
+    does not hold it.
+    """
+    if check and not recs:
+        raise Refusal("expected the recordings to check with --check")
+    held = unreadable = False
+    for word in recs or ("latest",):
+        try:
+            held |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
+        except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
+            warn(str(e))
+            unreadable = True
+    sys.exit(2 if unreadable else 1 if held and check else 0)
+
+
+def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
+    """Prints the values of one recording; returns whether its file holds any."""
+    with open_recording(word, level=Level()) as reader:
+        found = list(masked_values(reader))
+        path, is_private = reader.path, reader.recording.redaction == "private"
+    held = len({value.marker for value in found if value.in_file})
+    if as_json:
+        for value in found:
+            say_json({"path": str(path), **asdict(value)})
+    elif not check:
+        if with_name:
+            say(str(path), bold=True)
+        _say(found, is_private=is_private)
+    if held and check:
+        verb = "is" if held == 1 else "are"
+        warn(
+            f"{path} holds {counted(held, 'secret')} that {verb} not masked;"
+            f" `acp-proxy inspect export {_quoted(path)} -o FILE --level secrets` makes a masked"
+            " copy"
+        )
+    return bool(held)
+
+
+def _say(found: Sequence[MaskedValue], *, is_private: bool) -> None:
+    """Prints a line for each value, with the places where it occurs."""
+    by_marker: dict[str, list[MaskedValue]] = {}
+    for value in found:
+        by_marker.setdefault(value.marker, []).append(value)
+    for marker, values in by_marker.items():
+        where = "in the file itself" if values[0].in_file else "masked in the file"
+        say(f"{marker}  {counted(len(values), 'place')}, {where}")
+        for value in values[:EXAMPLES]:
+            number = "" if value.seq is None else f"#{value.seq} "
+            say(f"    {number}{value.place} {value.pointer or ''}".rstrip())
+        if len(values) > EXAMPLES:
+            say(f"    and {len(values) - EXAMPLES} more")
+    say(_summary(by_marker) if by_marker else "no secret was found, and none is masked")
+    if is_private:
+        say("prompts, messages and contents of files are masked as well")
+
+
+def _summary(by_marker: dict[str, list[MaskedValue]]) -> str:
+    in_file = sum(values[0].in_file for values in by_marker.values())
+    held = f"the file itself holds {in_file}" if in_file else "the file itself holds none"
+    return f"{counted(len(by_marker), 'secret')}; {held}"
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return "-" if path is STDIN else shlex.quote(str(path))

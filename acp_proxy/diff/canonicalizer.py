@@ -1,0 +1,331 @@
+"""Turns a message into a template and the values that were taken out of it.
+
+What differs between any two runs is removed: times are left out, ids and directories are replaced
+by placeholders. The rest is the template. Two messages are equal if their templates are equal and
+their placeholders hold values that have the same stable names. So each message is read once, and
+which value is which in the other recording can be found out later.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import reduce
+from math import isfinite
+from operator import getitem
+from typing import Any, NamedTuple
+
+from acp_proxy.base.limits import CACHED
+from acp_proxy.diff.default_rules import PATH, PROCESS, REQUEST, RUNNING, TITLED, TITLES
+from acp_proxy.diff.directory_names import is_relative
+from acp_proxy.diff.frame_types import CLIENTS, RequestPeers, canonical_json
+from acp_proxy.diff.named_values import Scope, ValueIndex, ValueNames, Values
+from acp_proxy.diff.place_rules import PLACEHOLDER, Layout, PlaceRule, PlaceState, compiled
+
+_DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
+_MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
+_REPEATED = "\ue002{}\ue003"
+"""A suffix for a key that would otherwise equal another key of its object."""
+_TIME = "(a time)"
+_MOST_MEMBERS = 64
+"""The most members of an object whose layout is cached."""
+
+
+class Canonical(NamedTuple):
+    """A message without what differs between any two runs; a tuple, since there are many."""
+
+    template: int
+    """A hash of what is left; 0 if nothing is compared."""
+    placeholders: tuple[ValueIndex, ...] = ()
+    """The values that were taken out, in the order of the sorted keys."""
+
+
+class Canonicalizer:
+    """Takes values out of the messages of one recording, which come in recorded order.
+
+    Args:
+        rules: which places are left out, and which hold values.
+        values: those that are known already.
+    """
+
+    def __init__(self, rules: tuple[PlaceRule, ...], values: Values | None = None) -> None:
+        self.values = values or Values()
+        self._rules = compiled(rules)
+        self._titled = compiled((*rules, *(PlaceRule(one, is_cut=True) for one in TITLES)))
+        self._running = compiled(rule for rule in rules if rule.alias != PATH)
+
+    def walk(
+        self,
+        kind: str,
+        scope: Scope,
+        title: str = "",
+        peers: RequestPeers = CLIENTS,
+        place: tuple[str, ...] = (),
+    ) -> "Walk":
+        """Returns the `Walk` that takes the values out of messages of one type.
+
+        Args:
+            kind: what distinguishes their templates from others: the kind and the method.
+            scope: the session of their sequence.
+            title: of their type, as `ItemType` has it.
+            peers: which peers numbered the requests that they name.
+            place: where they stand, if they are parts of messages.
+        """
+        return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
+
+    def named(
+        self,
+        message: Any,
+        scope: Scope,
+        names: ValueNames,
+        title: str = "",
+        peers: RequestPeers = CLIENTS,
+    ) -> Any:
+        """Returns a message with names in place of values; `unmarked` removes their marks.
+
+        Args:
+            message: decoded; it is used up.
+            scope: the session of its sequence.
+            names: the stable names of values.
+            title: of its type.
+            peers: who numbered the requests that it names.
+
+        Raises:
+            RecursionError: it is nested too deeply.
+        """
+        return Walk(self.values, self._begin(title), "", scope, peers, names).replaced(message)
+
+    def _begin(self, title: str) -> PlaceState:
+        if title in RUNNING:
+            return self._running
+        return self._titled if title in TITLED else self._rules
+
+
+class Walk:
+    """Walks through messages of one type, and replaces values by placeholders or by names."""
+
+    def __init__(
+        self,
+        values: Values,
+        rules: PlaceState,
+        kind: str,
+        scope: Scope,
+        peers: RequestPeers,
+        names: ValueNames | None = None,
+    ) -> None:
+        self.kind = kind
+        self._values = values
+        self._rules = rules
+        self._scope = scope
+        self._known = values.tables(scope)
+        self._peers = peers
+        self._names = names
+        self._found: list[ValueIndex] = []
+        """The values in the latest message, in order."""
+        self._processes: dict[str, ValueIndex] = {}
+
+    def canonical(self, message: Any, reread: Callable[[], Any]) -> Canonical:
+        """Returns the template of a message, and the values in its placeholders.
+
+        Args:
+            message: decoded; it is used up.
+            reread: returns another copy of the message.
+
+        Raises:
+            RecursionError: it is nested too deeply.
+        """
+        if self._rules.is_ignored:
+            return Canonical(0)
+        values = self._values
+        known, renamed = len(values.every), values.renamed
+        rest = canonical_json(self.replaced(message))
+        has_new = len(values.every) > known
+        if (has_new and values.may_have_passed(known, rest)) or values.renamed > renamed:
+            # It names a value before the place that introduces it, as text and id of a tool call
+            # do in test_canonicalizer.py.
+            rest = canonical_json(self.replaced(reread()))
+        # What a NamedTuple does itself, in half the time.
+        return tuple.__new__(Canonical, (hash((self.kind, rest)), tuple(self._found)))
+
+    def replaced(self, message: Any) -> Any:
+        """Returns a message, or a batch, without its values; see `Canonicalizer.named`."""
+        self._found = []
+        if self._processes:
+            self._processes = {}
+        if type(message) is dict and "id" not in message:
+            self._object(message, self._rules)
+        elif isinstance(message, list):
+            message = [self._message(member) for member in message]
+        else:
+            message = self._message(message)
+        return self._with_processes(message) if self._processes else message
+
+    def _message(self, message: Any) -> Any:
+        rules = self._rules
+        rpc_id = message.get("id") if isinstance(message, dict) else None
+        if type(rpc_id) not in (str, int, float) or rules["id"].alias != REQUEST:
+            return self._inner(message, rules)
+        del message["id"]
+        text = str(int(rpc_id) if isinstance(rpc_id, float) and rpc_id.is_integer() else rpc_id)
+        name = self._put(self._values.index(REQUEST, text, self._peers.own), is_whole=True)
+        self._object(message, rules)
+        message["id"] = name
+        return message
+
+    def _inner(self, value: Any, place: PlaceState) -> Any:
+        if place.is_time:
+            return None if value is None else _TIME
+        kind = type(value)
+        if kind is str:
+            return self._by_rule(value, place) if place.has_text_rule else self._text(value)
+        if kind is dict:
+            self._object(value, place)
+        elif kind is list:
+            value[:] = [
+                self._inner(item, at)
+                for number, item in enumerate(value)
+                if not (at := place[str(number)]).is_ignored
+            ]
+        elif kind is float:
+            if not isfinite(value):
+                return f"({value})"
+            return int(value) if value.is_integer() else value
+        elif kind is int and place.alias is not None:
+            index = self._index(place.alias, str(value))
+            if place.alias == PROCESS and value > 99:
+                self._processes[str(value)] = index
+            return self._put(index, is_whole=True)
+        return value
+
+    def _object(self, value: dict[str, Any], place: PlaceState) -> None:
+        layout = place.layouts.get(tuple(value)) or self._new_layout(value, place)
+        if layout is None:
+            self._object_by_key(value, place)
+            return
+        for key in layout.ignored:
+            del value[key]
+        for key in layout.times:
+            if value[key] is not None:  # null says that there is no time
+                value[key] = _TIME
+        plain = self._values.plain
+        for key, below, has_rule in layout.members:
+            inner = value[key]
+            kind = type(inner)
+            if kind is str:
+                if has_rule:
+                    value[key] = self._by_rule(inner, below)
+                elif inner not in plain:
+                    value[key] = self._text(inner)
+            elif kind is dict:
+                self._object(inner, below)
+            else:
+                value[key] = self._inner(inner, below)
+
+    def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
+        """Returns the layout for objects with these keys; None if a key may contain values."""
+        keys = sorted(value)
+        if not all(key.isidentifier() and key.isascii() for key in keys):
+            return None
+        if any(self._values.may_be_in(key) for key in keys):
+            return None
+        below = {key: place[key] for key in keys}
+        layout = Layout(
+            tuple(key for key in keys if below[key].is_ignored),
+            tuple(key for key in keys if below[key].is_time),
+            tuple((key, at, at.has_text_rule) for key, at in below.items() if at.is_kept),
+        )
+        if len(place.layouts) < CACHED and len(keys) <= _MOST_MEMBERS:
+            self._values.assume_plain(keys, place.layouts)
+            place.layouts[tuple(value)] = layout
+        return layout
+
+    def _object_by_key(self, value: dict[str, Any], place: PlaceState) -> None:
+        naming: set[str] = set()
+        for key in sorted(value):
+            if self._values.may_be_in(key):
+                naming.add(key)
+            elif place[key].is_ignored:
+                del value[key]
+            else:
+                value[key] = self._inner(value[key], place[key])
+        if naming:
+            self._name_keys(value, naming, place)
+
+    def _name_keys(self, value: dict[str, Any], naming: set[str], place: PlaceState) -> None:
+        """Replaces the values in keys, such as paths; their spelling gives keys no order."""
+        alike: Counter[str] = Counter()
+        for key in [key for key in value if key in naming]:
+            inner = value.pop(key)
+            if place[key].is_ignored:
+                continue
+            spelled = name = self._text(key, is_key=True)
+            while name in value:  # values of one kind look alike
+                alike[spelled] += 1
+                name = spelled + _REPEATED.format(alike[spelled])
+            value[name] = self._inner(inner, place[key])
+
+    def _text(self, text: str, *, is_key: bool = False) -> str:
+        replaced, after = "", 0
+        for start, end, index in self._values.found_in(text, self._scope):
+            is_whole = end - start == len(text) and not is_key
+            replaced += text[after:start] + self._put(index, is_whole=is_whole)
+            after = end
+        return replaced + text[after:] if after else text
+
+    def _cut(self, text: str) -> str:
+        """Returns a text up to the first directory in it.
+
+        Agents cut titles of sessions at some length: vibe-edit differs without this.
+        """
+        found = self._values.cut_in(text)
+        if found is None:
+            return text
+        return text[: found[0]] + self._put(found[1], is_whole=False)
+
+    def _with_processes(self, value: Any) -> Any:
+        """Replaces the ids of processes, small numbers, in texts of their message."""
+        if isinstance(value, dict):
+            return {key: self._with_processes(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._with_processes(inner) for inner in value]
+        return _DIGITS.sub(self._process, value) if isinstance(value, str) else value
+
+    def _process(self, digits: re.Match[str]) -> str:
+        index = self._processes.get(digits[0])
+        return digits[0] if index is None else self._put(index, is_whole=False)
+
+    def _by_rule(self, text: str, place: PlaceState) -> str:
+        """Returns what replaces a text at a place that has a rule."""
+        kind = place.alias
+        if kind is None or place.is_cut:
+            return self._cut(text)
+        index = self._known[kind].get(text)
+        if index is None:
+            if kind == PATH and is_relative(text):
+                return text
+            index = self._index(kind, text)
+        if self._names is not None:
+            return self._put(index, is_whole=True)
+        self._found.append(index)
+        return place.placeholder
+
+    def _index(self, kind: str, text: str) -> ValueIndex:
+        scope = self._peers.named if kind == REQUEST else self._scope
+        return self._values.index(kind, text, scope)
+
+    def _put(self, index: ValueIndex, *, is_whole: bool) -> str:
+        """Returns the placeholder of a value, or its name, in «» if other text is around it."""
+        self._found.append(index)
+        value = self._values.every[index]
+        if self._names is None:
+            return PLACEHOLDER.format(value.kind)
+        name = self._names.get(index, value.text)
+        return PLACEHOLDER.format(name if is_whole else f"«{name}»")
+
+
+def unmarked(value: Any) -> Any:
+    """Returns a value of any type in which names are not marked."""
+    if isinstance(value, str):
+        return _MARKS.sub("", value)
+    if isinstance(value, dict):
+        return {unmarked(key): unmarked(inner) for key, inner in value.items()}
+    return [unmarked(inner) for inner in value] if isinstance(value, list) else value

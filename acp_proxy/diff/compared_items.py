@@ -1,0 +1,186 @@
+"""The items of a sequence as both recordings see them, and which of them have a chosen order."""
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import NewType
+
+from acp_proxy.diff.default_rules import READING
+from acp_proxy.diff.frame_types import ItemType
+from acp_proxy.diff.named_values import ValueIndex
+from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
+
+CommonIndex = NewType("CommonIndex", int)
+"""A value of either recording: its index in A, or a negative number if only B has it."""
+MOST_PASSED = 1000
+"""Items that another one may have passed by chance."""
+
+_NEVER = (0, 0)
+
+
+class ComparedSide:
+    """Makes the items of one recording comparable with those of the other.
+
+    Args:
+        side: the recording.
+        common: each of its values, as both recordings know it.
+    """
+
+    def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
+        self.side = side
+        self.common = common
+        common_of = common.__getitem__
+        self.hashes = [hash(tuple(map(common_of, one))) for one in side.placeholders]
+        """Of the values in messages, by `MessageSequence.placeholders`."""
+
+    def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
+        """Returns a number that is equal for equal values in both recordings."""
+        return hash(tuple(map(self.common.__getitem__, placeholders)))
+
+    def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
+        """Returns a key that distinguishes answers by their template and their request.
+
+        Args:
+            sequence: the sequence with the answer.
+            item: the answer.
+        """
+        placeholders = self.side.placeholders[sequence.placeholders[item]]
+        request = self.common[placeholders[0]] if placeholders else None
+        return sequence.templates[item], request
+
+    def request_of(self, sequence: MessageSequence, item: ItemIndex) -> CommonIndex | None:
+        """Returns the request that an answer is for, if both recordings have it.
+
+        Args:
+            sequence: where it stands.
+            item: any item; None is returned for one that is not an answer.
+        """
+        placeholders = self.side.placeholders[sequence.placeholders[item]]
+        if not placeholders or self.side.type_of(sequence, item).sort != "answer":
+            return None
+        return self.in_both(placeholders[0])
+
+    def in_both(self, value: ValueIndex | None) -> CommonIndex | None:
+        """Returns a value as both recordings know it, or None if only one has it."""
+        return None if value is None or self.common[value] < 0 else self.common[value]
+
+    def span(self, call: CommonIndex) -> tuple[int, int]:
+        """Returns the numbers of the first and of the last frame about a tool call."""
+        return self._spans.get(call, _NEVER)
+
+    @cached_property
+    def _spans(self) -> dict[CommonIndex, tuple[int, int]]:
+        """The spans of all tool calls; computed only if items have another order, which is rare."""
+        spans: dict[CommonIndex, tuple[int, int]] = {}
+        for sequence in self.side.sequences.values():
+            for index, number in zip(sequence.calls, sequence.first_frames, strict=True):
+                if index is not None:
+                    call = self.common[index]
+                    first, last = spans.get(call, (number, number))
+                    spans[call] = min(first, number), max(last, number)
+        return spans
+
+
+class ComparedItems:
+    """The items of a sequence; only what aligns them is computed for all at once.
+
+    Args:
+        side: whose items they are.
+        sequence: the items.
+    """
+
+    def __init__(self, side: ComparedSide, sequence: MessageSequence) -> None:
+        self._side = side
+        self._sequence = sequence
+        columns = zip(sequence.templates, sequence.placeholders, strict=True)
+        self.keys = [hash((template, side.hashes[k])) for template, k in columns]
+        """Equal items have equal keys."""
+        self.texts = {
+            item: hash((text.chunk.template, side.hash_of(text.chunk.placeholders)))
+            for item, text in sequence.texts.items()
+            if text.chunk.template
+        }
+        """Of each item that is a text, what distinguishes it from other texts."""
+
+    def type_of(self, item: ItemIndex) -> ItemType:
+        """Returns the type of an item."""
+        return self._side.side.type_of(self._sequence, item)
+
+    def is_empty(self, item: ItemIndex) -> bool:
+        """Returns whether an item is a text without a character."""
+        text = self._sequence.texts.get(item)
+        return text is not None and text.is_empty
+
+    def is_answer(self, item: ItemIndex) -> bool:
+        """Returns whether an item is an answer; its id identifies the request."""
+        return self.type_of(item).sort == "answer"
+
+    def call(self, item: ItemIndex) -> CommonIndex | None:
+        """Returns the tool call that an item is about, if both recordings have it."""
+        return self._side.in_both(self._sequence.calls[item])
+
+    def looks(self, item: ItemIndex) -> bool:
+        """Returns whether an item only reads: a file, or as part of a tool call without changes."""
+        is_read = self.type_of(item).title in READING
+        return is_read or self._sequence.calls[item] in self._side.side.looking
+
+    def may_race(self, item: ItemIndex) -> bool:
+        """Returns whether the order of an item may differ between any two runs."""
+        return self.looks(item) or self.is_answer(item) or self.call(item) is not None
+
+    def are_open_at_once(self, one: CommonIndex | None, other: CommonIndex | None) -> bool:
+        """Returns whether each of two tool calls began before the other one ended.
+
+        Args:
+            one: a tool call.
+            other: another one.
+        """
+        if one is None or other is None:
+            return False
+        one_first, one_last = self._side.span(one)
+        other_first, other_last = self._side.span(other)
+        return one_first < other_last and other_first < one_last
+
+    def only_look(self, one: ItemIndex, other: ItemIndex) -> bool:
+        """Returns whether two items only read, and do not read the same thing.
+
+        A file is read by the call that began just before, so these two have an order.
+
+        Args:
+            one: an item.
+            other: another one.
+        """
+        calls = self.call(one), self.call(other)
+        numbers = self._sequence.first_frames[one], self._sequence.first_frames[other]
+        begun = (call is not None and self._side.span(call)[0] in numbers for call in calls)
+        return self.looks(one) and self.looks(other) and not (None in calls and any(begun))
+
+
+def is_race(
+    a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
+) -> bool:
+    """Returns whether an item has only passed items relative to which its order is chance.
+
+    Which of several calls that run at once ends first depends on their tools, and the order in
+    which an agent looks at things has no effect. Answers come when they are ready; the order of
+    requests is compared where they are made. test_changes.py has them.
+
+    Args:
+        a: the items of A.
+        b: the items of B.
+        item: of A.
+        passed: items of A that come before it in one recording and after it in the other.
+    """
+    if not 0 < len(passed) <= MOST_PASSED:
+        return False
+    return all(
+        (a.is_answer(item) and a.is_answer(other)) or _calls_race(a, b, item, other)
+        for other in passed
+    )
+
+
+def _calls_race(a: ComparedItems, b: ComparedItems, item: ItemIndex, other: ItemIndex) -> bool:
+    calls = a.call(item), a.call(other)
+    if calls[0] is not None and calls[0] == calls[1]:
+        return False
+    at_once = a.are_open_at_once(*calls) and b.are_open_at_once(*calls)
+    return at_once or a.only_look(item, other)

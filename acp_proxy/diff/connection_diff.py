@@ -1,0 +1,155 @@
+"""Compares connections as a whole: their handshakes, their endings, and their latencies."""
+
+from array import array
+from collections.abc import Container, Iterator
+from typing import Any
+
+from acp_proxy.diff.diff_result import DiffOptions, Expect, Field, MethodLatency
+from acp_proxy.diff.explanation import TOO_DEEP, Messages, fields
+from acp_proxy.diff.reduction import handshake
+from acp_proxy.protocol.capabilities import CAPABILITIES
+from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.store.queries.exchanges import exchanges, exchanges_open_during
+from acp_proxy.store.reader import RecordingReader
+
+_DIRECTIONS = {"request": Direction.TO_AGENT.value, "response": Direction.TO_CLIENT.value}
+_RESULTS = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
+"""Members of the answer to ``initialize`` that are compared if only outcomes are."""
+_Latencies = dict[tuple[str, str], "array[int]"]
+"""By method and direction of the requests."""
+
+
+def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator[Field]:
+    """Yields the places in which ``initialize`` differs, and its answer.
+
+    Args:
+        a: the messages of A.
+        b: the messages of B.
+        options: what is compared.
+    """
+    for part, direction in _DIRECTIONS.items():
+        if options.only not in (None, direction):
+            continue
+        if part == "request" and options.expect is Expect.OUTCOME:
+            continue
+        try:
+            yield from _part_fields(a, b, part, options)
+        except RecursionError:
+            yield TOO_DEEP
+
+
+def ending_fields(a: Recording, b: Recording) -> Iterator[Field]:
+    """Yields how the agents ended, where both recordings contain it and it differs.
+
+    Args:
+        a: one recording.
+        b: the other.
+    """
+    if _has_ending(a) and _has_ending(b):
+        for name in ("exit_code", "exit_signal"):
+            if getattr(a, name) != getattr(b, name):
+                yield Field(f"/{name}", getattr(a, name), getattr(b, name))
+
+
+def latencies(
+    a: RecordingReader, b: RecordingReader, options: DiffOptions
+) -> tuple[MethodLatency, ...]:
+    """Compares how long requests took, method by method.
+
+    Args:
+        a: one recording.
+        b: the other.
+        options: its pauses; a method of which all exchanges were open in one is left out. Without
+            times in one of them nothing is compared.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    if not all(one.recording.knows("durations") for one in (a, b)):
+        return ()
+    held = exchanges_open_during(b, options.pauses) if options.pauses else set()
+    of_a, of_b = _latencies(a, set()), _latencies(b, held)
+    return tuple(
+        _compared(key, sorted(of_a.get(key, ())), sorted(of_b.get(key, ())))
+        for key in {**of_a, **of_b}
+        if of_b.get(key) != array("q")
+    )
+
+
+def _part_fields(a: Messages, b: Messages, part: str, options: DiffOptions) -> Iterator[Field]:
+    in_a, in_b = part in a.side.handshake, part in b.side.handshake
+    message_a, message_b = _message(a, part, options), _message(b, part, options)
+    if in_a != in_b:
+        yield Field("", message_a, message_b, "a" if in_a else "b")
+    elif in_a:
+        if not options.exact:
+            _fill_in(message_a, message_b)
+            _fill_in(message_b, message_a)
+        yield from fields(message_a, message_b, hides_secrets=a.hides_secrets)
+
+
+def _message(side: Messages, part: str, options: DiffOptions) -> Any:
+    seq = side.side.handshake.get(part)
+    if seq is None:
+        return None
+    message = json_or_text(b"".join(side.reader.pieces(seq)))
+    if not options.exact:
+        message = handshake(message)
+    if options.expect is Expect.OUTCOME and isinstance(message, dict):
+        message = _outcome(message)
+    if options.exact:
+        return message
+    if isinstance(message, dict):
+        message.pop("id", None)
+    return side.named(message, None)
+
+
+def _outcome(message: dict[str, Any]) -> dict[str, Any]:
+    result = message.get("result")
+    message = {"error": True} if "error" in message else {"result": result}
+    if isinstance(result, dict):
+        message["result"] = {name: result[name] for name in _RESULTS if name in result}
+    return message
+
+
+def _fill_in(one: Any, other: Any) -> None:
+    """Adds empty objects of capabilities to a message where only the other one has them.
+
+    A peer without capabilities may leave the object out; then the single capabilities differ, and
+    not the whole object.
+    """
+    for half in ("params", "result"):
+        inner, others = (m.get(half) if isinstance(m, dict) else None for m in (one, other))
+        if isinstance(inner, dict) and isinstance(others, dict):
+            for name in CAPABILITIES:
+                if isinstance(others.get(name), dict):
+                    inner.setdefault(name, {})
+
+
+@needs("ending", unknown=False)
+def _has_ending(recording: Recording) -> bool:
+    """Whether exit code or signal are known; a file written by hand may leave them out."""
+    is_known = recording.exit_code is not None or recording.exit_signal is not None
+    return recording.state == "complete" and is_known
+
+
+def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:
+    """Returns the latencies; none for a method whose exchanges were all held up."""
+    found: _Latencies = {}
+    for exchange in exchanges(reader, order="request_seq"):
+        if exchange.latency_ns is None:
+            continue
+        known = found.setdefault((exchange.method or "", exchange.direction), array("q"))
+        if exchange.id not in held:
+            known.append(exchange.latency_ns)
+    return found
+
+
+def _compared(key: tuple[str, str], a: list[int], b: list[int]) -> MethodLatency:
+    method, direction = key
+    # The median is that of the nearest rank, as in `inspect stats`.
+    middles = [values[(len(values) - 1) // 2] if values else None for values in (a, b)]
+    most = [values[-1] if values else None for values in (a, b)]
+    return MethodLatency(method, direction, len(a), len(b), *middles, *most)

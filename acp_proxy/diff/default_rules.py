@@ -1,0 +1,112 @@
+"""Lists the values that differ between any two runs of a scenario: places, and parts of texts.
+
+`protocol/vocabulary.py` has the places of the protocol's values; those that real agents add
+are here. `docs/diff.md` lists the same, and a test compares the two.
+"""
+
+import re
+
+from acp_proxy.diff.place_rules import PlaceRule
+from acp_proxy.protocol.json_text import parts_of
+from acp_proxy.protocol.vocabulary import Role, pointers
+from acp_proxy.redaction.markers import MARKER
+
+SESSION, CALL, TERMINAL, MESSAGE, PATH = "session", "call", "term", "message", "path"
+PLAN, STEP, ELICITATION, CONNECTION = "plan", "step", "elicitation", "connection"
+REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "output"
+SECRET = "secret"
+
+NAMED = "value"
+"""The kind of the values that the user names; a value is the same in all such places."""
+
+GLOBAL = (SESSION, PATH, SECRET)
+"""Kinds of which a value means the same in every session."""
+
+_KINDS: dict[str, tuple[Role, ...]] = {
+    SESSION: (Role.SESSION,),
+    PATH: (Role.ROOT, Role.DIRECTORY),
+    CALL: (Role.CALL,),
+    TERMINAL: (Role.TERMINAL,),
+    MESSAGE: (Role.MESSAGE,),
+    PLAN: (Role.PLAN,),
+    STEP: (Role.STEP,),
+    ELICITATION: (Role.ELICITATION,),
+    CONNECTION: (Role.CONNECTION,),
+    REQUEST: (Role.REQUEST,),
+}
+"""Kinds of names, and what the protocol's own table calls the values that get them."""
+
+_ADDED: dict[str, tuple[str, ...]] = {
+    TURN: ("/params/**/turn_id", "/params/**/turnId"),
+    PROCESS: (
+        "/params/**/pid",
+        "/params/**/process_id",
+        "/params/**/processId",
+        "/result/**/pid",
+    ),
+}
+"""Places that real agents add to the protocol's."""
+
+_TIMES = (
+    "updatedAt",
+    "createdAt",
+    "startedAt",
+    "completedAt",
+    "endedAt",
+    "startTime",
+    "endTime",
+    "lastModified",
+    "timestamp",
+    "updated_at",
+    "created_at",
+    "started_at",
+    "completed_at",
+    "started_at_ms",
+    "completed_at_ms",
+    "startedAtMs",
+    "completedAtMs",
+    "durationMs",
+    "duration_ms",
+    "elapsedMs",
+    "elapsed_ms",
+)
+"""Members that are times or durations, wherever they stand."""
+
+RULES = (
+    PlaceRule("/params/update/rawOutput/**/duration"),
+    PlaceRule("/params/update/cost/amount"),
+    *(PlaceRule(pointer) for pointer in pointers(Role.CUTTING)),
+    *(PlaceRule(f"/**/{name}", is_time=True) for name in _TIMES),
+    *(
+        PlaceRule(pointer, is_time=True)
+        for pointer in pointers(Role.TIME)
+        if parts_of(pointer)[-1] not in _TIMES
+    ),
+    *(PlaceRule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
+    *(PlaceRule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
+)
+"""The default rules. A string that is a UUID gets a name wherever it stands, without a rule."""
+
+PHRASES = {
+    OUTPUT: ("Chunk ID: ", re.compile(r"\bChunk ID: ([0-9a-f]{6})\b")),
+    SECRET: ("[redacted:", re.compile(f"({MARKER.pattern})")),
+    PROCESS: (") panicked at ", re.compile(r"\bthread '[^'\n]*' \((\d+)\) panicked at ")),
+}
+"""Values inside of texts, by kind: words that stand beside each of them, and the pattern that finds
+it. Some programs write such values into what their tools put out; markers stand for secrets."""
+
+TITLES = ("/params/update/title", "/result/sessions/*/title")
+"""Where a session's title stands in `TITLED`. Agents make it of the prompt and cut it somewhere, so
+where that is depends on how long the directory is that the prompt names."""
+
+RUNNING = ("terminal/create",)
+"""Types of items whose directories get no names: they may lie below others."""
+
+TITLED = ("session/update session_info_update", "the answer to session/list")
+"""Types of items that contain titles of sessions."""
+
+LOOKING = ("read", "search", "fetch")
+"""Kinds of tool calls that change nothing, so that their order has no effect."""
+
+READING = ("fs/read_text_file", "the answer to fs/read_text_file")
+"""Types of items that only look at something."""

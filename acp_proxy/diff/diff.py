@@ -1,0 +1,260 @@
+"""Compares two recordings of one scenario, whose ids, paths, times and chunking always differ.
+
+The steps, each of which is a module: `sequence_reading` turns each recording into `sequences` of
+messages that the `canonicalizer` has split into templates and values; `pairing` finds which
+sessions and values are the same; `changes` aligns the sequences; and `explanation` reads again what
+differs, to find the places. So memory is taken by numbers, and by the largest difference.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from attrs import define, field
+
+from acp_proxy.base.limits import LISTED
+from acp_proxy.diff.changes import (
+    SequenceDiff,
+    changed_responses,
+    changes,
+    remove_equal_responses,
+)
+from acp_proxy.diff.compared_items import CommonIndex, ComparedItems, ComparedSide
+from acp_proxy.diff.connection_diff import ending_fields, handshake_fields, latencies
+from acp_proxy.diff.default_rules import NAMED, RULES
+from acp_proxy.diff.diff_result import (
+    Change,
+    Counts,
+    Diff,
+    DiffEntry,
+    DiffOptions,
+    DiffSequence,
+    Field,
+    Side,
+)
+from acp_proxy.diff.explanation import Messages, SequenceMessages, SideSequence, is_hidden
+from acp_proxy.diff.frame_types import PLACES
+from acp_proxy.diff.named_values import ValueIndex
+from acp_proxy.diff.pairing import Pairing, pair, titles
+from acp_proxy.diff.place_rules import PlaceRule
+from acp_proxy.diff.sequence_reading import UNWATCHED, Watch, read
+from acp_proxy.diff.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
+from acp_proxy.protocol.json_text import pointer
+from acp_proxy.redaction.markers import HIDDEN
+from acp_proxy.store.reader import RecordingReader
+
+_TEXTS = tuple(map(pointer, PLACES))
+
+
+def diff(
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions | None = None,
+    watch: Watch = UNWATCHED,
+) -> Diff:
+    """Compares two recordings, which have to stay open as long as entries are read.
+
+    Args:
+        a: one recording.
+        b: the other.
+        options: what is compared.
+        watch: shows progress.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    options = options or DiffOptions()
+    rules = rules_of(options)
+    side_a = read(a, options, rules, watch)
+    side_b = read(b, options, rules, watch, side_a)
+    if side_b.names_directories and not side_a.names_directories:
+        side_a = read(a, options, rules, watch, side_b)
+    pairing = pair(side_a, side_b)
+    messages_a = Messages(a, side_a, pairing.names_a, options)
+    messages_b = Messages(b, side_b, pairing.names_b, options)
+    comparison = _Comparison(options, messages_a, messages_b, pairing)
+    sequences = comparison.sequences()
+    handshake = tuple(handshake_fields(messages_a, messages_b, options))
+    ending = tuple(ending_fields(a.recording, b.recording)) if options.ending else ()
+    counts = Counts(
+        handshake=len(handshake),
+        only_a=sum(len(one.changes.only_a) for one in sequences),
+        only_b=sum(len(one.changes.only_b) for one in sequences),
+        changed=sum(len(one.changes.changed) + len(one.changes.beside) for one in sequences),
+        moved=sum(len(one.changes.moved) for one in sequences),
+        ending=len(ending),
+    )
+    return Diff(
+        a=_side(a, side_a.frames),
+        b=_side(b, side_b.frames),
+        expect=options.expect,
+        counts=counts,
+        handshake=handshake,
+        ending=ending,
+        latency=latencies(a, b, options),
+        aliases=_aliases(side_a, side_b, pairing),
+        sequences_of=lambda: comparison.steps(sequences),
+        steps_ns=(a.recording.step_ns, b.recording.step_ns),
+        has_zones=(a.recording.has_zone, b.recording.has_zone),
+    )
+
+
+def rules_of(options: DiffOptions) -> tuple[PlaceRule, ...]:
+    """Returns the rules of a comparison: those of the user first, then the documented ones."""
+    ignored = [PlaceRule(pointer) for pointer in options.ignored]
+    aliases = [PlaceRule(pointer, NAMED) for pointer in options.aliases]
+    return (*ignored, *aliases, *RULES)
+
+
+@define
+class _Comparison:
+    """Two recordings whose sessions and values are paired."""
+
+    options: DiffOptions
+    a: Messages
+    b: Messages
+    pairing: Pairing
+    _compared_a: ComparedSide = field(init=False)
+    _compared_b: ComparedSide = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        size_a, size_b = (
+            len(messages.side.canonicalizer.values.every) for messages in (self.a, self.b)
+        )
+        known = self.pairing.value_of_a
+        common_b = [known.get(ValueIndex(index), ~index) for index in range(size_b)]
+        self._compared_a = ComparedSide(self.a.side, cast("Sequence[CommonIndex]", range(size_a)))
+        self._compared_b = ComparedSide(self.b.side, cast("list[CommonIndex]", common_b))
+
+    def sequences(self) -> list[SequenceDiff]:
+        """Compares sequence by sequence."""
+        found = [*self._sequences()]
+        remove_equal_responses(found, self._compared_a, self._compared_b)
+        return found + changed_responses(found, self._compared_a, self._compared_b)
+
+    def _sequences(self) -> Iterator[SequenceDiff]:
+        """Returns the sequences of A, and then those that only B has."""
+        rest_b = dict(self.b.side.sequences)
+        counted = self.options.only
+        for key, sequence in self.a.side.sequences.items():
+            if counted not in (None, key.direction):
+                continue
+            b_key = key._replace(session=self.pairing.session_of_b.get(key.session))
+            is_paired = key.session in self.pairing.session_of_b
+            other = rest_b.pop(b_key, None) if is_paired else None
+            yield self._compared(key, b_key, sequence, other or MessageSequence())
+        for b_key, other in rest_b.items():
+            if counted in (None, b_key.direction):
+                a_key = SequenceKey(None, b_key.direction)
+                yield self._compared(a_key, b_key, MessageSequence(), other)
+
+    def _compared(
+        self, a_key: SequenceKey, b_key: SequenceKey, a: MessageSequence, b: MessageSequence
+    ) -> SequenceDiff:
+        of_a, of_b = SideSequence(self.a, a, a_key), SideSequence(self.b, b, b_key)
+        messages = SequenceMessages(of_a, of_b, self.options.exact)
+        found = changes(
+            ComparedItems(self._compared_a, a), ComparedItems(self._compared_b, b), messages
+        )
+        return SequenceDiff(messages, found)
+
+    def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
+        """Yields the differences, by sequence, in the order of A's frames where A has them."""
+        sessions_a = (one.messages.a.key.session for one in sequences)
+        sessions_b = (one.messages.b.key.session for one in sequences)
+        titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
+        titles_b = titles(self.b.side, sessions_b, self.pairing.names_b)
+        for one in sequences:
+            a, b = one.messages.a, one.messages.b
+            key, titles_of = (a.key, titles_a) if len(a.sequence) else (b.key, titles_b)
+            title = titles_of[key.session]
+            yield DiffSequence(title, key.direction, key.apart, _steps(one, title))
+
+
+def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
+    """Yields the entries of a sequence, and before each how many items of A are equal, if any."""
+    found = sequence.changes
+    beside = set(found.beside)
+    places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [
+        *((i, -1, Change.ONLY_A, (i,), ()) for i in found.only_a),
+        *((i[0], -1, Change.CHANGED, i, j) for i, j in (*found.changed, *found.beside)),
+        *((i, -1, Change.MOVED, (i,), (j,)) for i, j in found.moved),
+        *((after, j, Change.ONLY_B, (), (j,)) for after, j in found.only_b),
+    ]
+    different = sorted({i for _, _, _, of_a, _ in places for i in of_a})
+
+    def equal(start: int, end: int) -> Iterator[int]:
+        count = end - start - bisect_left(different, end) + bisect_left(different, start)
+        if count > 0:
+            yield count
+
+    seen = 0
+    for place, _, change, i, j in sorted(places, key=lambda place: place[:2]):
+        before = place if i else place + 1
+        yield from equal(seen, before)
+        seen = max(seen, before)
+        fields = sequence.messages.fields(i, j) if change is Change.CHANGED else ()
+        if (i, j) in beside:
+            fields = tuple(one for one in fields if one.pointer not in _TEXTS)
+        yield _entry(sequence, title, change, (i, j), fields)
+    yield from equal(seen, len(sequence.messages.a.sequence))
+
+
+def _entry(
+    sequence: SequenceDiff,
+    title: str,
+    change: Change,
+    items: tuple[ItemGroup, ItemGroup],
+    fields: tuple[Field, ...],
+) -> DiffEntry:
+    of_a, of_b = items
+    a, b = sequence.messages.a, sequence.messages.b
+    frames_a, frames_b = a.sequence.frames(of_a), b.sequence.frames(of_b)
+    side, items_of = (a, of_a) if of_a else (b, of_b)
+    preview = side.messages.preview(side.sequence, items_of)
+    if of_a and a.messages.hides_secrets and any(is_hidden(one.a) for one in fields):
+        preview = HIDDEN
+    return DiffEntry(
+        change=change,
+        lane=title,
+        direction=a.key.direction,
+        title=side.title(items_of[0]),
+        a=frames_a[0] if frames_a else None,
+        b=frames_b[0] if frames_b else None,
+        a_frames=len(frames_a),
+        b_frames=len(frames_b),
+        fields=fields,
+        preview=preview,
+    )
+
+
+def _side(reader: RecordingReader, frames: int) -> Side:
+    recording = reader.recording
+    return Side(
+        path=str(reader.path),
+        name=recording.name,
+        id=recording.id,
+        started_at=recording.known_start,
+        state=recording.state,
+        frames=frames,
+        agent=recording.agent_title,
+        client=recording.client_title,
+    )
+
+
+def _aliases(
+    a: SideIndex, b: SideIndex, pairing: Pairing
+) -> dict[str, tuple[str | None, str | None]]:
+    """Returns the values of stable names, the first ones of each kind."""
+    every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
+    of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
+    of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}
+    count: Counter[str] = Counter()
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for name in {**of_a, **of_b}:
+        kind = name.partition(":")[0]
+        count[kind] += 1
+        if count[kind] <= LISTED:
+            found[name] = (of_a.get(name), of_b.get(name))
+    return found

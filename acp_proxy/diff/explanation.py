@@ -1,0 +1,356 @@
+"""Reads items that differ again, to find the places of the differences, and to preview items.
+
+What is masked in one recording may be a secret in the other one that no rule knows there, as a
+short one is in a sentence. It is hidden: texts are aligned word by word, so that what is around it
+stays.
+"""
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
+from functools import reduce
+from itertools import groupby
+from operator import getitem
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.base.alignment import align, gaps
+from acp_proxy.base.limits import SHOWN_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.text_diff import Piece, word_diff
+from acp_proxy.diff.canonicalizer import unmarked
+from acp_proxy.diff.default_rules import SECRET
+from acp_proxy.diff.diff_result import DiffOptions, Field
+from acp_proxy.diff.frame_types import (
+    CLIENTS,
+    PLACES,
+    ChunkHandler,
+    RequestPeers,
+    canonical_json,
+    digest_of_pieces,
+    request_peers_of,
+)
+from acp_proxy.diff.named_values import Scope, ValueNames
+from acp_proxy.diff.place_rules import PLACEHOLDER
+from acp_proxy.diff.reduction import reduced
+from acp_proxy.diff.sequences import (
+    ItemGroup,
+    ItemIndex,
+    MessageSequence,
+    SequenceKey,
+    SideIndex,
+)
+from acp_proxy.explain.hints import NONE, HintReader, Hints
+from acp_proxy.explain.preview import preview
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import json_or_text, pointer
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.filters import parse
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.redaction.markers import HIDDEN, MARKER, beside_markers, strings
+from acp_proxy.store.reader import RecordingReader
+
+_NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
+_SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")
+_SPOT = "\ue00f"
+"""Stands for any marker while texts are aligned: which secret it is does not count."""
+
+
+def hide_secrets(one: Field) -> Field:
+    """Returns a place that differs, in which each side is hidden where only the other has a marker.
+
+    Args:
+        one: the place, with marked names.
+    """
+    if one.only is not None:
+        return one
+    if isinstance(one.a, str) and isinstance(one.b, str):
+        return Field(one.pointer, *_texts(one.a, one.b))
+    return Field(one.pointer, *beside_markers(one.a, one.b, kinds=_any_secret))
+
+
+def is_hidden(value: Any) -> bool:
+    """Whether a part of a value is hidden."""
+    return any(HIDDEN in text for text in strings(value))
+
+
+def _texts(a: str, b: str) -> tuple[str, str]:
+    names_a, names_b = ([match[0] for match in _SECRET.finditer(text)] for text in (a, b))
+    if not (names_a or names_b):
+        return a, b
+    pieces = word_diff(_SECRET.sub(_SPOT, a), _SECRET.sub(_SPOT, b))
+    shown_a = shown_b = ""
+    for is_same, group in groupby(pieces, lambda piece: piece[0] == "="):
+        if is_same:
+            same = "".join(text for _, text in group)
+            shown_a, shown_b = shown_a + same, shown_b + same
+            continue
+        old, new = _change([*group])
+        shown_a, shown_b = shown_a + old, shown_b + new
+    return _with_names(shown_a, names_a), _with_names(shown_b, names_b)
+
+
+def _change(pieces: list[Piece]) -> tuple[str, str]:
+    """Returns both sides of a change; the side with fewer markers is hidden."""
+    old = "".join(text for op, text in pieces if op == "-")
+    new = "".join(text for op, text in pieces if op == "+")
+    of_old, of_new = old.count(_SPOT), new.count(_SPOT)
+    return (
+        _around_spots(old) if of_old < of_new else old,
+        _around_spots(new) if of_new < of_old else new,
+    )
+
+
+def _around_spots(text: str) -> str:
+    """Hides all but the markers in a text."""
+    return _SPOT.join(HIDDEN if part.strip() else part for part in text.split(_SPOT))
+
+
+def _with_names(text: str, names: list[str]) -> str:
+    found = iter(names)
+    return re.sub(_SPOT, lambda _: next(found, _SPOT), text)
+
+
+def _any_secret(value: Any) -> set[str]:
+    """One kind for all markers in a value, however many there are."""
+    return {SECRET for text in strings(value) if _SECRET.search(text)}
+
+
+TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
+_NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
+"""Names of members whose values identify an item of a list."""
+_NEAR = 16
+"""The most frames of other sequences that are read between two wanted ones."""
+_Path = tuple[str, ...]
+
+
+class Messages:
+    """The messages of one recording, with stable names.
+
+    Args:
+        reader: the recording.
+        side: the same recording, indexed.
+        names: of its values.
+        options: what is compared.
+    """
+
+    def __init__(
+        self, reader: RecordingReader, side: SideIndex, names: ValueNames, options: DiffOptions
+    ) -> None:
+        self.reader = reader
+        self.hides_secrets = not reader.unredacted
+        """Whether a text is hidden where the other recording has a marker."""
+        self.side = side
+        self._names = names
+        self._options = options
+        self._chunks = ChunkHandler(options.joins_texts)
+        self._hints = HintReader(reader)
+
+    def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
+        """Returns items as JSON: a single one, or the parts of a text as one frame with all of it.
+
+        Args:
+            sequence: where the items stand.
+            items: one, or more if they are texts.
+            scope: the session of the sequence.
+
+        Raises:
+            RecursionError: it is nested too deeply.
+        """
+        frames = self._frames(sequence.frames(items))
+        frame = next(frames)
+        if frame.raw is None:
+            size = sum(map(len, self.reader.pieces(frame.seq)))
+            digest = digest_of_pieces("", self.reader.pieces(frame.seq))
+            return f"(a line of {size} bytes, {digest})"
+        message = json_or_text(frame.raw)
+        if self._options.exact:
+            return message
+        if (part := self._chunks.part(frame)) is not None:
+            text = mended("".join([part.text, *map(self._text, frames)]))
+            reduce(getitem, part.place[:-1], message)[part.place[-1]] = text
+        decision = self.side.decisions.get(frame.seq)
+        message = reduced(message, frame, self._options.expect, decision)
+        if frame.kind == "request" and isinstance(message, dict):
+            message.pop("id", None)
+        title = self.side.type_of(sequence, items[0]).title
+        return self.named(message, scope, title, request_peers_of(frame))
+
+    def named(
+        self, message: Any, scope: Scope, title: str = "", peers: RequestPeers = CLIENTS
+    ) -> Any:
+        """Returns a message with stable names for what differs between any two runs.
+
+        Args:
+            message: decoded; it is used up.
+            scope: the session of its sequence.
+            title: of its type.
+            peers: who numbered the requests that it speaks of.
+        """
+        return self.side.canonicalizer.named(message, scope, self._names, title, peers)
+
+    def preview(self, sequence: MessageSequence, items: ItemGroup) -> str:
+        """Returns what items contain, in one line without control characters.
+
+        Args:
+            sequence: where the items stand.
+            items: one, or more if they are texts.
+        """
+        frames = self._frames(sequence.frames(items))
+        frame = next(frames)
+        if (part := self._chunks.part(frame)) is not None:
+            text = part.text
+            while len(text) < SHOWN_LINE and (more := next(frames, None)) is not None:
+                text += self._text(more)
+            return plain(text)
+        raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw
+        return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
+
+    def _hints_of(self, frame: StoredFrame) -> Hints:
+        """Returns hints: the title of a tool call, and the options from which an answer chooses."""
+        is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
+        if not is_of_call and frame.method != PERMISSION:
+            return NONE
+        row = next(self.reader.frames(parse(f"seq:{frame.seq}")), None)
+        return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
+
+    def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
+        """Yields frames by their numbers; those of other sequences in between are passed over."""
+        wanted = set(numbers)
+        starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
+        for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+            span = numbers[start], numbers[end - 1]
+            for frame in self.reader.heads(span=span, with_lines=True):
+                if frame.seq in wanted:
+                    yield frame
+
+    def _text(self, frame: StoredFrame) -> str:
+        part = self._chunks.part(frame)
+        return part.text if part is not None else ""
+
+
+@frozen
+class SideSequence:
+    """One sequence in one recording; empty if the recording has none."""
+
+    messages: Messages
+    sequence: MessageSequence
+    key: SequenceKey
+
+    def message(self, items: ItemGroup) -> Any:
+        """Returns items as JSON; see `Messages.message`."""
+        return self.messages.message(self.sequence, items, self.key.session)
+
+    def text(self, item: ItemIndex) -> str | None:
+        """Returns the text of an item with stable names; None if it is left out."""
+        with suppress(RecursionError):
+            message = self.message((item,))
+            for place in PLACES:
+                with suppress(KeyError, TypeError):
+                    return str(reduce(getitem, place, message))
+        return None
+
+    def title(self, item: ItemIndex) -> str:
+        """Returns the type of an item in words."""
+        return self.messages.side.type_of(self.sequence, item).title
+
+
+@frozen
+class SequenceMessages:
+    """The messages of one sequence in both recordings."""
+
+    a: SideSequence
+    b: SideSequence
+    is_exact: bool
+    """Whether the spelling of a message counts."""
+
+    def fields(self, of_a: ItemGroup, of_b: ItemGroup) -> tuple[Field, ...]:
+        """Returns the places in which items differ.
+
+        Args:
+            of_a: an item of A, or the parts of a text.
+            of_b: the same of B.
+        """
+        try:
+            a, b = self.a.message(of_a), self.b.message(of_b)
+            found = tuple(fields(a, b, hides_secrets=self.a.messages.hides_secrets))
+        except RecursionError:
+            return (TOO_DEEP,)
+        if not found and self.is_exact:
+            return (Field("", "(as A spells it)", "(as B spells it)"),)
+        return found
+
+    def distance(self, of_a: ItemGroup, of_b: ItemGroup) -> int:
+        """Returns in how many places items differ; a value that only one has counts twice.
+
+        Args:
+            of_a: an item of A, or the parts of a text.
+            of_b: the same of B.
+        """
+        return sum(2 if one.only else 1 for one in self.fields(of_a, of_b))
+
+
+def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
+    """Yields the places in which two JSON values differ, each as deep as possible.
+
+    Lists are aligned: an item that was put in front does not make all others differ.
+
+    Args:
+        a: a value with marked names.
+        b: another one.
+        hides_secrets: whether a text is hidden where the other side has a marker.
+
+    Raises:
+        RecursionError: they are nested too deeply.
+    """
+    for found in _fields(a, b, ()):
+        one = hide_secrets(found) if hides_secrets else found
+        yield Field(unmarked(one.pointer), unmarked(one.a), unmarked(one.b), one.only)
+
+
+def _fields(a: Any, b: Any, path: _Path) -> Iterator[Field]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in [*a, *(key for key in b if key not in a)]:
+            below = (*path, key)
+            if key not in b:
+                yield Field(pointer(below), a=a[key], only="a")
+            elif key not in a:
+                yield Field(pointer(below), b=b[key], only="b")
+            else:
+                yield from _fields(a[key], b[key], below)
+    elif isinstance(a, list) and isinstance(b, list):
+        yield from _items(a, b, path)
+    elif canonical_json(a) != canonical_json(b):
+        yield Field(pointer(path), a, b)
+
+
+def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
+    same = align([canonical_json(item) for item in a], [canonical_json(item) for item in b])
+    for a_gap, b_gap in _gaps(same, range(len(a)), range(len(b))):
+        named = align([_name(a[i], i) for i in a_gap], [_name(b[j], ~j) for j in b_gap])
+        for i, j in named:
+            yield from _fields(a[a_gap[i]], b[b_gap[j]], (*path, str(a_gap[i])))
+        for a_rest, b_rest in _gaps(named, a_gap, b_gap):
+            for i, j in zip(a_rest, b_rest, strict=False):
+                yield from _fields(a[i], b[j], (*path, str(i)))
+            for i in a_rest[len(b_rest) :]:
+                yield Field(pointer((*path, str(i))), a=a[i], only="a")
+            for j in b_rest[len(a_rest) :]:
+                yield Field(pointer((*path, str(j))), b=b[j], only="b")
+
+
+def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
+    """Yields the parts of two lists between equal items."""
+    for of_a, of_b in gaps(same, len(a), len(b)):
+        yield a[of_a.start : of_a.stop], b[of_b.start : of_b.stop]
+
+
+def _name(item: Any, otherwise: int) -> Hashable:
+    """Returns the value that identifies an item of a list, or a default if there is none."""
+    if isinstance(item, dict):
+        for key in _NAMES:
+            if isinstance(item.get(key), str):
+                return key, item[key]
+    return otherwise

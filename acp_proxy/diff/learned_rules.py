@@ -1,0 +1,141 @@
+"""Proposes rules that make two recordings of one scenario equal, from their differences."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import evolve, frozen
+
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import Change, Counts, Diff, DiffEntry, DiffOptions, Field
+from acp_proxy.diff.frame_types import NO_ANSWER, NO_MESSAGE
+from acp_proxy.diff.sequence_reading import UNWATCHED, Watch
+from acp_proxy.store.reader import RecordingReader
+
+_ROUNDS = 8
+"""The most rounds in which the remaining differences are examined."""
+_ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
+_NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
+
+
+@frozen
+class Learned:
+    """Rules that are proposed besides those that were given.
+
+    Attributes:
+        ignored: pointers to leave out.
+        aliases: pointers whose values get stable names.
+        apart: kinds of messages whose place among others does not count.
+        rest: the differences that remain with them: what only one side has.
+    """
+
+    ignored: tuple[str, ...]
+    aliases: tuple[str, ...]
+    apart: tuple[str, ...]
+    rest: Counts
+
+
+def learn(
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions | None = None,
+    watch: Watch = UNWATCHED,
+) -> Learned:
+    """Proposes rules; names are tried before places are ignored, since names hide less.
+
+    Args:
+        a: one recording.
+        b: the other.
+        options: of the comparison, with the rules that are given.
+        watch: shows progress of each round.
+
+    Raises:
+        UnreadableRecording: a recording is damaged.
+    """
+    given = options or DiffOptions()
+    tried = given
+    found = diff(a, b, tried, watch)
+    for _ in range(_ROUNDS):
+        places = _places(found)
+        aliases = [p for p, pairs in places.items() if p not in tried.aliases and _are_names(pairs)]
+        ignored = [p for p in places if p not in tried.ignored] if not aliases else []
+        moved = [] if aliases or ignored else _moved(found)
+        apart = [kind for kind in moved if kind not in tried.apart]
+        if not aliases and not ignored and not apart:
+            break
+        tried = evolve(
+            tried,
+            aliases=(*tried.aliases, *aliases),
+            ignored=(*tried.ignored, *ignored),
+            apart=(*tried.apart, *apart),
+        )
+        found = diff(a, b, tried, watch)
+    still = _moved(found)
+    return Learned(
+        ignored=tried.ignored[len(given.ignored) :],
+        aliases=tuple(
+            pointer
+            for pointer in tried.aliases[len(given.aliases) :]
+            if pointer not in tried.ignored
+        ),
+        apart=tuple(kind for kind in tried.apart[len(given.apart) :] if kind not in still),
+        rest=found.counts,
+    )
+
+
+def place_of(one: Field) -> str:
+    """Returns a pointer with ``*`` for each item of a list, and for each key with a name in it."""
+    return _ITEM.sub("*", _NAMED.sub("*", one.pointer))
+
+
+def can_be_ignored(one: Field) -> bool:
+    """Returns whether a rule for a place would leave a part of the message: no whole result."""
+    return one.pointer.count("/") > 1
+
+
+def kind_of(one: DiffEntry) -> str | None:
+    """Returns the kind of an item that moved, as in `DiffOptions.apart`; None for others."""
+    if one.change is not Change.MOVED or one.title in (NO_ANSWER, NO_MESSAGE):
+        return None
+    return one.title.removeprefix("session/update ").removeprefix("the answer to ")
+
+
+def _moved(found: Diff) -> list[str]:
+    """Returns the kinds of the items that have moved."""
+    kinds = map(kind_of, found.entries())
+    return list(dict.fromkeys(kind for kind in kinds if kind is not None))
+
+
+def _places(found: Diff) -> dict[str, list[Field]]:
+    """Returns the fields that differ, by place, with ``*`` for the items of lists."""
+    places: dict[str, list[Field]] = {}
+    for one in _fields(found):
+        if can_be_ignored(one):
+            places.setdefault(place_of(one), []).append(one)
+    return places
+
+
+def _fields(found: Diff) -> Iterator[Field]:
+    yield from found.handshake
+    for entry in found.entries():
+        yield from entry.fields
+
+
+def _are_names(pairs: list[Field]) -> bool:
+    """Whether the values of both correspond one to one, and look like generated ids."""
+    there: dict[Any, Any] = {}
+    back: dict[Any, Any] = {}
+    for one in pairs:
+        if one.only or not (_is_name(one.a) and _is_name(one.b)):
+            return False
+        if there.setdefault(one.a, one.b) != one.b or back.setdefault(one.b, one.a) != one.a:
+            return False
+    return True
+
+
+def _is_name(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value > 999
+    if not isinstance(value, str) or " " in value or "«" in value:
+        return False
+    return len(value) >= 6 and any(character.isdigit() for character in value)

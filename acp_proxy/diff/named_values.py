@@ -1,0 +1,284 @@
+"""Collects the values of a recording that get stable names, and finds them in texts.
+
+A value belongs to the session in which it was seen, but for those that mean the same everywhere.
+It is recognized in the other recording by its *profile*, the sum of all places where it stood, or
+by its *introduction*, the first of them. A place is the template of a message and the position of
+the placeholder in it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NewType
+
+from attrs import define, field
+
+from acp_proxy.diff.default_rules import GLOBAL, PATH, PHRASES, REQUEST, UUID
+from acp_proxy.diff.directory_names import Directories
+
+ValueIndex = NewType("ValueIndex", int)
+"""The place of a value in `Values.every` of its recording."""
+ValueNames = Mapping[ValueIndex, str]
+"""Stable names of values."""
+Scope = str | None
+"""A session; None for the connection, and for values that mean the same everywhere."""
+_Found = tuple[int, int, ValueIndex]
+"""A value in a text: where it begins and ends, and its index."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}+")
+"""Part of a text that may be a generated id."""
+_UUID = re.compile(
+    r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
+)
+_PHRASES = tuple((kind, words, pattern) for kind, (words, pattern) in PHRASES.items())
+_MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
+"""The most texts without values that are cached, and the most characters of one."""
+
+
+@define(weakref_slot=False)
+class Value:
+    """One value.
+
+    Attributes:
+        kind: what it is the name of, ``session`` or ``call``, say.
+        text: as it was written; a number by its digits.
+        profile: equal for values that stood in the same places.
+        introduction: the place where it stood first.
+    """
+
+    kind: str
+    text: str
+    scope: Scope
+    profile: int = 0
+    introduction: int | None = None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the value stood anywhere; a directory may come from the other recording only."""
+        return self.kind != PATH or self.introduction is not None
+
+
+class _Tables(dict[str, dict[str, ValueIndex]]):
+    """The values of one scope by kind and text; small numbers are ids of many kinds."""
+
+    def __init__(self, connection: "_Tables | None" = None) -> None:
+        self._connection = connection
+
+    def __missing__(self, kind: str) -> dict[str, ValueIndex]:
+        shared = self._connection if kind in GLOBAL else None
+        self[kind] = {} if shared is None else shared[kind]
+        return self[kind]
+
+
+@define
+class Values:
+    """All values of one recording, in the order in which they appeared.
+
+    Attributes:
+        every: by their index.
+        directories: finds the values that are directories in texts.
+        plain: texts without a value in them, which need not be searched again.
+        renamed: how often a UUID turned out to be the id of something.
+    """
+
+    every: list[Value] = field(factory=list)
+    directories: Directories = field(factory=Directories)
+    plain: set[str] = field(factory=set)
+    renamed: int = 0
+    _tables: dict[Scope, _Tables] = field(factory=lambda: {None: _Tables()})
+    _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
+    """By scope, and then by text: the values that are looked for inside texts."""
+    _texts: set[str] = field(factory=set)
+    """The same in any scope."""
+    _plain_keys: set[str] = field(factory=set)
+    _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
+
+    def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
+        """Returns the values of a session by kind and text; it includes those that come later."""
+        return self._tables_of(scope)
+
+    def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
+        """Returns the index of a value, which is added if it is new.
+
+        Args:
+            kind: of the value.
+            text: the value as it was written.
+            scope: the session in which it stands.
+        """
+        tables = self._tables_of(scope)
+        texts = tables[kind]
+        known = texts.get(text)
+        if known is not None:
+            return known
+        if kind in GLOBAL:
+            scope, tables = None, self._tables_of(None)
+        uuid = tables[UUID].pop(text, None)
+        if uuid is not None:  # a text named it before the message that introduces it
+            self.every[uuid].kind = kind
+            texts[text] = uuid
+            self.renamed += 1
+            return uuid
+        index = texts[text] = ValueIndex(len(self.every))
+        self.every.append(Value(kind, text, scope))
+        if kind == PATH:
+            self._add_directory(text)
+        elif _looks_generated(text):
+            self._generated[None if kind == REQUEST else scope].setdefault(text, index)
+            self._search_for(text)
+        return index
+
+    def borrow(self, text: str) -> None:
+        """Adds a directory of the other recording, which does not count against the limit."""
+        self.directories.most += 1
+        self.index(PATH, text, None)
+
+    def same(self, known: str, other: str) -> None:
+        """Makes one value of two directories.
+
+        Args:
+            known: the path that is known.
+            other: the path that means the same directory.
+        """
+        self._tables[None][PATH][other] = self.index(PATH, known, None)
+        for path in (known, other):
+            self._add_directory(path, is_sure=True)
+
+    def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
+        """Notes where values stood.
+
+        Args:
+            template: of the message.
+            placeholders: the values in it, in order.
+        """
+        every = self.every
+        for position, index in enumerate(placeholders):
+            value = every[index]
+            place = hash((template, position))
+            value.profile += place
+            if value.introduction is None:
+                value.introduction = place
+
+    def may_have_passed(self, known: int, line: bytes) -> bool:
+        """Returns whether a value that is new may stand in a line before the place that named it.
+
+        Args:
+            known: how many values there were before the line.
+            line: canonical JSON, with placeholders for the values that were known.
+        """
+        for one in self.every[known:]:
+            if one.kind == PATH or (one.text in self._texts and line.find(one.text.encode()) > 0):
+                return True
+        return False
+
+    def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
+        """Notes cache entries that have to be removed if a key turns out to be a value.
+
+        Args:
+            keys: keys without a value in them.
+            layouts: what is remembered of objects with these keys.
+        """
+        self._plain_keys.update(keys)
+        self._layouts.append(layouts)
+
+    def may_be_in(self, text: str) -> bool:
+        """Returns whether a text may contain values; fast, and sometimes wrongly true."""
+        return (
+            self.directories.may_be_in(text)
+            or not self._texts.isdisjoint(_TOKEN.findall(text))
+            or text.count("-") >= 4
+            or any(words in text for _, words, _ in _PHRASES)
+        )
+
+    def found_in(self, text: str, scope: Scope) -> list[_Found]:
+        """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
+
+        A short id is an ordinary word, so it is not looked for.
+
+        Args:
+            text: any text.
+            scope: the session in which it stands.
+
+        Returns:
+            Where each value begins and ends, and its index, in order and without overlaps.
+        """
+        if text.isidentifier() and text.isascii():  # one token, as most texts are
+            if text not in self._texts:
+                self._remember_plain(text)
+                return []
+            index = self._generated_value(text, scope)
+            return [] if index is None else [(0, len(text), index)]
+        places = self._directories_in(text) if self.directories.may_be_in(text) else []
+        if text.count("-") >= 4:
+            places += self._uuids_in(text, scope)
+        tokens = _TOKEN.findall(text)
+        if not self._texts.isdisjoint(tokens):
+            places += self._ids_in(text, scope)
+        for kind, words, pattern in _PHRASES:
+            if words in text:
+                for match in pattern.finditer(text):
+                    places.append((*match.span(1), self.index(kind, match[1], scope)))
+        if len(places) > 1:
+            return [*_without_overlaps(sorted(places, key=lambda place: (place[0], -place[1])))]
+        if not places and not tokens:  # only a new directory can be found in it later
+            self._remember_plain(text)
+        return places
+
+    def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
+        """Returns where a directory begins in a text that may be cut within it, and its index."""
+        found = self.directories.cut_in(text)
+        return None if found is None else (found[0], self._tables[None][PATH][found[1]])
+
+    def _directories_in(self, text: str) -> list[_Found]:
+        paths = self._tables[None][PATH]
+        return [(start, end, paths[path]) for start, end, path in self.directories.found_in(text)]
+
+    def _uuids_in(self, text: str, scope: Scope) -> Iterator[_Found]:
+        for match in _UUID.finditer(text):
+            index = self._generated_value(match[0], scope)
+            yield *match.span(), self.index(UUID, match[0], scope) if index is None else index
+
+    def _ids_in(self, text: str, scope: Scope) -> Iterator[_Found]:
+        for match in _TOKEN.finditer(text):
+            index = self._generated_value(match[0], scope) if match[0] in self._texts else None
+            if index is not None:
+                yield *match.span(), index
+
+    def _tables_of(self, scope: Scope) -> _Tables:
+        tables = self._tables.get(scope)
+        if tables is None:
+            tables = self._tables[scope] = _Tables(self._tables[None])
+        return tables
+
+    def _generated_value(self, text: str, scope: Scope) -> ValueIndex | None:
+        return self._generated[scope].get(text, self._generated[None].get(text))
+
+    def _remember_plain(self, text: str) -> None:
+        if len(self.plain) < _MOST_PLAIN and len(text) <= _LONGEST_PLAIN:
+            self.plain.add(text)
+
+    def _add_directory(self, path: str, *, is_sure: bool = False) -> None:
+        self.directories.add(path, is_sure=is_sure)
+        self.plain.clear()
+
+    def _search_for(self, text: str) -> None:
+        self._texts.add(text)
+        self.plain.discard(text)
+        if text in self._plain_keys:
+            for layouts in self._layouts:
+                layouts.clear()
+            self._plain_keys.clear()
+            self._layouts.clear()
+
+
+def _without_overlaps(places: Iterable[_Found]) -> Iterator[_Found]:
+    after = 0
+    for start, end, index in places:
+        if start >= after:
+            yield start, end, index
+            after = end
+
+
+def _looks_generated(text: str) -> bool:
+    if _TOKEN.fullmatch(text) is None:
+        return False
+    return len(text) >= 16 or any(character.isdigit() for character in text)

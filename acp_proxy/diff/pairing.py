@@ -1,0 +1,367 @@
+"""Pairs the sessions and values of two recordings, and gives each pair a stable name.
+
+Frames can be compared only if it is known which ids correspond, and the best evidence is where
+they stood. Sessions are paired first, by what they contain (`_pair_sessions`). Values are paired in
+this order: those that stood in all the same places; those in frames that belong together when the
+sequences are aligned without them; those that are spelled alike; those that were introduced alike;
+and the rest in order.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.base.alignment import align
+from acp_proxy.diff.default_rules import PATH, REQUEST, SESSION
+from acp_proxy.diff.named_values import Scope, Value, ValueIndex, ValueNames, Values
+from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
+
+_Group = tuple[list[ValueIndex], list[ValueIndex]]
+"""Values of A and of B that are not paired yet, and that may be the same."""
+_ValuePair = tuple[ValueIndex, ValueIndex]
+_MASK = (1 << 64) - 1
+_MOST_COMPARED = 64
+"""Sessions on either side that are compared one by one."""
+
+
+@define
+class Pairing:
+    """Which sessions and values of both recordings are the same, and their stable names."""
+
+    session_of_b: dict[Scope, Scope]
+    """By the session of A."""
+    value_of_a: dict[ValueIndex, ValueIndex]
+    """By the value of B."""
+    names_a: dict[ValueIndex, str] = field(factory=dict)
+    names_b: dict[ValueIndex, str] = field(factory=dict)
+    """Values that are the same have the same name."""
+
+
+def pair(a: SideIndex, b: SideIndex) -> Pairing:
+    """Pairs the sessions and the values of two recordings, and names them.
+
+    Args:
+        a: one recording.
+        b: the other.
+    """
+    sessions = _pair_sessions(a, b)
+    pairing = Pairing(sessions, _ValuePairs(a, b, sessions).found())
+    _name(pairing, a.canonicalizer.values, b.canonicalizer.values)
+    return pairing
+
+
+def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dict[Scope, str]:
+    """Returns the titles of sequences, made of the names of their sessions.
+
+    Args:
+        side: the recording.
+        sessions: the sessions of the recording; None for the connection.
+        names: of its values.
+    """
+    every = side.canonicalizer.values.every
+    by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
+    return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
+
+
+def _name(pairing: Pairing, a: Values, b: Values) -> None:
+    """Numbers the values by their first appearance in A, and then those that only B has."""
+    numbers: Counter[str] = Counter()
+    for index, value in _seen(a):
+        pairing.names_a[index] = _next_name(value.kind, numbers)
+    for index, value in _seen(b):
+        known = pairing.value_of_a.get(index)
+        pairing.names_b[index] = (
+            _next_name(value.kind, numbers) if known is None else pairing.names_a[known]
+        )
+
+
+def _seen(values: Values) -> Iterator[tuple[ValueIndex, Value]]:
+    for index, value in enumerate(values.every):
+        if value.is_seen:
+            yield ValueIndex(index), value
+
+
+def _next_name(kind: str, numbers: "Counter[str]") -> str:
+    numbers[kind] += 1
+    return "path:cwd" if kind == PATH and numbers[kind] == 1 else f"{kind}:{numbers[kind]}"
+
+
+def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
+    paired: dict[Scope, Scope] = {None: None}
+    rest_a, rest_b = _sessions(a), _sessions(b)
+    if len(rest_a) == len(rest_b) == 1:
+        return {None: None, rest_a[0]: rest_b[0]}
+    templates_a, templates_b = _templates(a), _templates(b)
+    sums_a = {one: _sum(templates) for one, templates in templates_a.items()}
+    sums_b = {one: _sum(templates) for one, templates in templates_b.items()}
+    if {*rest_a} == {*rest_b}:  # their names were chosen, not generated
+        _match(
+            rest_a, rest_b, paired, lambda one: (sums_a[one], one), lambda one: (sums_b[one], one)
+        )
+    _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
+    _match(rest_a, rest_b, paired, lambda one: one, lambda one: one)
+    if len(rest_a) <= _MOST_COMPARED and len(rest_b) <= _MOST_COMPARED:
+        _match_likest(rest_a, rest_b, paired, lambda one, other: (
+            templates_a[one] & templates_b[other]).total())  # fmt: skip
+    _match(rest_a, rest_b, paired, lambda _: None, lambda _: None)
+    return paired
+
+
+def _match_likest(
+    rest_a: list[Any],
+    rest_b: list[Any],
+    paired: dict[Any, Any],
+    common: Callable[[Any, Any], int],
+) -> None:
+    """Pairs sessions, those with the most templates in common first (test_pairing.py)."""
+    counts = [
+        (-common(one, other), place_a, place_b)
+        for place_a, one in enumerate(rest_a)
+        for place_b, other in enumerate(rest_b)
+    ]
+    left_a, left_b = list(rest_a), list(rest_b)
+    for count, place_a, place_b in sorted(counts):
+        one, other = left_a[place_a], left_b[place_b]
+        if count and one in rest_a and other in rest_b:
+            paired[one] = other
+            rest_a.remove(one)
+            rest_b.remove(other)
+
+
+def _sessions(side: SideIndex) -> list[Scope]:
+    """The sessions, in the order of their first frames."""
+    keys = dict.fromkeys(key.session for key in side.sequences)
+    return [session for session in keys if session is not None]
+
+
+def _templates(side: SideIndex) -> dict[Scope, Counter[int]]:
+    found: dict[Scope, Counter[int]] = {}
+    for key, sequence in side.sequences.items():
+        found.setdefault(key.session, Counter()).update(sequence.templates)
+    return found
+
+
+def _sum(templates: Counter[int]) -> int:
+    return sum(hash(item) for item in templates.items()) & _MASK
+
+
+class _ValuePairs:
+    """Pairs values: those of A by those of B."""
+
+    def __init__(self, a: SideIndex, b: SideIndex, sessions: dict[Scope, Scope]) -> None:
+        self._a, self._b = a, b
+        self._every_a = a.canonicalizer.values.every
+        self._every_b = b.canonicalizer.values.every
+        self._sessions = sessions
+        self._pairs: dict[ValueIndex, ValueIndex] = {}
+        self._groups = list(self._grouped())
+
+    def found(self) -> dict[ValueIndex, ValueIndex]:
+        """Pairs all values that can be paired."""
+        self._pair_session_ids()
+        for group in self._groups:
+            if not self._is_of_requests(group):
+                self._match(group, lambda value: value.profile, only_sure=True)
+        self._refine_requests()
+        for group in self._groups:
+            if self._is_of_requests(group):
+                self._match(group, lambda value: value.profile, only_sure=True)
+        if any(rest_a and rest_b for rest_a, rest_b in self._groups):
+            self._pair_by_alignment()
+        for group in self._groups:
+            self._match(group, lambda value: value.profile)
+            self._match(group, lambda value: value.text)
+            self._match(group, lambda value: value.introduction)
+            self._match(group, lambda _: None)
+        return self._pairs
+
+    def _is_of_requests(self, group: _Group) -> bool:
+        return any(self._every_a[i].kind == REQUEST for i in group[0][:1])
+
+    def _refine_requests(self) -> None:
+        """Distinguishes requests by the sessions and calls that they and their answers name.
+
+        Two requests for a new session have the same template; the session distinguishes them
+        (test_diff.py, sessions in another order).
+        """
+        _refine(self._a, {i: i for i in self._pairs.values()})
+        _refine(self._b, self._pairs)
+
+    def _grouped(self) -> Iterator[_Group]:
+        """Groups unpaired values by kind and session; only values of one group may be the same."""
+        groups_b = _by_kind(self._b.canonicalizer.values)
+        for (kind, scope), rest_a in _by_kind(self._a.canonicalizer.values).items():
+            sessions = {scope: scope} if kind == REQUEST else self._sessions
+            if scope in sessions:
+                rest_b = groups_b.get((kind, sessions[scope]))
+                if rest_b is not None:
+                    yield rest_a, rest_b
+
+    def _match(
+        self, group: _Group, key: Callable[[Value], Hashable], *, only_sure: bool = False
+    ) -> None:
+        rest_a, rest_b = group
+        if not rest_a or not rest_b:
+            return
+        found: dict[ValueIndex, ValueIndex] = {}
+        every_a, every_b = self._every_a, self._every_b
+        key_a: Callable[[ValueIndex], Hashable] = lambda i: key(every_a[i])  # noqa: E731
+        key_b: Callable[[ValueIndex], Hashable] = lambda j: key(every_b[j])  # noqa: E731
+        _match(rest_a, rest_b, found, key_a, key_b, only_sure=only_sure)
+        self._pairs.update({j: i for i, j in found.items()})
+
+    def _pair_session_ids(self) -> None:
+        """Pairs the ids of sessions that are paired already."""
+        found: dict[ValueIndex, ValueIndex] = {}
+        for rest_a, rest_b in self._groups:
+            ids = {self._every_b[j].text: j for j in rest_b if self._every_b[j].kind == SESSION}
+            for i in rest_a:
+                session = self._sessions.get(self._every_a[i].text)
+                if self._every_a[i].kind == SESSION and session in ids:
+                    found[ids[session]] = i
+        self._take(found)
+
+    def _pair_by_alignment(self) -> None:
+        """Aligns sequences as if values that are not paired yet were all the same.
+
+        Values that stand side by side in most places are the same: test_unpaired_responses.py has
+        requests, and test_changes.py calls, that nothing else distinguishes.
+        """
+        votes: Counter[_ValuePair] = Counter()
+        sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)
+        for key, sequence_a in self._a.sequences.items():
+            if key.session not in self._sessions:
+                continue
+            key_b = key._replace(session=self._sessions[key.session])
+            sequence_b = self._b.sequences.get(key_b)
+            if sequence_b is not None:
+                votes.update(sides.side_by_side(sequence_a, sequence_b))
+        found: dict[ValueIndex, ValueIndex] = {}
+        taken: set[ValueIndex] = set()
+        for (i, j), _ in votes.most_common():
+            if i not in taken and j not in found:
+                found[j] = i
+                taken.add(i)
+        self._take(found)
+
+    def _take(self, found: dict[ValueIndex, ValueIndex]) -> None:
+        self._pairs.update(found)
+        taken = set(found.values())
+        for rest_a, rest_b in self._groups:
+            rest_a[:] = [i for i in rest_a if i not in taken]
+            rest_b[:] = [j for j in rest_b if j not in found]
+
+
+def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
+    every = side.canonicalizer.values.every
+    # A message that names a request names it before all other values.
+    is_named = [bool(one) and every[one[0]].kind == REQUEST for one in side.placeholders]
+    known = {i: n for i, n in pairs.items() if every[i].kind != PATH}
+    for value in every:
+        if value.kind == REQUEST:
+            value.profile = 0
+    for sequence in side.sequences.values():
+        request_ids = sequence.request_ids
+        columns = zip(sequence.templates, sequence.placeholders, strict=True)
+        for item, (template, k) in enumerate(columns):
+            request_id = request_ids.get(ItemIndex(item)) if request_ids else None
+            if request_id is not None or is_named[k]:
+                placeholders = side.placeholders[k]
+                value = every[placeholders[0] if request_id is None else request_id]
+                others = hash(tuple(map(known.get, placeholders)))
+                value.profile = (value.profile + hash((template, others))) & _MASK
+
+
+class _UnpairedSides:
+    """Both recordings while there are values that are not paired."""
+
+    def __init__(
+        self,
+        a: SideIndex,
+        b: SideIndex,
+        groups: Iterable[_Group],
+        pairs: Mapping[ValueIndex, ValueIndex],
+    ) -> None:
+        self._placeholders_a, self._placeholders_b = a.placeholders, b.placeholders
+        self._groups_a: dict[ValueIndex, int] = {}
+        self._groups_b: dict[ValueIndex, int] = {}
+        for number, (rest_a, rest_b) in enumerate(groups):
+            self._groups_a.update(dict.fromkeys(rest_a, number))
+            self._groups_b.update(dict.fromkeys(rest_b, number))
+        self._open = {
+            k for k, one in enumerate(a.placeholders) if not self._groups_a.keys().isdisjoint(one)
+        }
+        """Which placeholders of A hold values that are not paired."""
+        self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
+        self._hashes_b = _hashes(b, pairs)
+
+    def side_by_side(self, a: MessageSequence, b: MessageSequence) -> Iterator[_ValuePair]:
+        """Yields unpaired values in the same places of frames that belong together.
+
+        Args:
+            a: a sequence of A.
+            b: the same one of B.
+        """
+        for i, j in align(_keys(a, self._hashes_a), _keys(b, self._hashes_b)):
+            if a.placeholders[i] not in self._open and i not in a.request_ids:
+                continue
+            item_a, item_b = ItemIndex(i), ItemIndex(j)
+            pairs = [*zip(
+                self._placeholders_a[a.placeholders[item_a]],
+                self._placeholders_b[b.placeholders[item_b]],
+                strict=False,
+            )]  # fmt: skip
+            request_a, request_b = a.request_ids.get(item_a), b.request_ids.get(item_b)
+            if request_a is not None and request_b is not None:
+                # A request counts twice: its answer may have got the id of another one.
+                pairs += [(request_a, request_b)] * 2
+            for one, other in pairs:
+                if one in self._groups_a and self._groups_a[one] == self._groups_b.get(other):
+                    yield one, other
+
+
+def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
+    """Returns a hash for each tuple of values, of those that are paired."""
+    return [hash(tuple(map(pairs.get, one))) for one in side.placeholders]
+
+
+def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:
+    """Returns keys that distinguish items by template and by the values that are paired."""
+    columns = zip(sequence.templates, sequence.placeholders, strict=True)
+    return [hash((template, hashes[k])) for template, k in columns]
+
+
+def _by_kind(values: Values) -> dict[tuple[str, Scope], list[ValueIndex]]:
+    groups: dict[tuple[str, Scope], list[ValueIndex]] = {}
+    for index, value in _seen(values):
+        groups.setdefault((value.kind, value.scope), []).append(index)
+    return groups
+
+
+def _match(
+    rest_a: list[Any],
+    rest_b: list[Any],
+    paired: dict[Any, Any],
+    key_a: Callable[[Any], Hashable],
+    key_b: Callable[[Any], Hashable],
+    *,
+    only_sure: bool = False,
+) -> None:
+    """Pairs values with the same key, in order, and removes them from the rest.
+
+    With ``only_sure``, pairs only keys that equally many values of both sides have.
+    """
+    waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
+    for other in reversed(rest_b):
+        waiting[key_b(other)].append(other)
+    count = Counter(map(key_a, rest_a)) if only_sure else Counter[Hashable]()
+    unsure = {key for key, number in count.items() if number != len(waiting.get(key, ()))}
+    for one in rest_a:
+        key = key_a(one)
+        if key not in unsure and (others := waiting.get(key)):
+            paired[one] = others.pop()
+    gone = {paired[one] for one in rest_a if one in paired}
+    rest_a[:] = [one for one in rest_a if one not in paired]
+    rest_b[:] = [other for other in rest_b if other not in gone]

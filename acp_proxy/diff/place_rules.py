@@ -1,0 +1,147 @@
+"""Rules for values that differ between any two runs, and the places where they apply.
+
+A rule's place is a JSON pointer (RFC 6901) in which ``*`` is any one key or item and ``**`` any
+number of them. All rules are compiled into one state machine, which takes one step for each key of
+a message. So the cost of a message does not depend on the number of rules. A state is created when
+it is first reached.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from attrs import frozen
+
+from acp_proxy.base.limits import CACHED
+from acp_proxy.protocol.json_text import parts_of
+
+PLACEHOLDER = "\ue000{}\ue001"
+"""Private characters, so that no text of a message looks like one."""
+
+
+@frozen
+class PlaceRule:
+    """A rule for the values at a place.
+
+    Attributes:
+        pointer: the place, from the message's root.
+        alias: the kind of name that a value gets, such as ``session``; None to leave out the
+            value and everything below it.
+        is_cut: whether the value is a text that agents cut at some length. Of such a text, only
+            what follows a directory is left out.
+        is_time: whether the value alone is left out, and not that there is one.
+    """
+
+    pointer: str
+    alias: str | None = None
+    is_cut: bool = False
+    is_time: bool = False
+
+
+_Positions = frozenset[tuple[int, int]]
+"""Rules, each with how many parts of its pointer have been matched."""
+
+
+class Layout(NamedTuple):
+    """How to compare objects that have the same keys at the same place."""
+
+    ignored: tuple[str, ...]
+    """Keys of the members to leave out."""
+    times: tuple[str, ...]
+    """Keys of the members whose values are left out."""
+    members: tuple[tuple[str, "PlaceState", bool], ...]
+    """The other members by sorted key: key, state, and whether a rule applies to a text there."""
+
+
+class PlaceState(dict[str, "PlaceState"]):
+    """The state at a place in a message; maps each key or item number to the state below."""
+
+    def __init__(self, states: "_States", positions: _Positions) -> None:
+        super().__init__()
+        self._states = states
+        self._positions = positions
+        ends = states.machine.ends(positions)
+        keeps = [rule.is_cut or rule.is_time or rule.alias is not None for rule in ends]
+        self.is_ignored = not all(keeps)
+        self.is_time = not self.is_ignored and any(rule.is_time for rule in ends)
+        self.is_kept = not (self.is_ignored or self.is_time)
+        self.is_cut = any(rule.is_cut for rule in ends)
+        self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
+        self.has_text_rule = self.is_cut or self.alias is not None
+        self.placeholder = PLACEHOLDER.format(self.alias)
+        self.layouts: dict[tuple[str, ...], Layout] = {}
+        """The layouts of the objects that were seen here, by their keys."""
+
+    def __missing__(self, key: str) -> "PlaceState":
+        if self.is_ignored:
+            return self
+        state = self._states[self._states.machine.after(self._positions, key)]
+        if len(self) < CACHED:
+            self[key] = state
+        return state
+
+
+def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
+    """Returns the state in which every message begins."""
+    machine = _machine(tuple(rules))
+    return _States(machine)[machine.start]
+
+
+class _States(dict[_Positions, PlaceState]):
+    """The states by their positions; each is created once, even if several paths lead to it."""
+
+    def __init__(self, machine: "_Machine") -> None:
+        super().__init__()
+        self.machine = machine
+
+    def __missing__(self, positions: _Positions) -> PlaceState:
+        state = self[positions] = PlaceState(self, positions)
+        return state
+
+
+class _Machine:
+    """The steps from positions to positions; without any position, no rule can apply any more."""
+
+    def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
+        self._rules = rules
+        self._parts = [parts_of(rule.pointer) for rule in rules]
+        self._named = {part for parts in self._parts for part in parts}
+        self.start = self._closed((rule, 0) for rule in range(len(rules)))
+        self.ends = cache(self._ends)
+        self._after = cache(self._after_part)
+
+    def after(self, positions: _Positions, key: str) -> _Positions:
+        """Returns the positions below a key."""
+        return self._after(positions, key if key in self._named else None)
+
+    def _ends(self, positions: _Positions) -> list[PlaceRule]:
+        """Returns the rules whose pointers end at one of the positions."""
+        return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
+
+    def _after_part(self, positions: _Positions, key: str | None) -> _Positions:
+        """Returns the positions below a key; None stands for all keys that no rule names."""
+        return self._closed(self._steps(positions, key))
+
+    def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
+        """Returns positions, and those after each ``**``, which may match no key at all."""
+        found = set()
+        for rule, at in positions:
+            found.add((rule, at))
+            parts = self._parts[rule]
+            while at < len(parts) and parts[at] == "**":
+                at += 1
+                found.add((rule, at))
+        return frozenset(found)
+
+    def _steps(self, positions: _Positions, key: str | None) -> Iterator[tuple[int, int]]:
+        for rule, at in positions:
+            parts = self._parts[rule]
+            if at == len(parts):
+                continue
+            if parts[at] == "**":
+                yield rule, at
+            elif parts[at] in ("*", key):
+                yield rule, at + 1
+
+
+_machine = lru_cache(maxsize=16)(_Machine)

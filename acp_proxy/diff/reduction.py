@@ -1,0 +1,128 @@
+"""Takes from a message the part that counts where not everything has to be equal.
+
+`Expect.STRUCTURE` keeps what was done: kinds of updates, tool calls by title, kind and status,
+files and commands by name, stop reasons, permissions. `Expect.OUTCOME` keeps what came of it: what
+the agent can do, why turns ended, whether it answered or refused, and what it was permitted.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from acp_proxy.diff.diff_result import Expect
+from acp_proxy.protocol.capabilities import normalized
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.json_text import picked
+from acp_proxy.recording.recording import StoredFrame
+
+NOTHING = object()
+"""Stands for a message of which nothing counts."""
+_CALL = ("toolCallId", "id", "title", "kind", "status", "name", "tool")
+_DONE = (
+    "sessionId",
+    "cwd",
+    "workingDirectory",
+    "additionalDirectories",
+    "title",
+    "operation",
+    "resource",
+    "path",
+    "uri",
+    "command",
+    "args",
+    "terminalId",
+    "modeId",
+    "configId",
+    "mode",
+)
+"""Members of params that identify what a request applies to."""
+_KEPT = {
+    "params": ("sessionId",),
+    "update": ("sessionUpdate", "state", "stopReason", "currentModeId"),
+    "result": (
+        "sessionId",
+        "stopReason",
+        "outcome",
+        "granted",
+        "success",
+        "terminalId",
+        "action",
+        "exitStatus",
+    ),
+}
+
+
+def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | None = None) -> Any:
+    """Returns the part of a message that counts, or `NOTHING`.
+
+    Args:
+        message: decoded.
+        frame: the message's.
+        expect: how much counts.
+        decision: that of the client, if it answers a permission request.
+    """
+    if frame.method in INITIALIZE:
+        return handshake(message)
+    if expect is Expect.FRAMES or not isinstance(message, dict):
+        return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else NOTHING
+    if expect is Expect.OUTCOME:
+        return _outcome(message, frame) if decision is None else {"result": {"decision": decision}}
+    which = picked(message, ("id",))
+    if frame.kind == "error":
+        return {**which, "error": picked(message.get("error"), ("code",))}
+    if frame.kind == "response":
+        return {**which, "result": picked(message.get("result"), _KEPT["result"])}
+    return {**which, "method": message.get("method"), "params": _params(message.get("params"))}
+
+
+def handshake(message: Any) -> Any:
+    """Returns ``initialize`` or its answer without the capabilities that are not supported."""
+    if not isinstance(message, dict):
+        return message
+    halves = ("params", "result")
+    with suppress(RecursionError):
+        return {k: normalized(v) if k in halves else v for k, v in message.items()}
+    return message
+
+
+def _params(params: Any) -> Any:
+    kept = picked(params, _DONE)
+    if not isinstance(kept, dict):
+        return kept
+    for name in ("update", "data"):
+        if name in params:
+            kept[name] = picked(params[name], (*_KEPT["update"], *_of_call(params, name)))
+    if isinstance(params.get("type"), str):
+        kept["type"] = params["type"]
+    if "toolCall" in params:
+        kept["toolCall"] = picked(params["toolCall"], _CALL)
+    if isinstance(subject := params.get("subject"), dict):
+        kept["subject"] = picked(subject, ("type", "toolCallId", "command"))
+        if "toolCall" in subject:
+            kept["subject"]["toolCall"] = picked(subject["toolCall"], _CALL)
+    options = params.get("options")
+    if isinstance(options, list):
+        kept["options"] = [picked(option, ("kind",)) for option in options]
+    return kept
+
+
+def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Returns the members that count of a tool call, if an update is about one."""
+    update = params[name]
+    kind = update.get("sessionUpdate") if isinstance(update, dict) else None
+    kind = kind or params.get("type")
+    return _CALL if isinstance(kind, str) and kind.startswith("tool_call") else ()
+
+
+def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
+    """Keeps answers of the agent, and the end of a turn, which is an update in v2."""
+    if frame.stream != "to-client":
+        return NOTHING
+    if frame.kind == "error":
+        return {"error": picked(message.get("error"), ("code",))}
+    if frame.kind == "response":
+        return {"result": picked(message.get("result"), ("sessionId", "stopReason", "success"))}
+    params = message.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if isinstance(update, dict) and update.get("stopReason") is not None:
+        return {"params": {"update": picked(update, ("sessionUpdate", "stopReason"))}}
+    return NOTHING

@@ -1,0 +1,216 @@
+"""Finds texts that are equal, though other messages or other members split them differently.
+
+A text ends where its agent sends something else, and where its chunks begin to differ in more than
+their texts. So two swapped frames, or one chunk with another `_meta`, split a text differently that
+is still equal word for word; then only the frame, or the other member, is a difference.
+test_swapped_frames_are_one_move swaps them in every capture, and
+test_resplit_text.py has each case alone.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import accumulate
+from typing import NamedTuple
+
+from attrs import define, field, frozen
+
+from acp_proxy.base.alignment import longest_in_order
+from acp_proxy.diff.compared_items import ComparedItems
+from acp_proxy.diff.explanation import SequenceMessages
+from acp_proxy.diff.frame_types import ItemType
+from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
+
+_MOST_SPANS = 4
+"""Spans in a row in which the parts of one text may lie."""
+_MOST_BETWEEN = 16
+"""Aligned items that may stand between them."""
+_MOST_READ = 4096
+"""Parts of texts that are read; where more are different, each is a difference by itself."""
+_WEIGHT = 2
+"""The weight of a part of a text, relative to other items, when moved items are chosen."""
+
+GroupPair = tuple[ItemGroup, ItemGroup]
+"""Items of A and of B that are compared with each other."""
+
+
+@frozen
+class UnalignedSpan:
+    """The items between two aligned pairs, which are not aligned."""
+
+    place: int
+    """How many pairs stand before it."""
+    a: list[ItemIndex]
+    b: list[ItemIndex]
+    after: int
+    """The last item of A before the pair that ends it; -1 if there is none."""
+
+
+@define
+class ResplitText:
+    """The parts of texts that are equal and split differently."""
+
+    a: set[ItemIndex] = field(factory=set)
+    b: set[ItemIndex] = field(factory=set)
+    moved: list[ItemPair] = field(factory=list)
+    """Items between the parts whose order differs."""
+    beside: list[GroupPair] = field(factory=list)
+    """Parts whose chunks differ in more than the text."""
+
+
+def resplit_texts(
+    a: ComparedItems,
+    b: ComparedItems,
+    same: Sequence[ItemPair],
+    spans: Sequence[UnalignedSpan],
+    messages: SequenceMessages,
+) -> ResplitText:
+    """Finds equal texts that have another number of parts, or other items between the parts.
+
+    Args:
+        a: the items of A.
+        b: the items of B.
+        same: the aligned items.
+        spans: the items between them.
+        messages: has the texts.
+    """
+    found = ResplitText()
+    texts = sorted(_equal_texts(a, b, spans, messages), key=lambda text: text.first)
+    for text in texts:
+        found.a.update(text.a)
+        found.b.update(text.b)
+        found.beside += _beside(a, b, text)
+    while texts:
+        together = [texts.pop(0)]
+        last = together[0].last
+        while texts and texts[0].first <= last:
+            together.append(texts.pop(0))
+            last = max(last, together[-1].last)
+        found.moved += _moved(together, same[together[0].first : last])
+    return found
+
+
+def empty_texts(
+    items: Iterable[ItemIndex],
+    side: ComparedItems,
+    common: Set[int],
+    around: dict[ItemIndex, ItemIndex],
+) -> dict[ItemIndex, ItemIndex | None]:
+    """Finds empty texts, which are no differences by themselves: some agents send them at will.
+
+    Args:
+        items: what only one side has.
+        side: that side.
+        common: what distinguishes the texts that both sides have.
+        around: the aligned items next to these, and those of the other side.
+
+    Returns:
+        Each with the item of the other side that stands in place of its neighbour, if its chunk
+        differs from that one's in more than the text, or else with None.
+    """
+    found: dict[ItemIndex, ItemIndex | None] = {}
+    for item in items:
+        if not side.is_empty(item):
+            continue
+        if side.texts.get(item) in common:
+            found[item] = None
+            continue
+        for near in (ItemIndex(item - 1), ItemIndex(item + 1)):
+            if near in around and near in side.texts and side.type_of(near) == side.type_of(item):
+                found[item] = around[near]
+    return found
+
+
+class _EqualText(NamedTuple):
+    """A text that is equal on both sides."""
+
+    first: int
+    """How many aligned pairs stand before its first part."""
+    last: int
+    """How many aligned pairs stand before its last part."""
+    a: ItemGroup
+    b: ItemGroup
+    cuts: list[ItemPair]
+    """The parts of A and of B that overlap."""
+
+
+def _equal_texts(
+    a: ComparedItems, b: ComparedItems, spans: Sequence[UnalignedSpan], messages: SequenceMessages
+) -> Iterator[_EqualText]:
+    budget = _MOST_READ
+    for item_type, places in _by_type(a, b, spans).items():
+        start = 0
+        while start < len(places) and budget > 0:
+            first, step = places[start], 1
+            of_a: list[ItemIndex] = []
+            of_b: list[ItemIndex] = []
+            for size, span in enumerate(places[start : start + _MOST_SPANS], 1):
+                if span.place - first.place > _MOST_BETWEEN:
+                    break
+                of_a += _parts(span.a, a, item_type)
+                of_b += _parts(span.b, b, item_type)
+                if not of_a or not of_b or (size == len(of_a) == len(of_b) == 1):
+                    continue
+                budget -= len(of_a) + len(of_b)
+                if budget < 0:
+                    break
+                texts_a = [text for i in of_a if (text := messages.a.text(i)) is not None]
+                texts_b = [text for j in of_b if (text := messages.b.text(j)) is not None]
+                if texts_a and texts_b and "".join(texts_a) == "".join(texts_b):
+                    cuts = _cuts(of_a, [*map(len, texts_a)], of_b, [*map(len, texts_b)])
+                    yield _EqualText(first.place, span.place, tuple(of_a), tuple(of_b), [*cuts])
+                    step = size
+                    break
+            start += step
+
+
+def _by_type(
+    a: ComparedItems, b: ComparedItems, spans: Sequence[UnalignedSpan]
+) -> dict[ItemType, list[UnalignedSpan]]:
+    """The spans that have texts, by the types of these."""
+    places: dict[ItemType, list[UnalignedSpan]] = {}
+    for span in spans:
+        types = [a.type_of(i) for i in span.a if i in a.texts]
+        types += [b.type_of(j) for j in span.b if j in b.texts]
+        for item_type in dict.fromkeys(types):
+            places.setdefault(item_type, []).append(span)
+    return places
+
+
+def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> Iterator[ItemIndex]:
+    return (item for item in items if item in side.texts and side.type_of(item) == item_type)
+
+
+def _cuts(
+    a: list[ItemIndex], sizes_a: list[int], b: list[ItemIndex], sizes_b: list[int]
+) -> Iterator[ItemPair]:
+    """Cuts a text wherever either side cuts it, and yields the parts that overlap."""
+    ends_a, ends_b = [*accumulate(sizes_a)], [*accumulate(sizes_b)]
+    after = 0
+    for end in sorted({*ends_a, *ends_b}):
+        if end > after:
+            yield a[bisect_left(ends_a, end)], b[bisect_left(ends_b, end)]
+        after = end
+
+
+def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[GroupPair]:
+    """Pairs the parts of a text whose chunks differ in more than the text."""
+    for i, j in dict.fromkeys(text.cuts):
+        if a.texts[i] != b.texts[j]:
+            yield (i,), (j,)
+
+
+def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
+    """Returns the fewest pairs whose removal makes both orders equal, rather no parts of texts."""
+    points: list[tuple[tuple[int, int], tuple[int, int], ItemPair]] = []
+    number = 0
+    for text in texts:
+        for cut in text.cuts:
+            for _ in range(_WEIGHT):
+                number += 1
+                points.append(((cut[0], number), (cut[1], number), cut))
+    points += [((pair[0], 0), (pair[1], 0), pair) for pair in between]
+    points.sort()
+    ranks = {place: rank for rank, place in enumerate(sorted(point[1] for point in points))}
+    order = longest_in_order([(n, ranks[point[1]]) for n, point in enumerate(points)])
+    kept = {points[n][2] for n, _ in order}
+    return list(dict.fromkeys(point[2] for point in points if point[2] not in kept))

@@ -1,0 +1,112 @@
+"""One recording as sequences of items that can be compared, in numbers and without payloads.
+
+An item is a frame, or all chunks of one text. There is a sequence for each direction of each
+session, and of the connection, since messages of two peers may cross in any order. Updates that
+only describe a state, `STATE_UPDATES`, have sequences of their own, and so have the kinds of
+messages that the user wants apart.
+
+Each kind of index has a separate type, so that the type checker finds any mix-up.
+"""
+
+from array import array
+from collections.abc import Iterable
+from typing import NamedTuple, NewType
+
+from attrs import define, field, frozen
+
+from acp_proxy.diff.canonicalizer import Canonical, Canonicalizer
+from acp_proxy.diff.default_rules import PATH
+from acp_proxy.diff.frame_types import ItemType
+from acp_proxy.diff.named_values import Scope, ValueIndex
+
+TypeIndex = NewType("TypeIndex", int)
+"""What an item is, in `SideIndex.item_types`."""
+PlaceholdersIndex = NewType("PlaceholdersIndex", int)
+"""The values in a message, in `SideIndex.placeholders`."""
+ItemIndex = NewType("ItemIndex", int)
+"""An item of a sequence, by its place in it."""
+ItemPair = tuple[ItemIndex, ItemIndex]
+"""An item of A and one of B."""
+ItemGroup = tuple[ItemIndex, ...]
+"""Items that are compared together: parts of one text, or a single item."""
+
+
+class SequenceKey(NamedTuple):
+    """Identifies a sequence; a tuple, since each frame has one."""
+
+    session: Scope
+    direction: str
+    apart: str | None = None
+    """The kind of message in it, if its place among other messages does not count."""
+
+
+@frozen
+class TextChunks:
+    """The chunks of an item that is a text."""
+
+    chunk: Canonical
+    """A chunk without its text."""
+    frames: "array[int]"
+    is_empty: bool
+    """Whether there is no character in them."""
+
+
+@define
+class MessageSequence:
+    """Items in recorded order; in columns, since there may be a million of them."""
+
+    templates: "array[int]" = field(factory=lambda: array("q"))
+    placeholders: list[PlaceholdersIndex] = field(factory=list)
+    types: list[TypeIndex] = field(factory=list)
+    calls: list[ValueIndex | None] = field(factory=list)
+    """The ids of the tool calls that items are about."""
+    first_frames: "array[int]" = field(factory=lambda: array("Q"))
+    texts: dict[ItemIndex, TextChunks] = field(factory=dict)
+    request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)
+    """The ids of requests; they count only where another message names them, too."""
+
+    def __len__(self) -> int:
+        return len(self.templates)
+
+    def frames(self, items: Iterable[ItemIndex]) -> list[int]:
+        """Returns the numbers of all frames of some items."""
+        found: list[int] = []
+        for item in items:
+            text = self.texts.get(item)
+            found += [self.first_frames[item]] if text is None else text.frames
+        return found
+
+
+@define
+class SideIndex:
+    """One of the two recordings."""
+
+    canonicalizer: Canonicalizer
+    sequences: dict[SequenceKey, MessageSequence] = field(factory=dict)
+    """In the order of their first frames."""
+    placeholders: list[tuple[ValueIndex, ...]] = field(factory=list)
+    """The values in messages; messages with the same ones share an entry."""
+    item_types: list[ItemType] = field(factory=list)
+    looking: set[ValueIndex] = field(factory=set)
+    """The ids of the tool calls that only look at something."""
+    handshake: dict[str, int] = field(factory=dict)
+    """The numbers of the first ``initialize`` and of its answer."""
+    decisions: dict[int, str] = field(factory=dict)
+    """The decisions in answers to permission requests, by frame, if only decisions are compared."""
+    frames: int = 0
+    """How many lines were compared."""
+
+    @property
+    def names_directories(self) -> bool:
+        """Whether a directory has a name."""
+        every = self.canonicalizer.values.every
+        return any(value.kind == PATH and value.is_seen for value in every)
+
+    def type_of(self, sequence: MessageSequence, item: ItemIndex) -> ItemType:
+        """Returns the type of an item of a sequence.
+
+        Args:
+            sequence: one of this recording.
+            item: an item of it.
+        """
+        return self.item_types[sequence.types[item]]

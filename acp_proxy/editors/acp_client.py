@@ -1,0 +1,98 @@
+"""The base class of ACP clients: where their settings are, and how agents are written there."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent
+from acp_proxy.editors.machine import Machine
+
+
+class AcpClient(ABC):
+    """An ACP client: an editor, a plugin of an editor, or a program for the terminal."""
+
+    name: ClassVar[str]
+    """The name of the client on the command line."""
+    title: ClassVar[str]
+    is_graphical: ClassVar[bool] = True
+    """Whether the client may have a shorter PATH than a shell."""
+    owns_files: ClassVar[bool] = True
+    """Whether its settings files show that it is installed; False for a plugin, whose settings are
+    in the files of its editor."""
+    section: ClassVar[str] = ""
+    """The member of its settings that has its agents; empty if acp-proxy cannot write them."""
+
+    @abstractmethod
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Returns paths of which at least one exists if the client is installed."""
+
+    @abstractmethod
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Returns the paths of its settings files, which need not exist, the one to write first."""
+
+    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
+        """Returns the agents in a settings file.
+
+        Args:
+            path: the file.
+            data: its content.
+
+        Raises:
+            BadSettings: the file cannot be read.
+        """
+        return [self._agent(name, entry, path) for name, entry in self._entries(data)]
+
+    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:  # noqa: ARG002
+        """Yields the name and the entry of each agent in settings; none by default."""
+        return ()
+
+    def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
+        """Reads an entry, which may be anything."""
+        return agent_of(name, entry, path)
+
+    @abstractmethod
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns settings with these agents, ready to paste."""
+
+    def place(self, path: Path) -> str:
+        """Returns a phrase that says where the snippet belongs.
+
+        Args:
+            path: the settings file of the client.
+        """
+        return f"for {path}"
+
+
+def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
+    """Returns the agent of a settings entry.
+
+    Args:
+        name: the name of the agent.
+        value: the entry, which may be any JSON value; without a command, the agent has none.
+        path: the settings file.
+    """
+    if not isinstance(value, dict):
+        return ConfiguredAgent(name, (), path)
+    if value.get("type") in ("registry", "extension"):
+        return ConfiguredAgent(name, (), path, variables(value.get("env")), value)
+    parts = value["command"] if isinstance(value.get("command"), dict) else value
+    program = parts.get("path") or parts.get("command")
+    words = strings([program] if program else [], parts.get("args"))
+    return ConfiguredAgent(name, tuple(words), path, variables(parts.get("env")), value)
+
+
+def strings(*lists: Any) -> list[str]:
+    """Returns the strings in several lists, concatenated; values that are no lists are ignored."""
+    found = [each for one in lists if isinstance(one, list) for each in one]
+    return [each for each in found if isinstance(each, str)]
+
+
+def variables(value: Any) -> dict[str, str]:
+    """Returns the variables in an object or in a list of name-value objects; otherwise none."""
+    if isinstance(value, list):
+        pairs = [one for one in value if isinstance(one, dict)]
+        value = {one.get("key") or one.get("name"): one.get("value") for one in pairs}
+    if not isinstance(value, dict):
+        return {}
+    return {name: str(each) for name, each in value.items() if isinstance(name, str)}

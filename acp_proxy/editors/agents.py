@@ -1,0 +1,151 @@
+"""The agents in the settings of clients, and the same agents as acp-proxy starts them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_proxy.editors.known_agents import AGENTS, advice, command_of
+from acp_proxy.editors.machine import Machine
+
+SUFFIX = " (recorded)"
+"""The end of the name of an agent that is recorded."""
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""The PATH that a graphical program has at least, on most systems."""
+
+
+@frozen
+class ConfiguredAgent:
+    """An agent in a client's settings."""
+
+    name: str
+    command: tuple[str, ...]
+    """Empty if the settings do not have it, as for agents that the client installs itself."""
+    path: Path
+    """The settings file; ``Path()`` for an agent from the list of known agents."""
+    env: dict[str, str] = field(factory=dict)
+    value: Any = None
+    """The whole entry, if the settings are JSON."""
+
+    @property
+    def proxy(self) -> tuple[str, ...]:
+        """The words that start acp-proxy; empty if the agent is not started by it."""
+        for place, word in enumerate(self.command):
+            if PurePath(word).name == "acp-proxy":
+                return self.command[: place + 1]
+            if self.command[place : place + 2] == ("-m", "acp_proxy"):
+                return self.command[: place + 2]
+            if word == "--":
+                break
+        return ()
+
+    @property
+    def agent(self) -> tuple[str, ...]:
+        """The agent's own command, without acp-proxy."""
+        if not self.proxy:
+            return self.command
+        if "--" in self.command:
+            return self.command[self.command.index("--") + 1 :]
+        return ()
+
+    @property
+    def header_names(self) -> tuple[str, ...]:
+        """The names of the headers in the entry."""
+        headers = self.value.get("headers") if isinstance(self.value, dict) else None
+        return tuple(headers) if isinstance(headers, dict) else ()
+
+
+@frozen
+class RecordedAgent:
+    """An agent with a command that starts it by acp-proxy."""
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(factory=dict)
+    id: str | None = None
+    """The id of the known agent that it is, if it is one."""
+    value: Any = None
+    """The entry in the client's settings that it was made from."""
+    hidden: frozenset[str] = frozenset()
+    """The variables whose values come from the client's settings, and must not be shown."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what the user has to do before the agent can start."""
+
+    @property
+    def key(self) -> str:
+        """The name in a form that is an identifier nearly everywhere, such as ``a-recorded``."""
+        plain = "".join(c if c.isascii() and c.isalnum() else " " for c in self.name)
+        return "-".join(plain.lower().split()) or "recorded"
+
+    @property
+    def env_words(self) -> list[str]:
+        """The words that set its variables for a command that follows; none without variables."""
+        pairs = (f"{name}={value}" for name, value in self.env.items())
+        return ["env", *pairs] if self.env else []
+
+
+def known_id(command: Sequence[str]) -> str | None:
+    """Returns the id of the known agent that a command starts, or None if it is not known."""
+    if not command:
+        return None
+    program = PurePath(command[0]).name
+    for id_, agent in AGENTS.items():
+        runner = agent["runner"]
+        if program == agent["command"][0] and program != "node":
+            return id_
+        if runner and program == runner[0] and any(_is_package(w, runner[-1]) for w in command[1:]):
+            return id_
+    return None
+
+
+def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
+    """Returns a known agent as an entry in settings would have it.
+
+    Args:
+        id_: the id of the agent.
+        machine: the machine, whose installed programs decide how the agent is started.
+    """
+    command = command_of(id_, lambda program: machine.find(program) is not None)
+    return ConfiguredAgent(AGENTS[id_]["name"], tuple(command), Path(), {**AGENTS[id_]["env"]})
+
+
+def recorded(
+    agent: ConfiguredAgent, own: Sequence[str], machine: Machine, *, is_graphical: bool
+) -> RecordedAgent:
+    """Returns an agent with acp-proxy before its command, and with absolute paths of both.
+
+    Args:
+        agent: the agent; its command must not be empty.
+        own: the words that start acp-proxy.
+        machine: the machine, on which the agent's program is looked up.
+        is_graphical: whether the client may have a shorter PATH than a shell.
+    """
+    command, env, notes = list(agent.agent), dict(agent.env), []
+    path = machine.find(command[0])
+    id_ = known_id(agent.agent)
+    if path is None:
+        is_known = id_ is not None and command[0] == AGENTS[id_]["command"][0]
+        typed = advice(id_, lambda _: False) if id_ is not None and is_known else ""
+        notes.append(typed or f"{command[0]} was not found in PATH; put its absolute path there")
+    else:
+        command[0] = path
+    interpreter = None if path is None or not is_graphical else machine.interpreter_of(path)
+    if interpreter is not None and "PATH" not in env:
+        directory = str(Path(interpreter).parent)
+        is_usual = directory in SYSTEM_PATH.split(":")
+        env["PATH"] = SYSTEM_PATH if is_usual else f"{directory}:{SYSTEM_PATH}"
+    return RecordedAgent(
+        f"{agent.name.removesuffix(SUFFIX)}{SUFFIX}",
+        (*own, "record", "--", *command),
+        env,
+        id_,
+        agent.value,
+        frozenset(agent.env) if agent.path != Path() else frozenset(),
+        tuple(notes),
+    )
+
+
+def _is_package(word: str, package: str) -> bool:
+    """Whether a word names a package, with or without a version."""
+    return word == package or word.startswith((f"{package}@", f"{package}=="))

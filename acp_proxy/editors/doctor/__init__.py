@@ -1,0 +1,1 @@
+"""What is installed, configured and running; the checks read, and change nothing."""

@@ -1,0 +1,245 @@
+"""Checks the settings of ACP clients that start acp-proxy: programs, arguments and variables.
+
+The acp-proxy in the settings is run with ``--version``. Agents are looked up, as files and in PATH,
+and not started.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+
+from attrs import evolve, frozen
+
+from acp_proxy import __version__
+from acp_proxy.base.wording import did_you_mean
+from acp_proxy.editors.acp_client import AcpClient
+from acp_proxy.editors.agents import SYSTEM_PATH, ConfiguredAgent
+from acp_proxy.editors.doctor.context import (
+    CheckResult,
+    CheckStatus,
+    DoctorContext,
+    error,
+    ok,
+    warning,
+)
+from acp_proxy.editors.doctor.variables import PREFIX, complaint, is_off
+from acp_proxy.editors.known_agents import expanded, known_names
+from acp_proxy.editors.known_clients import find_clients
+from acp_proxy.editors.machine import Machine
+
+_CHECK = "clients"
+
+
+def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
+    """Yields the results for each agent that a client of this machine starts by acp-proxy.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
+    seen = set()
+    for found in find_clients(context.machine):
+        for problem in found.problems:
+            yield warning(_CHECK, f"{found.client.title}: {problem}")
+        for agent in found.recorded:
+            key = agent.path, agent.name, agent.command
+            if key not in seen:  # two plugins of an editor may share its settings file
+                seen.add(key)
+                yield from _Entry(context, found.client, agent).results()
+    if not seen:
+        text = "no settings of an ACP client were found that name acp-proxy"
+        yield warning(_CHECK, text, context.command("setup"))
+
+
+@frozen
+class _Program:
+    """The result of looking a program up as a client does."""
+
+    path: str | None
+    is_certain: bool
+    """False if the client may have another PATH and not find the program."""
+
+
+class _Entry:
+    """Checks one agent that a client starts by acp-proxy.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+        client: the client.
+        agent: the agent.
+    """
+
+    def __init__(self, context: DoctorContext, client: AcpClient, agent: ConfiguredAgent) -> None:
+        self._context, self._client, self._agent = context, client, agent
+        self._before, self._proxy = _split(agent.proxy)
+        given = dict(word.split("=", 1) for word in self._before[1:] if "=" in word)
+        self._env: Mapping[str, str] = {**agent.env, **given}
+        self._name = f"{client.title} {agent.name!r}"
+
+    def results(self) -> Iterator[CheckResult]:
+        """Yields everything that is wrong with the agent, and without an error one OK result."""
+        version, troubles = self._version()
+        troubles += [*self._arguments(), *self._variables()]
+        if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:
+            yield from troubles
+            return
+        what = "plays a recording" if self._words[:1] == ["replay"] else "records"
+        agent = f" {self._agent.agent[0]}" if self._agent.agent and what == "records" else ""
+        yield ok(_CHECK, f"{self._name}: acp-proxy {version} {what}{agent}")
+        yield from troubles
+
+    @property
+    def _words(self) -> list[str]:
+        """The words of the command after those that start acp-proxy."""
+        return [*self._agent.command[len(self._agent.proxy) :]]
+
+    def _error(self, text: str, advice: str = "") -> CheckResult:
+        where = f"change it in {self._agent.path}"
+        advice = f"in {self._agent.path}, {advice}" if advice else where
+        return error(_CHECK, f"{self._name}: {text}", advice=advice)
+
+    def _warning(self, text: str, advice: str = "") -> CheckResult:
+        advice = f"in {self._agent.path}, {advice}" if advice else ""
+        return warning(_CHECK, f"{self._name}: {text}", advice=advice)
+
+    def _version(self) -> tuple[str | None, list[CheckResult]]:
+        """Asks the acp-proxy in the settings for its version, unless that may not be safe.
+
+        Returns:
+            The version, or None if it was not asked or did not answer; and what is wrong.
+        """
+        word = self._proxy[0]
+        own = shlex.join(self._context.own)
+        if self._before and PurePath(self._before[0]).name != "env":
+            text = f"{self._before[0]} starts its acp-proxy, which was therefore not asked"
+            return None, [self._warning(text)]
+        found = self._find(word)
+        if found.path is None:
+            what = "cannot be executed" if Path(word).is_file() else "was not found"
+            return None, [self._error(f"{word} {what}", f"put {own} in its place")]
+        troubles = []
+        if word.startswith("~/"):
+            text = f"{word} begins with ~, which not every client replaces"
+            troubles.append(self._warning(text, f"put {found.path} in its place"))
+        elif not word.startswith("/"):
+            if "/" in word:
+                text = f"{word} is not an absolute path"
+                return None, [self._error(text, f"put {own} in its place")]
+            if not found.is_certain:
+                text = f"{word} is in your PATH; a graphical client may have a shorter one"
+                troubles.append(self._warning(text, f"put {found.path} in its place"))
+        if self._is_of_this_directory(found.path):
+            text = f"{found.path} was not asked for its version, since this directory names it"
+            return None, [*troubles, self._warning(text)]
+        environ = {**self._context.machine.environ, **self._env}
+        answer = self._context.ask([found.path, *self._proxy[1:]], environ)
+        if answer.version is None:
+            return None, [self._error(f"{found.path} {answer.trouble}", f"put {own} in its place")]
+        if answer.version != __version__:
+            text = f"{found.path} is version {answer.version}, and this is {__version__}"
+            troubles.append(self._warning(text))
+        return answer.version, troubles
+
+    def _is_of_this_directory(self, program: str) -> bool:
+        """Whether the program or the settings are in the working directory.
+
+        Then somebody else may have written them, as in a repository that was cloned.
+        """
+        machine = self._context.machine
+        is_here = machine.directory in (self._agent.path.parent, Path(program).parent)
+        return is_here and machine.directory != machine.home
+
+    def _arguments(self) -> Iterator[CheckResult]:
+        words = self._words
+        if words[:1] == ["replay"]:
+            return
+        if not words:
+            advice = 'its arguments are "record", "--" and the agent\'s command'
+            yield self._error("it starts acp-proxy without record", advice)
+        elif words[0] != "record":
+            advice = 'its arguments are "record", "--" and the agent\'s command'
+            if words[0].split()[:1] == ["record"]:
+                yield self._error("its arguments are one string", f"split it: {advice}")
+            else:
+                yield self._error("record is not the first argument of acp-proxy", advice)
+        else:
+            try:
+                command = self._context.read_record(words[1:])
+            except ValueError as e:
+                yield self._error(str(e))
+                return
+            if "--" not in words:
+                text = "there is no -- before the agent's command"
+                yield self._warning(text, 'put "--" before it')
+            yield from self._command(command)
+
+    def _command(self, command: Sequence[str]) -> Iterator[CheckResult]:
+        word = command[0]
+        if word.startswith("@"):
+            known = expanded(command, lambda program: self._find(program).path is not None)
+            if known is None:
+                near = did_you_mean(word.lower(), [f"@{name}" for name in known_names()])
+                yield self._error(f"no known agent {word!r}{near}")
+                return
+            word = known[0][0]
+        if word.startswith(("~", "$")):
+            text = f"the agent {word} cannot be found: ~ and variables are not expanded"
+            yield self._error(text, "give its absolute path")
+            return
+        found = self._find(word)
+        if found.path is None:
+            what = "cannot be executed" if Path(word).is_file() else "was not found"
+            yield self._error(f"the agent {word} {what}", "give its absolute path")
+        elif "/" in word and not word.startswith("/"):
+            text = f"the agent {word} is found in some directories only"
+            yield self._warning(text, "give its absolute path")
+        elif not found.is_certain:
+            text = f"the agent {word} is in your PATH; a graphical client may have a shorter one"
+            yield self._warning(text, f"put {found.path} in its place")
+        else:
+            yield from self._interpreter(found.path)
+
+    def _interpreter(self, path: str) -> Iterator[CheckResult]:
+        """Yields a warning if ``env`` may not find the interpreter of a script."""
+        interpreter = self._context.machine.interpreter_of(path)
+        if interpreter is None:
+            return
+        found = self._find(PurePath(interpreter).name)
+        if found.path is None or not found.is_certain:
+            text = f"the agent {path} is run by {interpreter}, which the client may not find"
+            directory = PurePath(interpreter).parent
+            yield self._warning(text, f"add PATH with {directory} to its variables")
+
+    def _variables(self) -> Iterator[CheckResult]:
+        """Yields a result for each variable in the settings that is a problem; hides its value."""
+        for name, value in self._env.items():
+            if not name.startswith(PREFIX) or not value:
+                continue
+            if name == "ACP_PROXY_OFF" and is_off(value):
+                yield self._error("ACP_PROXY_OFF switches recording off", "remove the variable")
+            elif complaint(name, value):
+                yield self._error(f"the value of {name} cannot be understood")
+            elif self._context.removed(name, value):
+                yield self._warning(f"its {name} is of an option that was removed")
+            elif name == "ACP_PROXY_RECORDINGS" and value != str(self._context.recordings):
+                yield self._warning("its ACP_PROXY_RECORDINGS is another directory than yours")
+
+    def _find(self, word: str) -> _Program:
+        machine = self._context.machine
+        if "PATH" in self._env:
+            return _Program(_with_path(machine, self._env["PATH"]).find(word), is_certain=True)
+        if "/" not in word and self._client.is_graphical:
+            found = _with_path(machine, SYSTEM_PATH).find(word)
+            if found is None:
+                return _Program(machine.find(word), is_certain=False)
+            return _Program(found, is_certain=True)
+        return _Program(machine.find(word), is_certain=True)
+
+
+def _with_path(machine: Machine, path: str) -> Machine:
+    return evolve(machine, environ={**machine.environ, "PATH": path})
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Divides the words that start acp-proxy into those before it, such as ``env``, and its own."""
+    count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
+    return [*words[:-count]], [*words[-count:]]

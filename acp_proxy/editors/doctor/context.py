@@ -1,0 +1,135 @@
+"""The argument of all checks of `doctor`, and their results, whose members `docs/json.md` lists."""
+
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from attrs import field, frozen
+
+from acp_proxy.editors.doctor.programs import VersionAnswer, ask_version
+from acp_proxy.editors.machine import Machine
+
+
+class CheckStatus(StrEnum):
+    """How serious the result of a check is."""
+
+    OK = "ok"
+    """Everything is as it should be."""
+    WARNING = "warning"
+    """The user should know this; it may be intended."""
+    ERROR = "error"
+    """Something is wrong."""
+
+
+@frozen
+class CheckResult:
+    """One finding of a check, and what to do about it."""
+
+    check: str
+    """The name of the check."""
+    status: CheckStatus
+    text: str
+    advice: str = ""
+    """What to do, in words."""
+    commands: list[str] = field(factory=list)
+    """Shell commands that solve the problem."""
+
+
+@frozen
+class Examination:
+    """The results of all checks."""
+
+    version: str
+    """The version of acp-proxy."""
+    command: list[str]
+    """The words that start acp-proxy."""
+    recordings: str
+    """The recordings directory."""
+    status: CheckStatus
+    """The worst status of all results."""
+    results: list[CheckResult]
+
+
+@frozen
+class DoctorContext:
+    """The machine, and how acp-proxy is started on it."""
+
+    machine: Machine
+    own: tuple[str, ...]
+    """The words that start this acp-proxy."""
+    is_temporary: bool
+    """Whether this acp-proxy is in a cache or a temporary directory, which may be removed."""
+    recordings: Path
+    """The recordings directory."""
+    read_record: Callable[[Sequence[str]], list[str]]
+    """Returns the agent's command in ``record`` arguments; raises ValueError if they are wrong."""
+    commands: Collection[str]
+    """The names of the commands, whose options can be set by variables."""
+    removed: Callable[[str, str], str | None]
+    """Returns what serves in place of a removed option, by its variable; None for all others."""
+    now: float
+    """The time of the checks, in seconds since 1970."""
+    monotonic_ns: int
+    """The monotonic time of the checks, in nanoseconds."""
+    unredacted: bool = False
+    """Whether to show secrets in recordings that are not masked."""
+    ask: Callable[[Sequence[str], Mapping[str, str]], VersionAnswer] = field(default=ask_version)
+    """Asks an acp-proxy for its version; see `ask_version`."""
+
+    def command(self, *words: str | Path) -> str:
+        """Returns a shell command that starts this acp-proxy, by its name alone if PATH has it.
+
+        Args:
+            *words: the arguments of acp-proxy.
+        """
+        found = self.machine.find("acp-proxy")
+        is_named = found is not None and is_same(Path(found), Path(self.own[0]))
+        return shlex.join([*(("acp-proxy",) if is_named else self.own), *map(str, words)])
+
+
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to the same existing file.
+
+    Args:
+        one: a path.
+        other: another path.
+    """
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def ok(check: str, text: str) -> CheckResult:
+    """Returns a result for something that is as it should be.
+
+    Args:
+        check: the name of the check.
+        text: what was found.
+    """
+    return CheckResult(check, CheckStatus.OK, text)
+
+
+def warning(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
+    """Returns a result for something that is probably wrong, or that the user should know.
+
+    Args:
+        check: the name of the check.
+        text: what was found.
+        *commands: shell commands that solve the problem.
+        advice: what to do, in words.
+    """
+    return CheckResult(check, CheckStatus.WARNING, text, advice, [*commands])
+
+
+def error(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
+    """Returns a result for something that is wrong.
+
+    Args:
+        check: the name of the check.
+        text: what was found.
+        *commands: shell commands that solve the problem.
+        advice: what to do, in words.
+    """
+    return CheckResult(check, CheckStatus.ERROR, text, advice, [*commands])

@@ -1,0 +1,35 @@
+"""All checks of `doctor`, in the order in which they are shown."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from acp_proxy import __version__
+from acp_proxy.editors.doctor.client_settings import client_settings
+from acp_proxy.editors.doctor.context import CheckResult, CheckStatus, DoctorContext, Examination
+from acp_proxy.editors.doctor.installation import start_script, version
+from acp_proxy.editors.doctor.leftovers import leftovers
+from acp_proxy.editors.doctor.recordings_check import recordings_directory, running
+from acp_proxy.editors.doctor.variables import variables
+
+CHECKS: Sequence[Callable[[DoctorContext], Iterator[CheckResult]]] = (
+    version,
+    start_script,
+    recordings_directory,
+    variables,
+    running,
+    client_settings,
+    leftovers,
+)
+"""The checks. Each yields at least one result, and leaves all files as they were."""
+_ORDER = [CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR]
+
+
+def examine(context: DoctorContext) -> Examination:
+    """Runs all checks and returns their results."""
+    results = [result for check in CHECKS for result in check(context)]
+    return Examination(
+        __version__,
+        [*context.own],
+        str(context.recordings),
+        max((result.status for result in results), key=_ORDER.index),
+        results,
+    )

@@ -1,0 +1,205 @@
+"""Checks whether recordings can be made, and lists the recorders that make some now."""
+
+import contextlib
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.base.limits import NAMED
+from acp_proxy.base.plain_files import reason
+from acp_proxy.base.wording import byte_size, counted
+from acp_proxy.editors.doctor.context import (
+    CheckResult,
+    CheckStatus,
+    DoctorContext,
+    error,
+    ok,
+    warning,
+)
+from acp_proxy.explain.findings import Severity
+from acp_proxy.explain.show.summary import find_quickly
+from acp_proxy.record.capture.process_groups import SHELL
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.store.files.directory import disk_size, paths
+from acp_proxy.store.log.log_recovery import has_recorder
+from acp_proxy.store.reader import RecordingReader
+
+_SCARCE = 1_000_000_000
+"""Bytes of free space below which there is a warning."""
+_TOO_LITTLE = 50_000_000
+"""Bytes of free space below which there is an error: a recording of an hour can be as large."""
+_PATIENCE_S = 30
+_OURS = b"acp-proxy: "
+
+
+def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
+    """Yields the results for the directory that `record` writes into.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
+    where = context.recordings
+    try:
+        status = where.stat()
+    except FileNotFoundError:
+        yield _missing(context)
+        return
+    except OSError as e:
+        yield error("recordings", f"{where} cannot be read: {reason(e)}")
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        yield error(
+            "recordings",
+            f"{where} is not a directory, so nothing is recorded",
+            advice="move it away; the next recording makes the directory",
+        )
+        return
+    troubles = [*_permissions(where, status), *_room(context)]
+    if not troubles and (why := _trial(context)):
+        troubles.append(error("recordings", f"record does not work here: {why}"))
+    if not any(trouble.status is CheckStatus.ERROR for trouble in troubles):
+        found = paths(where)
+        size = byte_size(sum(map(disk_size, found)))
+        takes = "takes" if len(found) == 1 else "take"
+        number = f"{counted(len(found), 'recording')} {takes} {size}" if found else "it is empty"
+        yield ok("recordings", f"{where}: {number}, {byte_size(_free(where))} are free")
+    yield from troubles
+
+
+def _trial(context: DoctorContext) -> str:
+    """Records an empty conversation and removes it; returns what prevents that, or nothing."""
+    where = context.recordings
+    made = [place for place in (where, *where.parents) if not place.exists()]
+    path = where / f"doctor-{os.urandom(4).hex()}.db"
+    words = [sys.executable, "-P", "-m", "acp_proxy", "record", "-o"]
+    words += [str(path), "--", SHELL, "-c", ":"]
+    environ = context.machine.environ.items()
+    env = {name: value for name, value in environ if not name.startswith("ACP_PROXY_")}
+    try:
+        done = subprocess.run(words, env=env, input=b"", capture_output=True, timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return f"it has not ended within {_PATIENCE_S} seconds"
+    finally:
+        with contextlib.suppress(OSError):
+            for file in where.glob(f"{path.name}*"):
+                file.unlink()
+            for place in made:
+                place.rmdir()
+    own = [line for line in done.stderr.splitlines() if line.startswith(_OURS)]
+    if own:
+        return own[-1].removeprefix(_OURS).decode(errors="replace")
+    return f"it exits with {done.returncode}" if done.returncode else ""
+
+
+def _missing(context: DoctorContext) -> CheckResult:
+    where = context.recordings
+    if where.is_symlink():
+        return error("recordings", f"{where} is a symbolic link to nothing")
+    if why := _trial(context):
+        return error(
+            "recordings",
+            f"{where} cannot be made: {why}",
+            advice="nothing is recorded until that is allowed, or ACP_PROXY_RECORDINGS names"
+            " another directory",
+        )
+    return ok("recordings", f"{where} is not there yet; the first recording makes it")
+
+
+def _permissions(where: Path, status: os.stat_result) -> Iterator[CheckResult]:
+    mode, uid, quoted = stat.S_IMODE(status.st_mode), os.getuid(), shlex.quote(str(where))
+    if status.st_uid != uid and uid:
+        yield error(
+            "recordings",
+            f"{where} belongs to user {status.st_uid}, and you are {uid}",
+            f"sudo chown -R {uid} {quoted}",
+        )
+        return
+    if status.st_uid != uid:
+        yield warning(
+            "recordings", f"{where} belongs to user {status.st_uid}, and you are the superuser"
+        )
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        yield error(
+            "recordings",
+            f"{where} has mode {mode:04o}, so recordings cannot be made or read",
+            f"chmod 700 {quoted}",
+        )
+    elif mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield error(
+            "recordings",
+            f"{where} has mode {mode:04o}: others can remove recordings, or put files there",
+            f"chmod 700 {quoted}",
+        )
+    elif mode & (stat.S_IRWXG | stat.S_IRWXO):
+        yield warning(
+            "recordings",
+            f"{where} has mode {mode:04o}: others can see the names of recordings",
+            f"chmod 700 {quoted}",
+        )
+    elif not os.access(where, os.W_OK):
+        yield error("recordings", f"{where} cannot be written to; is its file system read-only?")
+
+
+def _room(context: DoctorContext) -> Iterator[CheckResult]:
+    where = context.recordings
+    free = _free(where)
+    if free >= _SCARCE:
+        return
+    total = sum(map(disk_size, paths(where)))
+    commands = []
+    advice = ""
+    if total:
+        unit, name = (10**6, "MB") if total > 10**8 else (1000, "kB")
+        half = f"{-(-total // (2 * unit))}{name}"
+        commands = [context.command("inspect", "prune", "--larger-than", half)]
+        advice = "this deletes the oldest half of them; --dry-run lists what would be deleted"
+    make = error if free < _TOO_LITTLE else warning
+    text = f"{byte_size(free)} are free in {where}; its recordings take {byte_size(total)}"
+    yield make("recordings", text, *commands, advice=advice)
+
+
+def _free(where: Path) -> int:
+    found = os.statvfs(where)
+    return found.f_bavail * found.f_frsize
+
+
+def running(context: DoctorContext) -> Iterator[CheckResult]:
+    """Yields a result for each running recorder that writes into the recordings directory.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
+    found = False
+    for path in paths(context.recordings):
+        if not os.path.lexists(f"{path}{LOG_SUFFIX}") or not has_recorder(path):
+            continue
+        result = _running(context, path)
+        if result is not None:
+            found = True
+            yield result
+    if not found:
+        yield ok("running", "no recorder is running")
+
+
+def _running(context: DoctorContext, path: Path) -> CheckResult | None:
+    """Returns a result that says what a recorder waits for, or None if it has ended meanwhile."""
+    try:
+        with RecordingReader(path, unredacted=context.unredacted) as reader:
+            live = reader.live
+            findings, waiting = find_quickly(reader, context.monotonic_ns)
+    except UnreadableRecording as e:
+        return error("running", str(e))
+    if not live:
+        return None
+    problems = [finding.text for finding in findings if finding.severity is Severity.ERROR]
+    if problems:
+        more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+        show = context.command("inspect", "show", path)
+        return warning("running", f"{path.stem}: {problems[0]}{more}", show)
+    waits = "; ".join(wait.text for wait in waiting[:NAMED])
+    return ok("running", f"{path.stem}: {waits or 'nothing is open'}")

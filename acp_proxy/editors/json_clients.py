@@ -1,0 +1,224 @@
+"""Clients whose settings are JSON, and the agents in them."""
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from attrs import evolve
+
+from acp_proxy.base.errors import BadSettings
+from acp_proxy.editors.acp_client import AcpClient, strings
+from acp_proxy.editors.agents import ConfiguredAgent, RecordedAgent
+from acp_proxy.editors.machine import Machine
+from acp_proxy.editors.settings_edits import document, entries, format_json
+from acp_proxy.editors.settings_file import read
+
+_FLATPAK = ".var/app/dev.zed.Zed/config/zed"
+
+
+class JsonClient(AcpClient):
+    """A client whose settings are JSON, with a member that has the agents by their names."""
+
+    agents_section: ClassVar[str]
+    """The name of this member."""
+
+    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
+        return entries(data, self.agents_section).items()
+
+    def entry(self, agent: RecordedAgent) -> dict[str, Any]:
+        """Returns the settings entry of an agent, with all other members of its original entry."""
+        base = agent.value if isinstance(agent.value, dict) else {}
+        command = {"command": agent.command[0], "args": [*agent.command[1:]]}
+        return {**base, **command, "env": dict(agent.env)}
+
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns a JSON document with the entries of these agents."""
+        value = {self.agents_section: {agent.name: self.entry(agent) for agent in agents}}
+        return "\n".join(format_json(value, "  "))
+
+
+class Zed(JsonClient):
+    """Zed, whose settings are JSON with comments."""
+
+    name = "zed"
+    title = "Zed"
+    section = agents_section = "agent_servers"
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Returns its directories, and on macOS the program."""
+        return [file.parent for file in self.files(machine)] + [
+            machine.data / "zed",
+            machine.home / "Library/Application Support/Zed",
+            *([Path("/Applications/Zed.app")] if machine.platform == "darwin" else ()),
+        ]
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Returns the user's settings files: that of Zed, and that of Zed as a Flatpak."""
+        own = machine.home / ".config" if machine.platform == "darwin" else machine.config
+        files = [own / "zed/settings.json", machine.home / _FLATPAK / "settings.json"]
+        return sorted(
+            files,
+            key=lambda file: not os.path.isdir(file.parent),  # noqa: PTH112  which raises nothing
+        )
+
+    def entry(self, agent: RecordedAgent) -> dict[str, Any]:
+        """Returns the settings entry of an agent, with the type for agents with a command."""
+        return {"type": "custom"} | super().entry(agent) | {"type": "custom"}
+
+
+class JetBrains(JsonClient):
+    """The IDEs of JetBrains, which share one file."""
+
+    name = "jetbrains"
+    title = "JetBrains"
+    section = agents_section = "agent_servers"
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Returns the directory of the file, and that of the IDEs' settings."""
+        return [machine.home / ".jetbrains", machine.applications / "JetBrains"]
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Returns the file for ACP agents."""
+        return [machine.home / ".jetbrains/acp.json"]
+
+
+_EDITORS = {".vscode": "Code", ".vscode-insiders": "Code - Insiders", ".vscode-oss": "VSCodium",
+            ".cursor": "Cursor", ".windsurf": "Windsurf"}  # fmt: skip
+"""The settings directory of each editor, by the directory of its extensions."""
+_EXTENSION = "extensions/formulahendry.acp-client-*"
+
+
+class VsCode(JsonClient):
+    """The extension ``formulahendry.acp-client``."""
+
+    name = "vscode"
+    title = "VS Code"
+    owns_files = False
+    agents_section = "acp.agents"
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Yields the directories of the extension."""
+        for directory in _EDITORS:
+            yield from (machine.home / directory).glob(_EXTENSION)
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Returns the settings files of the editors that have the extension."""
+        here = [
+            editor
+            for directory, editor in _EDITORS.items()
+            if any((machine.home / directory).glob(_EXTENSION))
+        ]
+        return [machine.applications / one / "User/settings.json" for one in here or ["Code"]]
+
+
+class Acpx(JsonClient):
+    """The client acpx."""
+
+    name = "acpx"
+    title = "acpx"
+    is_graphical = False
+    agents_section = "agents"
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Yields the directory of its settings, and the program."""
+        yield machine.home / ".acpx"
+        if program := machine.find("acpx"):
+            yield Path(program)
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Returns the user's settings file, and that of the project."""
+        return [machine.home / ".acpx/config.json", machine.directory / ".acpxrc.json"]
+
+    def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
+        """Reads an entry, whose command may be a list of words or a shell line."""
+        found = super()._agent(name, entry, path)
+        words = _words(entry) if isinstance(entry, dict) else None
+        return found if words is None else evolve(found, command=tuple(words))
+
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns a document for either file; the commands set variables with ``env``."""
+        found = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
+        return "\n".join(format_json({self.agents_section: found}, "  "))
+
+
+def _words(entry: dict[str, Any]) -> list[str] | None:
+    if isinstance(entry.get("argv"), list):
+        return strings(entry["argv"])
+    line = entry.get("command")
+    if not isinstance(line, str):
+        return None
+    try:
+        return [*shlex.split(line), *strings(entry.get("args"))]
+    except ValueError:
+        return [line]
+
+
+_PLUGIN = ".obsidian/plugins/agent-client"
+
+
+class Obsidian(AcpClient):
+    """The plugin Agent Client, which is installed in each vault by itself."""
+
+    name = "obsidian"
+    title = "Obsidian"
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Returns the directory of the plugin in each vault."""
+        return [vault / _PLUGIN for vault in _vaults(machine)]
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Returns the settings file of the plugin in each vault."""
+        found = [vault / _PLUGIN / "data.json" for vault in _vaults(machine)]
+        return found or [machine.home / "VAULT" / _PLUGIN / "data.json"]
+
+    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
+        """Yields the agents built into the plugin, and custom ones."""
+        found = document(data)
+        custom = found.get("customAgents")
+        values = [found.get(name) for name in ("claude", "codex", "gemini")]
+        values += custom if isinstance(custom, list) else []
+        return [
+            (str(one.get("displayName") or one.get("id") or "agent"), one)
+            for one in values
+            if isinstance(one, dict) and one.get("command")
+        ]
+
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns the values of the fields on the settings page of a custom agent."""
+        return "\n\n".join(_fields(agent) for agent in agents)
+
+    def place(self, path: Path) -> str:
+        """Returns a phrase that names the settings page, since Obsidian overwrites the file.
+
+        Args:
+            path: the settings file of the plugin.
+        """
+        return f"for Settings, Agent Client, Add custom agent, in the vault {path.parents[3]}"
+
+
+def _vaults(machine: Machine) -> list[Path]:
+    try:
+        file = read(machine.applications / "obsidian/obsidian.json")
+        vaults = document(file.data or b"").get("vaults")
+    except BadSettings:
+        return []
+    found = vaults.values() if isinstance(vaults, dict) else ()
+    paths = [one.get("path") for one in found if isinstance(one, dict)]
+    return [Path(path) for path in paths if isinstance(path, str) and Path(path).is_absolute()]
+
+
+def _fields(agent: RecordedAgent) -> str:
+    rows = [
+        ("Agent ID", [agent.key]),
+        ("Display name", [agent.name]),
+        ("Path", [agent.command[0]]),
+        ("Arguments", agent.command[1:]),
+        ("Environment variables", [f"{name}={value}" for name, value in agent.env.items()]),
+    ]
+    return "\n".join(
+        f"{title if not number else '':24}{value}"
+        for title, values in rows
+        for number, value in enumerate(values)
+    )

@@ -1,0 +1,1 @@
+"""Explains recorded messages to a person: show, log, stats, audit, transcript and search."""

@@ -1,0 +1,285 @@
+"""The values of `inspect audit`; `docs/json.md` documents their JSON form."""
+
+from enum import StrEnum
+
+from attrs import define, field, frozen
+
+from acp_proxy.protocol.tool_calls import CallStatus
+from acp_proxy.recording.recording import Recording
+
+PROBLEM, REMARK = "problem", "remark"
+"""The severity of an audit finding: something went wrong, or it is worth knowing."""
+
+
+class ActionKind(StrEnum):
+    """The kind of an action."""
+
+    READ = "read"
+    SEARCH = "search"
+    WRITE = "write"
+    DELETE = "delete"
+    MOVE = "move"
+    RUN = "run"
+    FETCH = "fetch"
+    OTHER = "other"
+    """Any other tool, or a tool whose kind is not known."""
+
+
+ASKED_FOR = frozenset(
+    {ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE, ActionKind.RUN, ActionKind.FETCH}
+)
+"""Kinds of actions for which agents usually ask permission."""
+
+
+class Source(StrEnum):
+    """Who says that an action was done."""
+
+    CLIENT = "client"
+    """The agent asked its client to do it, and the client's answer says what happened."""
+    CLAIMED = "claimed"
+    """Only the agent mentions it, in a tool call or a permission request."""
+
+
+class ActionStatus(StrEnum):
+    """The outcome of an action."""
+
+    DONE = "done"
+    STARTED = "started"
+    """The client has started a command; the recording does not say how it ended."""
+    FAILED = "failed"
+    REFUSED = "refused"
+    """Permission was refused, and no message says that it was done anyway."""
+    CANCELLED = "cancelled"
+    UNANSWERED = "unanswered"
+    """The client has not answered the request, or the permission request."""
+    UNKNOWN = "unknown"
+    """The agent announced it and reported no outcome."""
+
+
+class PathPlace(StrEnum):
+    """Where a path is, judged only by its text."""
+
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    UNKNOWN = "unknown"
+    """The recording does not show what it depends on: the session's directory, a user's home
+    directory, or whether upper and lower case differ."""
+
+
+@frozen
+class AuditedPath:
+    """A file or a directory that an action is about."""
+
+    path: str
+    """The path as it was sent, cut to 2,000 characters."""
+    shown: str
+    """The path relative to the session's directory if it is inside, else without ``.`` and ``..``.
+    """
+    place: PathPlace
+    credential: bool = False
+    """Whether files with such a name usually hold credentials."""
+    operation: str | None = None
+    """What a diff does with it, if the agent says so: add, modify, delete, move, copy."""
+
+
+@define
+class AuditedRequest:
+    """A request by which the agent asked its client to do something."""
+
+    seq: int
+    method: str
+    answer_seq: int | None = None
+    outcome: str = "unanswered"
+    """result, error, cancelled or unanswered."""
+    error: str | None = None
+    """The code and the message of an error."""
+    paths: list[AuditedPath] = field(init=False, factory=list)
+    """The paths that it names; not in the JSON, like all fields with ``init=False``."""
+
+
+@define
+class AuditedPermission:
+    """A permission request, and how the client answered it."""
+
+    seq: int
+    title: str
+    """What the agent asked for, in its own words."""
+    answer_seq: int | None = None
+    decision: str = "unanswered"
+    """granted, denied, cancelled, ambiguous, error, unanswered, or another word of the answer."""
+    option: str | None = None
+    """The kind of the chosen option; in the draft, the scope of the permission."""
+    name: str | None = None
+    """The name of the chosen option."""
+    waited_ns: int | None = None
+    """The time from the request to the answer."""
+    lasting: bool = False
+    """Whether the answer allowed more than this one action."""
+    paths: list[AuditedPath] = field(factory=list)
+    """The paths that were asked for, as far as they were known at that time."""
+    command: str | None = None
+
+
+@frozen
+class LastingGrant:
+    """An earlier answer that may have covered an action for which permission was not asked."""
+
+    seq: int
+    """The frame of the permission request."""
+    answer_seq: int
+    option: str | None
+    name: str | None
+    title: str
+
+
+@define(eq=False)
+class Action:
+    """Something that the agent did, asked its client to do, or intended to do."""
+
+    id: int
+    """The number of the action, from 1, in the order in which the actions began."""
+    seq: int
+    """The number of the first frame about the action."""
+    t_ns: int
+    at: str
+    """The time of that frame, in ISO 8601 and UTC."""
+    session: str | None
+    turn: int | None
+    mode: str | None
+    """The session's mode at that time."""
+    kind: ActionKind
+    source: Source = Source.CLAIMED
+    status: ActionStatus = ActionStatus.UNKNOWN
+    title: str | None = None
+    """The title that the agent gave the action."""
+    tool: str | None = None
+    """The name of the tool, or the method, if it is known."""
+    tool_call: str | None = None
+    call_status: str | None = None
+    """The last status that the agent sent for the tool call."""
+    call_seq: int | None = None
+    """The frame with this status."""
+    paths: list[AuditedPath] = field(factory=list)
+    command: str | None = None
+    directory: AuditedPath | None = None
+    """The directory in which the command ran, if a message names it."""
+    mentions: list[AuditedPath] = field(factory=list)
+    """Words of the command that are paths not known to be inside, or look like credentials."""
+    url: str | None = None
+    exit_code: int | None = None
+    exit_signal: str | None = None
+    terminal: str | None = None
+    requests: list[AuditedRequest] = field(factory=list)
+    permissions: list[AuditedPermission] = field(factory=list)
+    perhaps_allowed_by: list[LastingGrant] = field(factory=list)
+    """Earlier answers that may cover the action, if there was no permission request for it."""
+    refused_before: int | None = None
+    """The answer that refused the same action in the same turn, if this one was not asked for."""
+    perhaps_same_as: list[int] = field(factory=list)
+    """The ids of actions of the other source that may be the same action."""
+    not_from_agent: bool = False
+    """Whether a fault added one of its requests."""
+    call: CallStatus = field(init=False, factory=CallStatus)
+    """Those two while messages are read; like all fields below, not in the JSON."""
+    directories: list[str] = field(init=False, factory=list)
+    """The session's directories when the action began."""
+    same_asked: AuditedPermission | None = field(init=False, default=None)
+    """The last permission request of the turn for the same file or command by another action."""
+    instead_of: "Action | None" = field(init=False, default=None)
+    """The only action of the turn that was granted and not done yet, if it is another action."""
+    is_absorbed: bool = field(init=False, default=False)
+    """Whether the action was merged into another one."""
+
+    @property
+    def seqs(self) -> list[int]:
+        """The numbers of the frames about the action, except updates between the first and last."""
+        found = {self.seq, self.call_seq}
+        for request in self.requests:
+            found |= {request.seq, request.answer_seq}
+        for permission in self.permissions:
+            found |= {permission.seq, permission.answer_seq}
+        return sorted(seq for seq in found if seq is not None)
+
+    @property
+    def done_paths(self) -> list[AuditedPath]:
+        """The paths, except those for which the client's answers say that nothing was done."""
+        done, failed = set[str](), set[str]()
+        for request in self.requests:
+            is_done = request.outcome in ("result", "unanswered")
+            (done if is_done else failed).update(path.shown for path in request.paths)
+        is_partly = self.may_have_happened
+        return [p for p in self.paths if not is_partly or p.shown not in failed - done]
+
+    @property
+    def may_have_happened(self) -> bool:
+        """Whether no message says that the action was not done.
+
+        True for a command that the agent reports as failed, since it may have run.
+        """
+        if self.status is ActionStatus.FAILED:
+            return self.kind is ActionKind.RUN and self.source is Source.CLAIMED
+        if self.status is ActionStatus.UNANSWERED:
+            return self.source is Source.CLIENT
+        return self.status in (ActionStatus.DONE, ActionStatus.STARTED, ActionStatus.UNKNOWN)
+
+
+@frozen
+class AuditedServer:
+    """An MCP server that the client passed to the agent, without its environment and headers."""
+
+    name: str
+    type: str
+    """stdio, http, sse or acp."""
+    command: str | None
+    url: str | None
+    """The URL without user name, password and query."""
+    seq: int
+    """The number of the request that named the server."""
+
+
+@define
+class AuditedSession:
+    """A session and the directories that the client chose for it."""
+
+    id: str
+    seq: int
+    """The number of the last request that opened the session."""
+    cwd: str | None
+    directories: list[str] = field(factory=list)
+    """Other directories in which the agent may work."""
+    mcp_servers: list[AuditedServer] = field(factory=list)
+
+
+@frozen
+class AuditFinding:
+    """Something that a reviewer should look at."""
+
+    kind: str
+    """The kind, such as ``outside``; docs/json.md lists all kinds."""
+    severity: str
+    """`PROBLEM` or `REMARK`."""
+    text: str
+    actions: list[int]
+    seqs: list[int]
+    """The numbers of the first frames of these actions."""
+
+
+@define
+class Audit:
+    """What an agent did in one recording."""
+
+    recording: Recording
+    path: str
+    live: bool
+    agent_command: list[str]
+    sessions: list[AuditedSession]
+    actions: list[Action]
+    counts: dict[str, dict[str, int]]
+    """The number of actions by kind and status."""
+    sources: dict[str, int]
+    """The number of actions by source."""
+    answers: dict[str, int]
+    """The number of permission requests of these actions by decision."""
+    findings: list[AuditFinding]
+    left_out: int = 0
+    """The number of actions beyond the first 100,000."""

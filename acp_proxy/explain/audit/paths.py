@@ -1,0 +1,182 @@
+"""Decides where a path is, and whether files with its name usually hold credentials.
+
+Only the text of the path is used: the disk is not read, and symbolic links are not followed. ``.``
+and ``..`` are resolved in the text. A relative path begins at the session's directory.
+"""
+
+import ntpath
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from attrs import evolve
+
+from acp_proxy.base.limits import SHORT_LIST, SHOWN_LINE
+from acp_proxy.explain.audit.audit_values import AuditedPath, PathPlace
+from acp_proxy.protocol.directories import is_windows, is_within, local_path
+
+_REMEMBERED = 500
+"""The most characters of a path whose place is cached."""
+_WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
+_COMMAND = 20_000
+"""The most characters of a command that are searched."""
+_CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
+_URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
+"""A query or a fragment at the end of a URI, such as a line number."""
+_PATH = re.compile(r"(?:/|~[\w.-]*/|\.\.(?:/|$)|\$\{?HOME\}?/|[A-Za-z]:[/\\])")
+_SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/homebrew/bin/", "/dev/")
+"""The directories of programs and devices, which nearly every command names."""
+
+_SECRET_FILES = frozenset({
+    ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
+    ".htpasswd", ".dockercfg", ".vault-token", ".terraformrc", "credentials", "kubeconfig",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "shadow", "gshadow", "key4.db", "logins.json",
+    "application_default_credentials.json", "wallet.dat", "secring.gpg", "master.key",
+})  # fmt: skip
+_SECRET_STEMS = ("credentials", "secrets", "secret", "client_secret", "service-account")
+_DATA_ENDINGS = (".json", ".yml", ".yaml", ".toml", ".ini", ".txt", ".xml", ".csv", ".cfg")
+_SECRET_ENDINGS = (
+    ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env", ".ovpn",
+)  # fmt: skip
+_SECRET_DIRECTORIES = frozenset(
+    {".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".password-store", "gcloud"}
+)
+_HARMLESS = frozenset({"known_hosts", "cacert.pem", "ca-bundle.pem", "ca-certificates.pem"})
+_HARMLESS_ENDINGS = (".pub", ".example", ".sample", ".template", ".dist")
+_TOKEN_FILES = (("auth.json", (".codex", ".composer", "opencode")), ("hosts.yml", ("gh",)),
+                ("oauth_creds.json", (".gemini", ".qwen")))  # fmt: skip
+
+
+def locate(path: str, directories: Sequence[str], operation: str | None = None) -> AuditedPath:
+    """Returns a path with its place.
+
+    Args:
+        path: the path as it was sent; may be a ``file:`` URI.
+        directories: those of the session, the working directory first; empty if they are unknown.
+        operation: what is done with the file, if that is known.
+    """
+    find = _locate_again if len(path) < _REMEMBERED else _locate
+    return find(path, tuple(directories), operation)
+
+
+def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> AuditedPath:
+    local = local_path(path)
+    if local is None:
+        local = local_path(_URI_TAIL.sub("", path))
+    base = directories[0] if directories else ""
+    whole = path if local is None else local
+    if local is not None and directories and not _is_absolute(local):
+        whole = f"{base}/{local}"
+    flavour = ntpath if is_windows(whole) else posixpath
+    shown = whole if local is None else flavour.normpath(whole)
+    place = _place(path, local, whole, directories)
+    if place is PathPlace.INSIDE and is_within(whole, [base]):
+        shown = flavour.relpath(shown, flavour.normpath(base))
+    secret = looks_like_credentials(shown)
+    return AuditedPath(cut(path), cut(shown), place, secret, operation)
+
+
+_locate_again = lru_cache(1024)(_locate)
+"""Cached, since an agent names the same few files many times."""
+
+
+def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
+    """Whether two paths may name one file; in unknown places, only file names are compared.
+
+    Args:
+        one: a path.
+        other: another path of the same session.
+    """
+    first, second = _folded(one.shown), _folded(other.shown)
+    is_unknown = PathPlace.UNKNOWN in (one.place, other.place)
+    if is_unknown and not (_is_rooted(first) and _is_rooted(second)):
+        return re.split(r"[/\\]", first)[-1] == re.split(r"[/\\]", second)[-1]
+    return first == second
+
+
+def cut(text: str) -> str:
+    """Returns a text, cut to `SHOWN_LINE` characters."""
+    return text if len(text) <= SHOWN_LINE else f"{text[: SHOWN_LINE - 1]}…"
+
+
+def looks_like_credentials(path: str) -> bool:
+    """Whether files with such a path usually hold credentials."""
+    names = [name for name in re.split(r"[/\\]", path.casefold()) if name]
+    if not names:
+        return False
+    name, above = names[-1], names[:-1]
+    if name in _HARMLESS or name.endswith(_HARMLESS_ENDINGS):
+        return False
+    stem, dot, ending = name.partition(".")
+    return (
+        name in _SECRET_FILES
+        or name.startswith(".env.")
+        or name.endswith(_SECRET_ENDINGS)
+        or (stem in _SECRET_STEMS and f"{dot}{ending}" in _DATA_ENDINGS)
+        or any(one in _SECRET_DIRECTORIES for one in names)
+        or any(name == one and above[-1:] and above[-1] in where for one, where in _TOKEN_FILES)
+    )
+
+
+def mentions(
+    command: str, directories: Sequence[str], where: str | None = None
+) -> list[AuditedPath]:
+    """Returns words of a command that look like credentials, or are paths not known to be inside.
+
+    Words are not expanded as in a shell. Programs and devices of the system are left out.
+
+    Args:
+        command: the command line.
+        directories: the directories of the session.
+        where: the directory of the command, as it was sent; None for that of the session.
+    """
+    found = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
+    return [one for one, _ in zip(found, range(SHORT_LIST), strict=False)]
+
+
+def _mentioned(
+    command: str, directories: Sequence[str], where: str | None
+) -> Iterator[AuditedPath]:
+    moves = _CHANGES_DIRECTORY.search(command) is not None
+    for match in _WORDS.finditer(command):
+        word = match[0]
+        is_path = _PATH.match(word) is not None and not word.startswith("//")
+        if not is_path and not looks_like_credentials(word):
+            continue
+        if word.startswith(_SYSTEM) and not looks_like_credentials(word):
+            continue
+        is_relative = not _is_absolute(word)
+        base = f"{where}/" if where and is_relative else ""
+        one = evolve(locate(base + word, directories), path=cut(word))
+        if is_relative and is_path and moves:  # relative to a directory that is not known
+            one = evolve(one, shown=cut(word), place=PathPlace.UNKNOWN)
+        if one.credential or (is_path and one.place is not PathPlace.INSIDE):
+            yield one
+
+
+def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
+    if local is None:  # a file of another machine, no file at all, or a name with a colon
+        return PathPlace.OUTSIDE if "://" in path else PathPlace.UNKNOWN
+    if not directories or path.startswith(("~", "$HOME", "${HOME}")):
+        return PathPlace.UNKNOWN
+    if is_within(whole, directories):
+        return PathPlace.INSIDE
+    is_clear = _is_rooted(directories[0]) and not is_within(
+        _folded(whole), [_folded(one) for one in directories]
+    )
+    return PathPlace.OUTSIDE if is_clear else PathPlace.UNKNOWN
+
+
+def _folded(text: str) -> str:
+    """Returns a text with uniform case and Unicode form, since file systems may ignore these."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _is_rooted(path: str) -> bool:
+    return path.startswith("/") or is_windows(path)
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "\\", "~", "$HOME", "${HOME}")) or is_windows(path)

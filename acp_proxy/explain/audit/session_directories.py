@@ -1,0 +1,119 @@
+"""Reads the directories in which each session may work, and its MCP servers."""
+
+import shlex
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import evolve
+
+from acp_proxy.base.limits import LISTED, REMEMBERED_CALLS
+from acp_proxy.explain.audit.audit_values import AuditedServer, AuditedSession
+from acp_proxy.explain.audit.paths import cut
+from acp_proxy.explain.describe.phrases import Value, part, parts, word
+from acp_proxy.redaction.markers import MARKER
+
+
+class SessionLog:
+    """Collects the sessions of a recording from the requests that open them, and the answers.
+
+    Attributes:
+        sessions: the first 10,000 sessions, by their ids.
+    """
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, AuditedSession] = {}
+        self._opening: dict[int, tuple[AuditedSession, AuditedSession | None]] = {}
+
+    def directories(self, session: str | None) -> list[str]:
+        """Returns the directories of a session, the working directory first.
+
+        The list is empty if the working directory is not known.
+        """
+        known = self.sessions.get(session or "")
+        if known is None or known.cwd is None:
+            return []
+        return [known.cwd, *known.directories]
+
+    def asked(self, exchange: int, seq: int, session: str | None, params: Value) -> None:
+        """Takes a request that opens a session.
+
+        Args:
+            exchange: the number of its exchange.
+            seq: the number of its frame.
+            session: the id of the session; None if the answer will give it.
+            params: the params of the request.
+        """
+        opening = AuditedSession(session or "", seq, _directory(params), _others(params))
+        opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:LISTED]]
+        known = self.sessions.get(session or "")
+        self._opening[exchange] = opening, None if known is None else evolve(known)
+        if session is not None:  # its history may come before the answer
+            self._keep(session, opening)
+
+    def answered(self, exchange: int, session: str | None, result: Value | None) -> None:
+        """Takes the answer to a request that opens a session.
+
+        Args:
+            exchange: the number of its exchange.
+            session: the id of the session.
+            result: the result; None if the answer is an error, so that no session was opened.
+        """
+        opening, before = self._opening.pop(exchange, (None, None))
+        if opening is None or session is None:
+            return
+        if result is None:  # the request has no effect
+            if before is not None:
+                self.sessions[session] = before
+            elif opening.id:
+                self.sessions.pop(session, None)
+            return
+        opening.cwd = opening.cwd or _directory(result)  # session/load of the draft
+        opening.directories = opening.directories or _others(result)
+        self._keep(session, opening)
+
+    def _keep(self, session: str, opening: AuditedSession) -> None:
+        known = self.sessions.get(session)
+        if known is None and len(self.sessions) < REMEMBERED_CALLS:
+            known = self.sessions[session] = AuditedSession(session, opening.seq, None)
+        if known is not None:
+            known.seq = opening.seq
+            known.cwd = opening.cwd or known.cwd
+            known.directories = opening.directories or known.directories
+            known.mcp_servers = opening.mcp_servers or known.mcp_servers
+
+
+def _directory(value: Value) -> str | None:
+    return word(value, "cwd", "workingDirectory") or None
+
+
+def _others(value: Value) -> list[str]:
+    found = value.get("additionalDirectories")
+    every = found[:LISTED] if isinstance(found, list) else []
+    return [one for one in every if isinstance(one, str) and one]
+
+
+def _server(server: Value, seq: int) -> AuditedServer:
+    how = part(server, "transport") or server
+    command = word(how, "command")
+    arguments: Any = how.get("args")
+    if command and isinstance(arguments, list):
+        command = " ".join([command, *(shlex.quote(str(one)) for one in arguments[:LISTED])])
+    url = word(how, "url", "agentUrl")
+    return AuditedServer(
+        name=cut(word(server, "name") or word(how, "serverId", "mcpServerName", "id")),
+        type=cut(word(how, "type") or ("stdio" if command else "http" if url else "unknown")),
+        command=cut(command) or None,
+        url=cut(_without_secrets(url)) or None,
+        seq=seq,
+    )
+
+
+def _without_secrets(url: str) -> str:
+    """Returns a URL without the parts that may identify a user."""
+    try:
+        parts_ = urlsplit(MARKER.sub("masked", url))  # without its brackets
+        host = parts_.netloc.rpartition("@")[2]
+    except ValueError:
+        return "(not a URL)"
+    query = "?…" if parts_.query or parts_.fragment else ""
+    return f"{parts_.scheme}://{host}{parts_.path}{query}" if parts_.scheme else parts_.path + query

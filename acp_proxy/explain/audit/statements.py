@@ -1,0 +1,250 @@
+"""Reads what a tool call, a permission request or a request to the client is about.
+
+The same fact has many notations: v1 has ``locations`` and diffs in ``content``, v2 adds
+``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also names the
+arguments of its tools differently. Nothing is inferred beyond what was sent; if two places differ,
+both are kept.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.base.limits import PARTS
+from acp_proxy.explain.audit.audit_values import ActionKind
+from acp_proxy.explain.describe.content_texts import command_of
+from acp_proxy.explain.describe.phrases import Value, part, parts, word
+from acp_proxy.explain.describe.tool_texts import given_to
+from acp_proxy.protocol.tool_calls import call_of
+
+_KINDS = {
+    "read": ActionKind.READ, "search": ActionKind.SEARCH, "edit": ActionKind.WRITE,
+    "delete": ActionKind.DELETE, "move": ActionKind.MOVE, "execute": ActionKind.RUN,
+    "fetch": ActionKind.FETCH,
+}  # fmt: skip
+"""The kinds of tools in v1 and v2."""
+_OPERATIONS = {
+    "file_read": ActionKind.READ, "file_write": ActionKind.WRITE, "file_delete": ActionKind.DELETE,
+    "terminal_execute": ActionKind.RUN, "network_access": ActionKind.FETCH,
+}  # fmt: skip
+"""The operations in permission requests of the 1.0 draft."""
+_METHODS = {
+    "fs/read_text_file": ActionKind.READ,
+    "fs/write_text_file": ActionKind.WRITE,
+    "terminal/create": ActionKind.RUN,
+}
+"""The kinds of the methods that are known; of others, only the name is used."""
+_PATHS = (
+    "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
+    "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
+    "old_path", "oldPath", "new_path", "newPath",
+)  # fmt: skip
+"""Arguments that are paths, whatever the tool."""
+_MOVED = ("source", "destination", "from", "to", "src", "dst")
+"""Arguments that are paths if the tool moves something."""
+_DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
+"""Arguments that name the directory of a command."""
+_URLS = ("url", "urls", "uri", "href")
+_URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
+_DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
+"""The text in which Gemini shows the directory of a command."""
+_SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
+_SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
+"""Characters that may have a meaning for a shell, so that quotes around them matter."""
+
+
+@define
+class Statement:
+    """What one message says about an action; fields that it does not set are None or empty."""
+
+    kind: ActionKind | None = None
+    title: str | None = None
+    tool: str | None = None
+    status: str | None = None
+    paths: list[tuple[str, str | None]] = field(factory=list)
+    """Each path with the operation of its diff, or None."""
+    command: str | None = None
+    directory: str | None = None
+    url: str | None = None
+    terminals: list[str] = field(factory=list)
+    exit_code: int | None = None
+    exit_signal: str | None = None
+
+
+def of_call(call: Value) -> Statement:
+    """Returns what a tool call of any dialect, or an update about one, says."""
+    tool = word(call, "tool", "name") or word(part(part(call, "_meta"), "claudeCode"), "toolName")
+    said = Statement(
+        kind=_kind(call, tool),
+        title=word(call, "title") or None,
+        tool=tool or None,
+        status=word(call, "status") or None,
+    )
+    content = [*_items(call.get("content")), *_items(call.get("output"))]
+    said.paths = [*_located(call)]
+    for item in content:
+        said.paths += _changed(item)
+        if terminal := word(item, "terminalId"):
+            said.terminals.append(terminal)
+        if word(item, "type") == "terminal" and (command := command_of(item)):  # 1.0 draft
+            said.command = command
+        read_exit(said, item)
+        if match := _DIRECTORY_TEXT.search(word(part(item, "content"), "text")[:2000]):
+            said.directory = match[1]
+    if said.kind in (None, ActionKind.READ, ActionKind.SEARCH, ActionKind.OTHER):
+        # A diff changes files and a terminal runs a command, whatever the agent calls it.
+        if any(operation for _, operation in said.paths):
+            said.kind = ActionKind.WRITE
+        elif said.terminals:
+            said.kind = ActionKind.RUN
+    _read_arguments(said, given_to(call))
+    read_exit(said, part(call, "rawOutput"))
+    said.paths = [*dict.fromkeys(said.paths)][:PARTS]
+    return said
+
+
+def of_permission(params: Value) -> Statement:
+    """Returns what a permission request of any dialect says about its action."""
+    subject = part(params, "subject")
+    said = of_call(call_of(params))
+    said.title = word(params, "title") or said.title
+    if command := command_of(subject):
+        said.kind, said.command = ActionKind.RUN, command
+        said.directory = word(subject, "cwd") or None
+    if operation := word(params, "operation"):
+        said.kind, resource = _OPERATIONS.get(operation, ActionKind.OTHER), word(params, "resource")
+        said.tool, said.title = operation, word(params, "reason") or said.title
+        if said.kind is ActionKind.RUN:
+            said.command = resource or None
+        elif said.kind is ActionKind.FETCH:
+            said.url = resource or None
+        elif said.kind is not ActionKind.OTHER and resource:
+            said.paths.append((resource, None))
+        else:
+            said.title = " ".join(filter(None, (resource, said.title))) or None
+    return said
+
+
+def of_request(method: str, params: Value) -> Statement:
+    """Returns what a request says that asks the client to do something.
+
+    Args:
+        method: the method of the request.
+        params: the params of the request.
+    """
+    said = Statement(kind=_METHODS.get(method, ActionKind.OTHER), tool=method)
+    if method == "terminal/create":
+        said.command, said.directory = command_of(params), word(params, "cwd") or None
+    elif method.startswith("fs/"):
+        said.paths = [*((path, None) for path in _strings(params, (*_PATHS, *_MOVED)))]
+    else:
+        inner = word(params, "mcpMethod") or word(params, "method")
+        server = word(params, "serverName", "serverId", "acpId", "connectionId")
+        said.title = " ".join(filter(None, (inner, server))) or None
+    return said
+
+
+def of_terminal(update: Value) -> Statement:
+    """Returns what a ``terminal_update`` (v2) says about a terminal that the agent runs itself."""
+    said = Statement(kind=ActionKind.RUN, command=command_of(update))
+    said.directory = word(update, "cwd") or None
+    said.terminals = [word(update, "terminalId")]
+    read_exit(said, part(update, "exitStatus"))
+    return said
+
+
+def read_exit(said: Statement, result: Value) -> None:
+    """Sets the exit code and the signal of a statement, if a message has them.
+
+    Args:
+        said: the statement.
+        result: an object that may have an exit code or a signal, in any spelling.
+    """
+    for name in ("exitCode", "exit_code"):
+        code = result.get(name)
+        if isinstance(code, int) and not isinstance(code, bool):
+            said.exit_code = code
+    said.exit_signal = word(result, "signal") or said.exit_signal
+
+
+def normal_command(text: str | None) -> str:
+    """Returns a command line for comparisons: without ``sh -c``, and with uniform quotes."""
+    line = " ".join((text or "").split()).strip("`")
+    if match := _SHELL.fullmatch(line):
+        words = _words(line[match.end("shell") :])
+        line = " ".join(words[0].split()) if len(words) == 1 else line
+    if _SPECIAL.search(line):
+        return line
+    return " ".join(map(shlex.quote, _words(line))) or line
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _kind(call: Value, tool: str) -> ActionKind | None:
+    if kind := word(call, "kind"):
+        return _KINDS.get(kind, ActionKind.OTHER)
+    if tool and "/" in tool:
+        return _METHODS.get(tool, ActionKind.OTHER)
+    return None
+
+
+def _items(content: Any) -> Iterator[Value]:
+    items = content if isinstance(content, list) else [content]
+    return (item for item in items[:PARTS] if isinstance(item, dict))
+
+
+def _located(call: Value) -> Iterator[tuple[str, None]]:
+    for place in (*parts(call, "locations")[:PARTS], part(call, "location")):
+        if path := word(place, "path", "uri"):
+            yield path, None
+
+
+def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
+    """Yields the path of each file that a diff changes, with the operation."""
+    if word(item, "type") == "diff" and (path := word(item, "path")):
+        operation = "add" if "oldText" in item and item["oldText"] is None else "modify"
+        yield path, operation
+    for change in parts(item, "changes")[:PARTS]:
+        operation = word(change, "operation") or "modify"
+        for name in ("oldPath", "path", "newPath"):
+            if path := word(change, name):
+                yield path, operation
+
+
+def _read_arguments(said: Statement, given: Any) -> None:
+    """Adds what the arguments of a tool say to a statement; agents use different names for them."""
+    if not isinstance(given, dict):
+        return
+    said.command = command_of(given) or said.command
+    if said.kind is ActionKind.RUN or (said.kind is None and said.command is not None):
+        said.directory = word(given, *_DIRECTORIES) or said.directory
+    else:
+        names = (*_PATHS, *_MOVED) if said.kind is ActionKind.MOVE else _PATHS
+        said.paths += _named(given, names)
+        if isinstance(changes := given.get("changes"), dict):  # Codex has an object by paths
+            said.paths += ((path, None) for path in [*changes][:PARTS] if path)
+    said.url = next(_strings(given, _URLS), None) or said.url
+    if said.kind is ActionKind.FETCH and said.url is None:
+        text = f"{word(given, 'prompt')[:5000]} {said.title or ''}"
+        match = _URL.search(text)
+        said.url = match[0] if match else None
+
+
+def _named(value: Value, names: Iterable[str]) -> Iterator[tuple[str, None]]:
+    return ((path, None) for path in _strings(value, names) if "\n" not in path)
+
+
+def _strings(value: Value, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        found = value.get(name)
+        for one in found[:PARTS] if isinstance(found, list) else [found]:
+            if isinstance(one, str) and one:
+                yield one

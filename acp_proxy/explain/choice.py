@@ -1,0 +1,195 @@
+"""Which frames and events a command shows: a filter as typed, a turn, a session, a neighborhood."""
+
+import heapq
+import operator
+from collections.abc import Iterator
+
+from attrs import field, frozen
+
+from acp_proxy.base.errors import BadFilter, UnreadableRecording
+from acp_proxy.base.limits import EXAMPLES, LAST_NUMBER
+from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import counted, listed, nearest
+from acp_proxy.explain.log.timeline import pair_of
+from acp_proxy.recording.filters import TERMS, Filter, Known, all_of, parse, tokens_of
+from acp_proxy.recording.filters.filter_terms import none_of
+from acp_proxy.recording.filters.filter_terms import of_session as session_filter
+from acp_proxy.recording.recording import LABELS
+from acp_proxy.store.queries.exchanges import last_turn, requested_sessions, turn_count, turn_of
+from acp_proxy.store.queries.frames import labels_of, last_number
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+_MOST_COUNTED = 200_000
+"""Frames of the largest recording in which parts of a filter are tried."""
+
+
+def chosen_in(reader: RecordingReader, text: str) -> Filter:
+    """Parses a filter for one recording, of which it may ask for the last turn.
+
+    Args:
+        reader: the recording.
+        text: the filter.
+
+    Raises:
+        BadFilter: the text is not a filter.
+    """
+    return parse(text, _known(reader))
+
+
+def why_nothing(reader: RecordingReader, text: str) -> str:
+    """Says of how many frames none matches a filter, and what similar filter would match some.
+
+    Args:
+        reader: the recording.
+        text: the filter, which matches nothing there.
+    """
+    total = reader.count()
+    try:
+        hint = next(_hints(reader, tokens_of(text), total), "")
+    except UnreadableRecording:  # a part of the filter asks for the text of a line that is not held
+        hint = ""
+    return f"0 of {counted(total, 'frame')} match {visible(text.strip())}{hint}"
+
+
+def _known(reader: RecordingReader) -> Known:
+    return Known(reader.has_label, last_turn(reader))
+
+
+def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[str]:
+    for token in tokens:
+        key, colon, value = token.partition(":")
+        if colon and (column := LABELS.get(key)) is not None:
+            near = nearest(value.strip('"*'), labels_of(reader, column))
+            if near and not _count(reader, [token]):
+                yield f"; did you mean {key}:{visible(near)}?"
+            # In a timeline the kind of an update stands where others have their method.
+            update = f"params.update.sessionUpdate={value}"
+            is_word = key == "method" and value.isidentifier()
+            if is_word and total <= _MOST_COUNTED and _count(reader, [update]):
+                yield f"; did you mean {update}?"
+        elif key == "turn" and value.isdecimal() and int(value) > last_turn(reader):
+            yield f"; it has {counted(last_turn(reader), 'turn')}"
+        elif not colon and total <= _MOST_COUNTED:
+            terms = (
+                term for word in (token, token.removesuffix("s")) for term in _terms_with(word)
+            )
+            yield from (f"; did you mean {term}?" for term in terms if _count(reader, [term]))
+    if total <= _MOST_COUNTED and len(tokens) > 1 and not {"or", "not", "(", ")"} & {*tokens}:
+        counts = [(_count(reader, tokens[:n] + tokens[n + 1 :]), n) for n in range(len(tokens))]
+        most, place = max(counts, key=lambda counted: (counted[0], -counted[1]))
+        if most:
+            rest = " ".join(tokens[:place] + tokens[place + 1 :])
+            verb = "matches" if most == 1 else "match"
+            yield f"; {counted(most, 'frame')} {verb} {visible(rest)}"
+
+
+def _terms_with(word: str) -> list[str]:
+    # What `is:` accepts is a kind as well, or is understood without the key.
+    return [f"{key}:{word}" for key, term in TERMS.items() if word in term.values and key != "is"]
+
+
+def _count(reader: RecordingReader, tokens: list[str]) -> int:
+    chosen = parse(" ".join(tokens), _known(reader))
+    return sum(1 for _ in reader.heads(chosen))
+
+
+@frozen
+class Neighborhood:
+    """A frame or event, the one it is paired with, and the numbers around it.
+
+    Raises:
+        BadFilter: there is none of that number.
+    """
+
+    reader: RecordingReader
+    seq: int
+    context: int
+    """How many numbers before and after it belong to it."""
+    pair: int | None = field(init=False)
+
+    @pair.default
+    def _find_pair(self) -> int | None:
+        return pair_of(row_of(self.reader, self.seq))
+
+    def rows(self, chosen: Filter) -> Iterator[Row]:
+        """Streams what a filter chooses within the context, and the frame and its pair always."""
+        first, last = max(1, self.seq - self.context), self.seq + self.context
+        both = [_number(seq) for seq in (self.seq, self.pair) if seq is not None]
+        others = all_of([chosen, parse(f"seq:{first}..{last}"), *map(none_of, both)])
+        found = [self.reader.rows(others, first - 1), *(self.reader.rows(one) for one in both)]
+        return heapq.merge(*found, key=operator.itemgetter("seq"))
+
+
+def row_of(reader: RecordingReader, seq: int) -> Row:
+    """Reads one frame or event.
+
+    Args:
+        reader: the recording.
+        seq: its number.
+
+    Raises:
+        BadFilter: there is none of that number.
+    """
+    row = next(reader.rows(_number(seq)), None)
+    if row is None:
+        last = last_number(reader)
+        raise BadFilter(f"no frame or event {seq} in {reader.path}; the last one is {last}")
+    return row
+
+
+def of_turn(reader: RecordingReader, turn: int) -> Filter:
+    """Returns the filter of a turn's frames, and of stderr from the first to the last of them.
+
+    A line of stderr during two concurrent turns belongs to both.
+
+    Args:
+        reader: the recording.
+        turn: the number of the turn.
+
+    Raises:
+        BadFilter: there is none of that number, and the recording has ended.
+    """
+    span = turn_of(reader, min(turn, LAST_NUMBER))
+    if span is None and not reader.live:
+        raise BadFilter(f"no turn {turn} in {reader.path}; it has {turn_count(reader) or 'none'}")
+    if span is None:
+        return parse(f"turn:{turn}")
+    end = LAST_NUMBER if span.end_seq is None else span.end_seq
+    return parse(f"turn:{turn} or kind:stderr seq:{span.prompt_seq}..{end}")
+
+
+def of_session(reader: RecordingReader, start: str) -> Filter:
+    """Returns the filter of the session whose id begins with a text.
+
+    Args:
+        reader: the recording.
+        start: the text.
+
+    Raises:
+        BadFilter: none does, or several do.
+    """
+    known = requested_sessions(reader)
+    matching = _matching(known, start)
+    if not matching:  # perhaps one that no request names
+        known = known + [s for s in labels_of(reader, "session") if s not in known]
+        matching = _matching(known, start)
+    if len(matching) != 1:
+        problem = f"{len(matching)} sessions begin with" if matching else "no session begins with"
+        raise BadFilter(f"{problem} {start!r} in {reader.path}; {_named(matching or known)}")
+    (session,) = matching
+    return session_filter(session)
+
+
+def _number(seq: int) -> Filter:
+    return parse(f"seq:{min(seq, LAST_NUMBER)}")
+
+
+def _matching(known: list[str], start: str) -> list[str]:
+    return [start] if start in known else [s for s in known if s.startswith(start)]
+
+
+def _named(sessions: list[str]) -> str:
+    if not sessions:
+        return "it has no sessions"
+    return f"there is {visible(listed(sessions, EXAMPLES))}"

@@ -1,0 +1,223 @@
+"""Describes content: text as it is, media by type and size, resources by name, diffs by files.
+
+The content of a prompt or message has blocks; that of a tool call wraps blocks, or is a diff or a
+terminal. The 1.0 draft has media under ``source``, resources flat, and terminals with their output.
+A diff has three forms: old and new text of one file (v1), changes with a patch (v2), and hunks (the
+1.0 draft).
+"""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from acp_proxy.base.limits import LONG_LIST
+from acp_proxy.base.wording import byte_size
+from acp_proxy.explain.describe.phrases import (
+    Value,
+    bracketed,
+    decoded_size,
+    joined,
+    listed,
+    media,
+    number,
+    part,
+    parts,
+    payload,
+    quantity,
+    word,
+)
+
+_COMMANDS = ("command", "cmd", "commandLine", "script")
+_IN_QUOTES = re.compile(r'["\\$`]')
+
+
+def command_of(value: Value) -> str | None:
+    """Returns the command line in an object, or None if it has none.
+
+    It may be a command with or without ``args``, or a list of words.
+    """
+    for name in _COMMANDS:
+        command = value.get(name)
+        if isinstance(command, list):
+            return _joined(command) or None
+        if isinstance(command, str) and command:
+            arguments = value.get("args")
+            if not isinstance(arguments, list) or not arguments:
+                return command
+            # The command may itself be a line for a shell, so it is not quoted.
+            return f"{command} {_joined(arguments)}"
+    return None
+
+
+def _joined(words: list[Any]) -> str:
+    """Returns a shell command with these words, quoted if necessary."""
+    return " ".join(_quoted(str(word)) for word in words[:LONG_LIST])
+
+
+def _quoted(word: str) -> str:
+    if "'" not in word:
+        return shlex.quote(word)
+    return '"' + _IN_QUOTES.sub(r"\\\g<0>", word) + '"'
+
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_OPERATIONS = {
+    "add": "new",
+    "modify": "",
+    "delete": "deleted",
+    "move": "moved",
+    "copy": "copied",
+}
+
+
+def content(value: object) -> str:
+    """Describes a block, an array of blocks, or plain text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join(filter(None, map(content, value)))
+    if not isinstance(value, dict):
+        return ""
+    kind = value.get("type")
+    if isinstance(kind, str) and (describe := BLOCKS.get(kind)) is not None:
+        return describe(value)
+    if "text" in value:
+        return word(value, "text")
+    return bracketed(joined(word(value, "type"), payload(value, "type"), by=": "))
+
+
+def exit_state(status: Value) -> str:
+    """Describes how a command ended; empty while it runs."""
+    signal, code = word(status, "signal"), word(status, "exitCode")
+    how = f"signal {signal}" if signal else f"exit {code}" if code else ""
+    timed_out = "timed out" if status.get("timedOut") is True else ""
+    return joined(timed_out, how if signal or not timed_out else "", by=", ")
+
+
+def _text(block: Value) -> str:
+    return word(block, "text")
+
+
+def _media(block: Value) -> str:
+    source = part(block, "source") or block
+    kind = word(source, "mimeType", "mediaType") or word(block, "type")
+    return media(source) or bracketed(kind, word(source, "uri", "url"))
+
+
+def _resource(block: Value) -> str:
+    inner = part(block, "resource") or block
+    blob, text = inner.get("blob"), inner.get("text", inner.get("content"))
+    kind = size = ""
+    if isinstance(blob, str):
+        kind, size = word(inner, "mimeType") or "binary", decoded_size(blob)
+    elif isinstance(text, str):
+        size = quantity(text)
+    return bracketed(word(inner, "uri") or "resource", kind, size)
+
+
+def _link(block: Value) -> str:
+    uri, size = word(block, "uri"), block.get("size")
+    name = word(block, "title", "name")
+    known = name in uri
+    return bracketed(
+        joined("" if known else name, uri) or "resource_link",
+        word(block, "mimeType") if size is not None else "",
+        byte_size(size) if isinstance(size, int) else "",
+    )
+
+
+def _terminal(block: Value) -> str:
+    name = f"terminal {word(block, 'command', 'terminalId')}".rstrip()
+    printed = joined(word(block, "stdout"), word(block, "stderr"))
+    return joined(bracketed(name, exit_state(block)), printed)
+
+
+def diff(block: Value) -> str:
+    """Describes a diff in any of its three forms."""
+    if "changes" in block or "patch" in block:
+        return _changes(block)
+    if "hunks" in block:
+        return joined(word(block, "path"), _hunks(parts(block, "hunks")))
+    old, new = block.get("oldText"), block.get("newText")
+    if isinstance(old, str):
+        added, removed = changed_lines(old, new if isinstance(new, str) else "")
+        return joined(word(block, "path"), _signed(added, removed) or "unchanged")
+    path = joined("new", word(block, "path"))
+    return joined(path, f"+{len(new.splitlines())}" if isinstance(new, str) else "")
+
+
+def changed_lines(old: str, new: str) -> tuple[int, int]:
+    """Counts the lines that only one of two texts has: added, removed.
+
+    A line that moved counts as neither, which makes this fast on any text.
+
+    Args:
+        old: the text before.
+        new: the text after.
+    """
+    before, after = Counter(old.splitlines()), Counter(new.splitlines())
+    return (after - before).total(), (before - after).total()
+
+
+def patch_lines(text: str) -> tuple[int, int]:
+    """Counts the lines that a patch adds and removes."""
+    added = removed = 0
+    old_left = new_left = 0  # lines of the hunk; outside of one, "---" and "+++" name the files
+    hunks = _HUNK.search(text) is not None
+    for line in text.splitlines():
+        if hunks and old_left <= 0 and new_left <= 0:
+            if match := _HUNK.match(line):
+                old_left, new_left = int(match[1] or 1), int(match[2] or 1)
+        elif line.startswith("+"):
+            added, new_left = added + 1, new_left - 1
+        elif line.startswith("-"):
+            removed, old_left = removed + 1, old_left - 1
+        elif not line.startswith("\\"):  # "\ No newline at end of file"
+            old_left, new_left = old_left - 1, new_left - 1
+    return added, removed
+
+
+def _changes(block: Value) -> str:
+    patch = block.get("patch")
+    text = patch.get("text") if isinstance(patch, dict) else patch
+    lines = _signed(*patch_lines(text)) if isinstance(text, str) else ""
+    return joined(listed(map(_change, parts(block, "changes")), most=4), lines)
+
+
+def _change(change: Value) -> str:
+    operation, path, old = word(change, "operation"), word(change, "path"), word(change, "oldPath")
+    kind = word(change, "fileType")
+    return joined(
+        _OPERATIONS.get(operation, operation),
+        f"{old} → {path}" if old else path,
+        f"({kind})" if kind not in ("", "text") else "",
+    )
+
+
+def _hunks(hunks: list[Value]) -> str:
+    counts = [patch_lines(word(hunk, "content")) for hunk in hunks]
+    added, removed = sum(a for a, _ in counts), sum(r for _, r in counts)
+    if added or removed:
+        return _signed(added, removed)
+    old = sum(number(hunk, "oldLines") or 0 for hunk in hunks)
+    new = sum(number(hunk, "newLines") or 0 for hunk in hunks)
+    return f"{old} → {new} lines" if old or new else ""
+
+
+def _signed(added: int, removed: int) -> str:
+    return joined(f"+{added}" if added else "", f"−{removed}" if removed else "")
+
+
+BLOCKS: dict[str, Callable[[Value], str]] = {
+    "text": _text,
+    "image": _media,
+    "audio": _media,
+    "resource": _resource,
+    "resource_link": _link,
+    "content": lambda block: content(block.get("content")),
+    "diff": lambda block: bracketed(f"diff {diff(block)}"),
+    "terminal": _terminal,
+}
+"""The types of content, including those of tool calls."""

@@ -1,0 +1,61 @@
+"""What the events of a recording mean, in words."""
+
+import json
+
+from acp_proxy.base.safe_text import plain
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.store.tables.checked_values import Row
+
+
+def describe_event(kind: str, data: Row) -> str:
+    """Describes an event in words.
+
+    Args:
+        kind: its kind.
+        data: its data.
+    """
+    stream = data.get("stream", "")
+    match kind:
+        case "start":
+            command = data.get("command")
+            return plain(
+                f"agent: {' '.join(map(str, command if isinstance(command, list) else []))}"
+            )
+        case "eof":
+            return f"{stream} ended: {data.get('reason', '')}"
+        case "signal":
+            reason = f": {data['reason']}" if data.get("reason") else ""
+            return f"{data.get('name', data.get('signal'))} {data.get('action', '')}{reason}"
+        case "exit" if "name" in data:
+            return f"the agent was ended by {data['name']}"
+        case "exit":
+            return str(data.get("reason") or f"the agent exited with {data.get('code')}")
+        case "gap":
+            lost = ", ".join(f"{n} bytes {s}" for s in Stream if (n := data.get(s)))
+            return f"not recorded: {lost} ({data.get('reason', '')})"
+        case "undelivered":
+            return f"{data.get('bytes')} bytes {stream} were read and could not be written on"
+        case "fault":
+            return plain(_effect(data, stream))
+        case "note" if isinstance(data.get("reason"), str):
+            waiting = f": {n:,} bytes wait" if isinstance(n := data.get("bytes"), int) else ""
+            return plain(f"{data['reason']}{waiting}")
+    return plain(json.dumps(data, ensure_ascii=False))
+
+
+def _effect(data: Row, stream: str) -> str:
+    """What a fault did other than to a line."""
+    match data.get("action"):
+        case "stall":
+            what = f"nothing more passes {stream}"
+        case "close" | "limit-data":
+            what = f"{stream} is closed"
+        case "exit":
+            what = f"the agent is made to exit with {data.get('code')}"
+        case "stderr-flood":
+            what = f"{data.get('bytes')} bytes on stderr"
+        case _ if "name" in data:
+            what = f"{data['name']} to the agent"
+        case _:
+            what = json.dumps(data, ensure_ascii=False)
+    return f"{data.get('rule', 'a fault')}: {what}"

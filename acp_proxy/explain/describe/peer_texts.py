@@ -1,0 +1,115 @@
+"""Describes peers: their names, their capabilities, logins, and providers of models."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.base.wording import counted
+from acp_proxy.explain.describe.phrases import Value, compact, joined, listed, part, parts, word
+from acp_proxy.protocol.capabilities import CAPABILITIES
+
+_V1_GROUPS = {
+    "fs", "auth", "session", "mcp",
+    "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
+}  # fmt: skip
+"""Objects of v1 that mean nothing when empty; any other empty object is a capability."""
+_DEEPEST = 5
+
+
+def peer(value: Value) -> str:
+    """Describes a peer by version, name and capabilities, from its part of the initialization."""
+    info = part(value, "clientInfo") or part(value, "agentInfo") or part(value, "info")
+    who = joined(
+        f"protocol {word(value, 'protocolVersion') or '?'}",
+        word(info, "name", "title"),
+        word(info, "version"),
+    )
+    required = listed(_short_names(value, "requiredClientCapabilities"), most=40)
+    methods = auth_methods(value)
+    return joined(
+        joined(who, listed(_short_names(value, *CAPABILITIES), most=40), by=": "),
+        f"requires {required}" if required else "",
+        f"auth {methods}" if methods else "",
+        by="; ",
+    )
+
+
+def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the path and the value of a peer's capabilities; True for one that is only on.
+
+    Args:
+        value: its part of the initialization: params or result.
+        holders: the members that hold capabilities; by default those of any dialect.
+    """
+    for holder in holders or CAPABILITIES:
+        groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS
+        for key, inner in part(value, holder).items():
+            if inner != {} or key not in groups:
+                yield from _enabled((key,), inner)
+
+
+def auth_method_ids(value: Value) -> list[str]:
+    """Returns the ids of the ways to log in, of those without one the names."""
+    found = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
+    return [name for name in found if name]
+
+
+def auth_methods(value: Value) -> str:
+    """Lists the ways to log in."""
+    return listed(auth_method_ids(value))
+
+
+def login(params: Value) -> str:
+    """Describes a login by its method; of credentials only by their names."""
+    given = listed(part(params, "credentials"))
+    return joined(word(params, "methodId", "method"), f"({given})" if given else "")
+
+
+def login_result(result: Value) -> str:
+    """Describes the result of a login, if it has one."""
+    if not isinstance(success := result.get("success"), bool):
+        return ""
+    expires = word(result, "expiresAt")
+    return joined(
+        "success" if success else "failed",
+        word(result, "error"),
+        f"until {expires}" if expires else "",
+        by=", ",
+    )
+
+
+def provider(params: Value) -> str:
+    """Describes the provider to use, and its address."""
+    how = joined(word(params, "apiType"), word(params, "baseUrl"), by=" at ")
+    return joined(word(params, "providerId"), how, by=": ")
+
+
+def providers(result: Value) -> str:
+    """Describes the known providers."""
+    found = parts(result, "providers")
+    names = listed(map(_provider, found), most=4)
+    return joined(counted(len(found), "provider"), names, by=": ")
+
+
+def _provider(value: Value) -> str:
+    current = part(value, "current")
+    where = word(current, "baseUrl") if current else "off"
+    return joined(word(value, "providerId"), f"({where})" if where else "")
+
+
+def _enabled(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    match value:
+        case None | False:
+            return
+        case dict() if value and len(path) < _DEEPEST:
+            for key, inner in value.items():
+                yield from _enabled((*path, key), inner)
+        case dict():
+            yield path, True
+        case _:
+            yield path, value
+
+
+def _short_names(value: Value, *holders: str) -> Iterator[str]:
+    for path, found in enabled(value, *holders):
+        name = ".".join(key.removesuffix("Capabilities") for key in path)
+        yield name if found is True else f"{name}={compact(found)}"

@@ -1,0 +1,251 @@
+"""Reads members of JSON of any shape, and has the phrases that all descriptions share.
+
+A member that came over the wire may be of any type, so describers read members only with these
+functions: a *word* is a scalar as text, a *part* is an object, *parts* are the objects of an array.
+Base64 is kept out of descriptions: binary data is shown by type and size.
+"""
+
+import re
+import string
+from collections.abc import Iterable
+from typing import Any
+
+from acp_proxy.base.limits import LINE_EDGE, STRING
+from acp_proxy.base.wording import byte_size, counted
+from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.protocol.json_text import word as word
+
+_WHOLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
+_WITHIN = re.compile(
+    r"data:(?P<type>[\w.+-]{1,40}/[\w.+-]{1,80})[^,\s]{0,80};base64,[A-Za-z0-9+/_=-]*"
+    r"|[A-Za-z0-9+/_-]{40,}(?:(?:\r?\n|\\r|\\n)+[A-Za-z0-9+/_-]{40,})*"
+    r"(?:(?:\r?\n|\\r|\\n)+[A-Za-z0-9+/_-]{0,40}==?)?={0,2}"
+)
+"""A data URI, or a run of base64, which may be wrapped into lines."""
+_TYPES = ("mimeType", "mediaType", "media_type", "contentType")
+_ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
+_SHORTEST = 96
+"""Characters from which on a run within a text may be base64."""
+
+
+def decoded_size(base64_text: str) -> str:
+    """Returns how much data a base64 text encodes."""
+    return byte_size(len(base64_text.rstrip("=")) * 3 // 4)
+
+
+def is_base64(text: str) -> bool:
+    """Whether a whole text looks like base64, and is longer than an id or a digest."""
+    return len(text) > 64 and _WHOLE.fullmatch(text) is not None and _is_mixed(text[:4000])
+
+
+def media(value: dict[str, Any]) -> str:
+    """Describes an object that has data beside its media type; empty for any other object."""
+    data = value.get("data", value.get("blob"))
+    if not isinstance(data, str):
+        return ""
+    kind = next((k for key in _TYPES if isinstance(k := value.get(key), str) and k), None)
+    if kind is None:
+        kind = value.get("type")
+        if kind not in ("image", "audio", "base64"):
+            return ""
+    uri = value.get("uri")
+    where = f"{uri}, " if isinstance(uri, str) and uri else ""
+    return f"[{where}{kind}, {decoded_size(data)}]"
+
+
+def beginning(text: str, length: int) -> str:
+    """Returns the beginning of a text, without a piece of base64 too short to be recognized.
+
+    Args:
+        text: the text.
+        length: the most characters of it.
+    """
+    if len(text) <= length:
+        return text
+    start = text[:length]
+    whole = start.rstrip(_ALPHABET)
+    return whole if len(start) - len(whole) < _SHORTEST else start
+
+
+def without_base64(text: str) -> str:
+    """Returns a text with a mark in place of each data URI and long run of base64."""
+    if len(text) < _SHORTEST and ";base64," not in text:
+        return text
+    return _WITHIN.sub(_mask, text)
+
+
+def _mask(match: re.Match[str]) -> str:
+    if kind := match["type"]:
+        return f"[data: {kind}]"
+    run = match[0]
+    return "[base64]" if len(run) >= _SHORTEST and _is_mixed(run) else run
+
+
+def _is_mixed(text: str) -> bool:
+    """Distinguishes base64 from long paths and identifiers, which have the same characters.
+
+    Two in five characters of base64 are capitals. Its two alphabets differ in two characters each,
+    and no text has characters of both.
+    """
+    if ("/" in text or "+" in text) and ("-" in text or "_" in text):
+        return False
+    capitals = sum("A" <= c <= "Z" for c in text)
+    return (
+        capitals * 6 >= len(text)
+        and any("a" <= c <= "z" for c in text)
+        and any("0" <= c <= "9" for c in text)
+    )
+
+
+Value = dict[str, Any]
+
+
+_WIDEST = (12, 8, 5, 3)
+"""How many members of an object or array are shown, by depth."""
+
+
+def message_of(raw: bytes) -> Value:
+    """Reads an object, perhaps cut off; empty for any other line, and never raises."""
+    value = parse_or_begin(raw, LINE_EDGE)
+    return value if isinstance(value, dict) else {}
+
+
+def part(value: Value, key: str) -> Value:
+    """Returns a member that is an object, else an empty one.
+
+    Args:
+        value: an object.
+        key: the name of the member.
+    """
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def parts(value: Value, key: str) -> list[Value]:
+    """Returns the objects in a member that is an array.
+
+    Args:
+        value: an object.
+        key: the name of the member.
+    """
+    found = value.get(key)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def number(value: Value, key: str) -> int | None:
+    """Returns a member that is a whole number, else None.
+
+    Args:
+        value: an object.
+        key: the name of the member.
+    """
+    found = value.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def joined(*pieces: str, by: str = " ") -> str:
+    """Joins the pieces that are not empty.
+
+    Args:
+        pieces: texts, some of them empty.
+        by: the separator.
+    """
+    return by.join(filter(None, pieces))
+
+
+def bracketed(*pieces: str) -> str:
+    """Joins the pieces that are not empty in brackets; empty if there is none."""
+    inner = joined(*pieces, by=", ")
+    return f"[{inner}]" if inner else ""
+
+
+def phrase(form: str, text: str) -> str:
+    """Returns a phrase with a text in it; empty without a text.
+
+    Args:
+        form: the phrase, with ``{}`` for the text.
+        text: the text.
+    """
+    return form.format(text) if text else ""
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Joins the first names, with the number of the rest.
+
+    Args:
+        names: texts, some of them empty.
+        most: how many are shown.
+    """
+    every = [name for name in names if name]
+    shown = ", ".join(every[:most])
+    return f"{shown}, +{len(every) - most} more" if len(every) > most else shown
+
+
+def quantity(text: str) -> str:
+    """Describes the length of a text, in lines and characters."""
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return joined(
+        counted(lines, "line") if len(text) > lines > 1 else "",
+        counted(len(text), "character"),
+        by=", ",
+    )
+
+
+def payload(value: Value, *known: str) -> str:
+    """Describes the members of an object that no describer knows.
+
+    Metadata and the session are left out unless there is nothing else.
+
+    Args:
+        value: the object.
+        known: names of members that are left out.
+    """
+    rest = {key: inner for key, inner in value.items() if key not in known}
+    gist = {key: inner for key, inner in rest.items() if key not in ("_meta", "sessionId")}
+    return members(gist or rest)
+
+
+def members(value: Value) -> str:
+    """Describes the members of an object, as name=value."""
+    return compact(value).removeprefix("{").removesuffix("}")
+
+
+def compact(value: object, depth: int = 0) -> str:
+    """Describes a value of any shape: strings without quotes, binary data by its size.
+
+    Args:
+        value: any value of JSON.
+        depth: how deep it is within the described value.
+    """
+    match value:
+        case str():
+            return _string(value)
+        case bool() | None:
+            return {True: "true", False: "false", None: "null"}[value]
+        case dict():
+            return _object(value, depth)
+        case list():
+            return f"[{_members((compact(x, depth + 1) for x in value), len(value), depth)}]"
+    return str(value)
+
+
+def _string(text: str) -> str:
+    if is_base64(text):
+        return f"[base64, {decoded_size(text)}]"
+    if len(text) > STRING:
+        return f"{beginning(text, STRING)}…"
+    return text or '""'
+
+
+def _object(value: Value, depth: int) -> str:
+    if shown := media(value):
+        return shown
+    pairs = (f"{key}={compact(inner, depth + 1)}" for key, inner in value.items())
+    return f"{{{_members(pairs, len(value), depth)}}}"
+
+
+def _members(shown: Iterable[str], count: int, depth: int) -> str:
+    if depth >= len(_WIDEST):
+        return "…" if count else ""
+    first = [text for text, _ in zip(shown, range(_WIDEST[depth]), strict=False)]
+    return ", ".join(first) + (f", +{count - len(first)} more" if count > len(first) else "")

@@ -1,0 +1,226 @@
+"""Describes tool calls, and what an agent asks a person: a permission or a form.
+
+Of a tool call these are the name, state and files, and what it returned.
+"""
+
+from typing import Any
+
+from acp_proxy.explain.describe.content_texts import content
+from acp_proxy.explain.describe.phrases import (
+    Value,
+    bracketed,
+    compact,
+    joined,
+    listed,
+    message_of,
+    part,
+    parts,
+    payload,
+    phrase,
+    word,
+)
+from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
+
+_LONG, _SHOWN = 24, 6
+"""The length up to which an id is shown whole, and how much of a longer one is shown."""
+
+
+def call_in(raw: bytes) -> CallState:
+    """Returns what one message alone says of a tool call; never raises."""
+    call = CallState()
+    call.take(call_of(params_of(raw)))
+    return call
+
+
+def given_to(call: Value) -> Any:
+    """Returns the input of a tool, as a message about its call has it; None if it has none."""
+    return call.get("rawInput", call.get("input"))
+
+
+def params_of(raw: bytes) -> Value:
+    """Reads the params of a message, or as much of them as there is; never raises."""
+    return part(message_of(raw), "params")
+
+
+def tool_call(call: Value) -> str:
+    """Describes a tool call, or an update of one."""
+    shown = tool_content(call)
+    where = places(call, shown) or ("" if shown else tool_input(call))
+    return joined(tool_label(call), tool_state(call), where, shown)
+
+
+def tool_name(call: Value) -> str:
+    """Returns the title of a call, else its tool's name, else its id, as in many updates."""
+    return word(call, *NAMES, "toolCallId", "id")
+
+
+def tool_label(call: Value) -> str:
+    """Returns the name of a call and the end of its id, which distinguishes concurrent calls."""
+    name, call_id = tool_name(call), word(call, "toolCallId", "id")
+    return call_label(name, call_id)
+
+
+def call_label(title: str | None, call_id: str | None) -> str:
+    """Returns what to call a tool call wherever it is named: its title and the end of its id.
+
+    Args:
+        title: as it was announced, if it was.
+        call_id: its id, if it is known.
+    """
+    if not call_id or title == call_id:
+        return title or call_id or ""
+    return f"{title} ({short_id(call_id)})" if title else call_id
+
+
+def short_id(call_id: str) -> str:
+    """Returns the end of a long id, which differs more often than its beginning.
+
+    Ids that are counted, such as ``stream_call_0``, may have the same end; they are not as long.
+    """
+    return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
+
+
+def tool_state(call: Value) -> str:
+    """Describes the kind and the status of a call."""
+    asks = "needs permission" if call.get("requiresPermission") is True else ""
+    kind = word(call, "kind")
+    return bracketed("" if kind == "other" else kind, word(call, "status"), asks)
+
+
+def places(call: Value, shown: str = "") -> str:
+    """Lists the files that a call touched, unless its title or ``shown`` contains them.
+
+    Args:
+        call: the tool call.
+        shown: what else is shown of it.
+    """
+    known = f"{word(call, 'title')} {shown}"
+    found = parts(call, "locations") or [part(call, "location")]
+    return listed((_place(place, known) for place in found), most=3)
+
+
+def tool_input(call: Value) -> str:
+    """Describes the input of a call, without what its title contains."""
+    value = given_to(call)
+    if not isinstance(value, dict):
+        return compact(value) if value else ""
+    title = word(call, "title")
+    fresh = {k: v for k, v in value.items() if not (isinstance(v, str) and v in title)}
+    if "tool" in call and isinstance(path := fresh.get("path"), str):
+        return path  # draft-1.0: the input is the params of the method that the tool names
+    return payload(fresh)
+
+
+def tool_content(call: Value) -> str:
+    """Describes the content and the output of a call, and why it failed."""
+    return joined(
+        content(call.get("content")) or content(call.get("output")) or _output(call),
+        word(call, "error") or payload(part(call, "error")),
+    )
+
+
+def permission(params: Value) -> str:
+    """Describes a permission request: the action, the options, then the details."""
+    if "operation" in params:
+        return _draft_permission(params)
+    subject = part(params, "subject")
+    call = call_of(params)
+    title = word(params, "title")
+    shown = tool_content(call)
+    asked = joined(
+        title or tool_label(call), tool_state(call), _command(subject), places(call, shown)
+    )
+    options = " | ".join(map(_option, parts(params, "options")))
+    details = joined(word(params, "description"), shown or tool_input(call))
+    question = joined(asked, options, by=" " if asked.endswith("?") else ": ")
+    return joined(question, details, by=" — ")
+
+
+def permission_result(result: Value, asked: Value | None = None) -> str:
+    """Describes the answer to a permission request.
+
+    Args:
+        result: of the answer.
+        asked: the params of the request, if known, which name the chosen option.
+    """
+    if isinstance(granted := result.get("granted"), bool):
+        scope = word(result, "scope")
+        remember = "remembered" if result.get("remember") is True else ""
+        lasts = scope if scope in ("", "once", "always") else f"for {scope}"
+        return joined("granted" if granted else "denied", remember, lasts, by=", ")
+    outcome = part(result, "outcome") or result
+    option = chosen_option(outcome, asked or {})
+    what = joined(word(option, "kind"), phrase("'{}'", word(option, "name")))
+    return joined(word(outcome, "outcome"), what or word(option, "optionId"))
+
+
+def chosen_option(outcome: Value, asked: Value) -> Value:
+    """Returns the option that an outcome selects; only its id if the request does not offer it.
+
+    Args:
+        outcome: of the answer to a permission request.
+        asked: the params of the request.
+    """
+    chosen = word(outcome, "optionId")
+    offered = (one for one in parts(asked, "options") if word(one, "optionId") == chosen)
+    return next(offered, {"optionId": chosen}) if chosen else {}
+
+
+def elicitation(params: Value) -> str:
+    """Describes a form, or a page to open."""
+    schema = part(params, "requestedSchema")
+    required = schema.get("required")
+    must = required if isinstance(required, list) else []
+    fields = listed(f"{name}{'*' if name in must else ''}" for name in part(schema, "properties"))
+    return joined(
+        word(params, "message", "title"),
+        phrase("[fields {}]", fields),
+        word(params, "url"),
+    )
+
+
+def elicitation_result(result: Value) -> str:
+    """Describes the answer to a form."""
+    filled = part(result, "content")
+    return joined(
+        word(result, "action"), listed(f"{k}={compact(v)}" for k, v in filled.items()), by=": "
+    )
+
+
+def _draft_permission(params: Value) -> str:
+    """Describes an operation on a resource; the 1.0 draft offers no options."""
+    call, title = word(params, "toolCallId"), word(part(params, "toolCall"), "title")
+    call = f"{title}, {short_id(call)}" if call and title else call
+    return joined(
+        joined(word(params, "operation"), word(params, "resource")),
+        joined(word(params, "reason"), phrase("({})", call)),
+        by=": ",
+    )
+
+
+def _command(subject: Value) -> str:
+    return joined(word(subject, "command"), phrase("(in {})", word(subject, "cwd")))
+
+
+def _option(option: Value) -> str:
+    name, kind = word(option, "name", "optionId"), word(option, "kind")
+    return f"{name} ({kind})" if name and kind else name or kind
+
+
+def _place(place: Value, known: str) -> str:
+    path, line = word(place, "path"), word(place, "line")
+    if line in ("", "0"):  # some agents write 0 for an unknown line
+        return "" if path in known else path
+    column, end, end_column = (word(place, one) for one in ("column", "endLine", "endColumn"))
+    start = joined(line, column, by=":")
+    end = joined(end or (line if end_column else ""), end_column, by=":")
+    return joined(f"{path}:{start}", end if end not in (line, start) else "", by="-")
+
+
+def _output(call: Value) -> str:
+    value = call.get("rawOutput", call.get("output"))
+    if isinstance(value, dict):
+        return payload(value)
+    if isinstance(value, list) and all(isinstance(x, dict) and "type" in x for x in value):
+        return content(value)
+    return value if isinstance(value, str) else compact(value) if value else ""

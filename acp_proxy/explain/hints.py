@@ -1,0 +1,150 @@
+"""Looks up facts about a frame in other frames: the title of a tool call, an answer's options.
+
+A line of the timeline describes one frame. But an update of a tool call often has only the id of
+the call, and an answer to a permission request only the id of an option.
+
+An id may be used again. Its frames are read once, when it is asked for; of a recording that still
+grows, what has come since then. `protocol.call_ids` decides where another call begins.
+"""
+
+from array import array
+from bisect import bisect_right
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, REMEMBERED_CALLS
+from acp_proxy.explain.describe.tool_texts import call_in, params_of
+from acp_proxy.protocol.call_ids import CallKey, LastCalls
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.outline import read_outline
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.queries.frames import Span, call_frames, start_of_line
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+_SEARCHED = 20
+"""The number of updates of a tool call in which its title is searched."""
+
+
+@define
+class _Calls:
+    """The tool calls with one id."""
+
+    calls: LastCalls[None]
+    first_seqs: "array[int]" = field(factory=lambda: array("q"))
+    """The first frame of each call, in order."""
+    titles: dict[int, tuple[int, str]] = field(factory=dict)
+    """The titles of the first calls, and the frame that had each, by the number of the call."""
+    untitled: int = _SEARCHED
+    """The number of further updates of the last call in which its title is searched."""
+    upto: int = 0
+    """The number of the last frame that was read; `LAST_NUMBER` if no more can come."""
+
+    def take(self, frame: StoredFrame, tail: bytes | None) -> None:
+        """Takes the next frame with the id, and the end of its line if that is large."""
+        raw = frame.raw or b""
+        message = read(raw) if tail is None else read_outline(raw, tail)
+        if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
+            self.first_seqs.append(frame.seq)
+            self.untitled = _SEARCHED
+        if self.untitled and frame.method == UPDATE and len(self.first_seqs) <= REMEMBERED_CALLS:
+            self.untitled -= 1
+            if title := call_in(raw[:LINE_EDGE]).title:
+                self.titles[len(self.first_seqs)] = frame.seq, title
+                self.untitled = 0
+        self.upto = frame.seq
+
+
+@define
+class CallSpans:
+    """Finds the frames of tool calls in a recording."""
+
+    reader: RecordingReader
+    _found: dict[CallKey, _Calls] = field(factory=dict)
+
+    def span(self, session: str | None, tool_call: str, seq: int) -> Span:
+        """Returns the span of the tool call that a frame is about.
+
+        Args:
+            session: the session of the tool call.
+            tool_call: its id.
+            seq: the number of the frame.
+
+        Returns:
+            The first and the last number of a frame with this id that is about the call; 0 for the
+            first one of the first call with this id, and `LAST_NUMBER` for the last one of the last
+            call. Messages of batches begin no calls.
+        """
+        found, at = self._at(session, tool_call, seq)
+        first_seqs = found.first_seqs
+        first = first_seqs[at - 1] if at > 1 else 0
+        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_NUMBER
+
+    def title(self, session: str | None, tool_call: str, seq: int) -> str:
+        """Returns the title of a frame's tool call; empty if none was announced by then.
+
+        Args:
+            session: the session of the tool call.
+            tool_call: its id.
+            seq: the number of the frame.
+        """
+        found, at = self._at(session, tool_call, seq)
+        title_seq, title = found.titles.get(at, (0, ""))
+        return title if title_seq <= seq else ""
+
+    def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
+        """Returns the calls with an id, and the number of the one that a frame is about."""
+        key = (session, tool_call)
+        found = self._found.get(key)
+        if found is None or seq > found.upto:
+            found = self._read(key, found, seq)
+        return found, bisect_right(found.first_seqs, seq) or 1
+
+    def _read(self, key: CallKey, found: _Calls | None, seq: int) -> _Calls:
+        if found is None:
+            found = self._found[key] = _Calls(LastCalls(self.reader.recording.dialect))
+            if len(self._found) > REMEMBERED_CALLS:
+                del self._found[next(iter(self._found))]
+        for frame, tail in call_frames(self.reader, *key, found.upto):
+            found.take(frame, tail)
+        found.upto = max(found.upto, seq) if self.reader.is_open else LAST_NUMBER
+        return found
+
+
+@frozen
+class Hints:
+    """What other frames say about a frame."""
+
+    dialect: str | None = None
+    """The dialect whose names for error codes are used."""
+    title: str = ""
+    """The announced title of its tool call."""
+    asked: dict[str, Any] | None = None
+    """The params of the permission request that it answers."""
+
+
+NONE = Hints()
+"""No hints."""
+
+
+@define
+class HintReader(CallSpans):
+    """Looks up hints in a recording, by its indexes and once for each tool call."""
+
+    def of(self, frame: Row) -> Hints:
+        """Returns hints for a row of `frames`, or for a message of a batch."""
+        kind, method = frame["kind"], frame["method"]
+        asked = None
+        if method == PERMISSION and kind == "response" and frame.get("request_seq") is not None:
+            asked = self._asked(frame["request_seq"])
+        title = ""
+        if frame["tool_call"] is not None and method in (UPDATE, PERMISSION):
+            title = self.title(frame["session"], frame["tool_call"], frame["seq"])
+        return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
+
+    def _asked(self, seq: int) -> dict[str, Any] | None:
+        kind, raw = start_of_line(self.reader, seq, LINE_EDGE) or ("", b"")
+        return params_of(raw) if kind == "request" else None

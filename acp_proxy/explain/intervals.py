@@ -1,0 +1,398 @@
+"""Follows who has to act at each moment: the one machine of waits, silences and turn times.
+
+`Intervals` is pure and incremental. It takes the transitions of a connection in their order, and
+keeps each open request once: in its session, or on the connection if it names none, and in the turn
+that waits for it. From these follow two views.
+
+Who has to act in each session:
+
+- The agent has to act while a turn or a request of the client is open. It is held up, and is not
+  blamed, while the client has any request of its own to answer there, be it with a file or with a
+  person's choice, while a terminal of the turn runs, and while the client does not read.
+- The client has to act while a request is open that waits neither for a person nor for the end of a
+  program, and while the agent reads. A permission no longer waits for a person once the client has
+  cancelled the turn: then the client has to answer it.
+- A request that names no session holds up every session, since any of them may wait for it.
+
+A *silence* is a stretch in which a peer had to act in a session and sent nothing there.
+
+What the time of each turn is spent on: see `measures/turn_times`. Since few ask for that, it is
+followed only where it is wanted.
+
+Time comes with each call; the machine knows no clock and no payload. Which requests, turns and
+terminals are open is known by the state machine of the connection.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from attrs import define, evolve, field
+
+from acp_proxy.explain.stats.turn_times import (
+    Interval,
+    RunningTurn,
+    TurnTime,
+    WholeTime,
+    waiting_part,
+)
+from acp_proxy.explain.waits import (
+    LONG_NS,
+    OpenWait,
+    Party,
+    PendingRequest,
+    Silence,
+    SilenceLog,
+    answering_party,
+)
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
+from acp_proxy.protocol.dialects import CANCEL, PERMISSION
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.recording import FrameRun, RecordedEvent
+
+_TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
+_NOTIFICATION, _REQUEST = Kind.NOTIFICATION, Kind.REQUEST
+_ANSWERS = (Kind.RESPONSE, Kind.ERROR)
+_TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
+
+
+class _Moment(NamedTuple):
+    t_ns: int
+    seq: int
+    """The frame or event at that time."""
+
+
+@define(eq=False)
+class _SessionWaits:
+    """What is open in a session, or on the connection."""
+
+    name: str | None = None
+    pending: dict[object, PendingRequest] = field(factory=dict)
+    counts: Counter[Party] = field(factory=Counter)
+    """How many requests and turns are open, by who has to act."""
+    asked: int = 0
+    """How many requests of the agent are open."""
+    terminals: set[str] = field(factory=set)
+    """The terminals that run."""
+    silent: dict[Party, _Moment] = field(factory=dict)
+    """The peers that have to act, and since when."""
+
+    @property
+    def is_held_up(self) -> bool:
+        return bool(self.terminals) or self.asked > 0
+
+    def add(self, key: object, request: PendingRequest) -> None:
+        self.pending[key] = request
+        self.counts[request.awaited] += 1
+        self.asked += request.direction == _TO_CLIENT
+
+    def remove(self, key: object) -> None:
+        if (request := self.pending.pop(key, None)) is not None:
+            self.counts[request.awaited] -= 1
+            self.asked -= request.direction == _TO_CLIENT
+
+    def oldest(self, party: Party) -> PendingRequest | None:
+        return next((r for r in self.pending.values() if r.awaited is party), None)
+
+
+class _Place(NamedTuple):
+    """Where an open request, or a turn, is kept."""
+
+    waits: _SessionWaits
+    running: RunningTurn | None = None
+    """The turn that waits for the request."""
+
+
+class Intervals:
+    """Follows who has to act in each session, and what the time of each turn is spent on.
+
+    Args:
+        connection: the state machine whose transitions are taken.
+
+    Attributes:
+        silences: the silences that have ended so far.
+        divides_turns: whether the time of turns is followed; to be set before any of them begins.
+        running: the turns that have begun and not ended, if their time is followed.
+        ended: the intervals of turns that have ended are added here; None to keep none.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.silences = SilenceLog()
+        self.divides_turns = False
+        self.running: dict[int, RunningTurn] = {}
+        self.ended: list[Interval] | None = None
+        self._terminals = connection.state.terminals
+        self._connection = _SessionWaits()
+        self._holds_up = False
+        """Whether the agent was held up by the connection when all sessions were settled."""
+        self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
+        self._places: dict[object, _Place] = {}
+        self._least_ns = dict.fromkeys(LONG_NS, 1)
+        """The length of the shortest silence of each peer that is still kept."""
+        self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
+        self._finished: list[TurnTime] = []
+        self._first_ns: int | None = None
+        self._busy_since = self._busy_ns = 0
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes the next message; a batch comes as its members, one after the other.
+
+        Args:
+            run: the frame of the message, or the run of frames that it begins.
+            message: the message.
+            done: what it has changed.
+        """
+        now, kind = _Moment(run.t_ns, run.seq), message.kind
+        if kind is _NOTIFICATION:
+            if (waits := self._sessions.get(done.session)) is not None:
+                self._end_silence(waits, run.stream, now)
+                if message.method == CANCEL and run.stream == _TO_AGENT:
+                    self._cancel(waits, now)
+            if self.running and run.kind == "notification" and run.stream == _TO_CLIENT:
+                self._say(run, message, done.turn)
+        elif kind is _REQUEST and done.opened is not None:
+            waits = self._of(done.session)
+            self._end_silence(waits, run.stream, now)
+            self._open(waits, done.opened, done.begun, now)
+            self._settle(waits, now)
+        elif kind in _ANSWERS:
+            place = self._places.pop(done.exchange, None)
+            if place is None:  # of a prompt, or of nothing
+                place = _Place(self._of(done.session))
+            self._end_silence(place.waits, run.stream, now)
+            place.waits.remove(done.exchange)
+            self._follow_terminal(place.waits, message, done)
+            self._settle(place.waits, now)
+            if place.running is not None and done.exchange is not None:
+                self._answer(place.running, done.exchange, now)
+        for turn in done.ended:
+            if (place := self._places.pop(("turn", turn.id), None)) is not None:
+                place.waits.remove(("turn", turn.id))
+                place.waits.terminals.clear()
+                self._settle(place.waits, now)
+            self._end_turn(turn.id, run.t_ns, run.seq)
+        waits = self._sessions.get(done.session) if run.last_seq != run.seq else None
+        if waits is not None and Party.AGENT in waits.silent:  # it went on without a pause
+            waits.silent[Party.AGENT] = _Moment(run.last_ns, run.last_seq)
+
+    def _of(self, session: str | None) -> _SessionWaits:
+        if (waits := self._sessions.get(session)) is None:
+            waits = self._sessions[session] = _SessionWaits(session)
+        return waits
+
+    def _open(
+        self, waits: _SessionWaits, exchange: Exchange, begun: Turn | None, now: _Moment
+    ) -> None:
+        # In v2 the answer to a prompt only accepts it, so that the turn counts, not the answer.
+        key: object = exchange.id if begun is None else ("turn", begun.id)
+        request = PendingRequest(
+            exchange.request_seq, exchange.request_ns, exchange.direction, exchange.method,
+            exchange.session, exchange.turn, answering_party(exchange.direction, exchange.method),
+        )  # fmt: skip
+        waits.add(key, request)
+        running = None
+        if begun is not None and self.divides_turns:
+            self._begin_turn(begun, now.t_ns)
+        elif self.running and exchange.direction == _TO_CLIENT:
+            running = self._ask(exchange, now)
+        self._places[key] = _Place(waits, running)
+
+    # Who has to act in each session
+
+    def note(self, event: RecordedEvent) -> None:
+        """Takes an event: a peer that leaves, stops reading or reads again."""
+        now, stream = _Moment(event.t_ns, event.seq), event.data.get("stream")
+        match event.kind:
+            case "exit":
+                self._leave(Party.AGENT, now)
+            case "eof" if stream in tuple(Direction):
+                self._leave(_sender(stream), now)
+            case "note" if isinstance(stream, str):
+                absent = self._absent[_sender(stream)]
+                match event.data.get("action"):
+                    case "stalled":  # who sends while nobody reads is not to blame
+                        absent.add(stream)
+                    case "resumed":
+                        absent.discard(stream)
+                self._settle_all(now)
+
+    def open(self, t_ns: int) -> list[OpenWait]:
+        """Returns all open requests and turns at a given time, oldest first."""
+        found = [wait for waits in self._sessions.values() for wait in _open_waits(waits, t_ns)]
+        return sorted(found, key=lambda wait: wait.request.seq)
+
+    def end_silences(self, t_ns: int) -> None:
+        """Adds the silences that still last; nothing may be taken afterwards."""
+        for waits in self._sessions.values():
+            for party in LONG_NS:
+                self._record(waits, party, None, t_ns)
+
+    def _leave(self, peer: Party, now: _Moment) -> None:
+        """Notes that a peer has ended its output, and will answer nothing more."""
+        self._absent[peer].add("gone")
+        if peer is Party.CLIENT:  # and its terminals with it
+            for waits in self._sessions.values():
+                waits.terminals.clear()
+        self._settle_all(now)
+
+    def _follow_terminal(self, waits: _SessionWaits, message: Message, done: Transition) -> None:
+        if done.terminal is None:
+            return
+        if done.method == "terminal/create":
+            if message.kind is Kind.RESPONSE:
+                waits.terminals.add(done.terminal)
+            return
+        known = self._terminals.get(done.terminal)
+        has_exited = known is not None and known.has_exited
+        if has_exited or done.method in _TERMINAL_ENDS:
+            waits.terminals.discard(done.terminal)
+
+    def _cancel(self, waits: _SessionWaits, now: _Moment) -> None:
+        for key, request in list(waits.pending.items()):
+            if request.method == PERMISSION and request.direction == _TO_CLIENT:
+                waits.remove(key)
+                waits.add(key, evolve(request, awaited=Party.CLIENT))
+        self._settle(waits, now)
+
+    def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
+        """Ends the silence of a frame's sender; the next one begins if it still has to act."""
+        party = _sender(stream)
+        if (since := waits.silent.get(party)) is not None:
+            if now.t_ns - since.t_ns >= self._least_ns[party]:
+                self._record(waits, party, now.seq, now.t_ns)
+            waits.silent[party] = now
+
+    def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
+        """Determines who has to act in a session after a change."""
+        if waits is self._connection and waits.is_held_up != self._holds_up:
+            self._settle_all(now)  # the only change on it that concerns other sessions
+        else:
+            self._settle_one(waits, now)
+
+    def _settle_all(self, now: _Moment) -> None:
+        self._holds_up = self._connection.is_held_up
+        for waits in [*self._sessions.values()]:
+            self._settle_one(waits, now)
+
+    def _settle_one(self, waits: _SessionWaits, now: _Moment) -> None:
+        is_held_up = waits.is_held_up or self._connection.is_held_up
+        for party in LONG_NS:
+            acts = waits.counts[party] > 0 and not (is_held_up and party is Party.AGENT)
+            if acts and not self._absent[party]:
+                waits.silent.setdefault(party, now)
+            elif party in waits.silent:
+                # A silence ends with what holds its peer up; that of a peer that left never ends.
+                is_gone = "gone" in self._absent[party]
+                self._record(waits, party, None if is_gone else now.seq, now.t_ns)
+                del waits.silent[party]
+        if waits.name is not None and not waits.pending and not waits.terminals:
+            self._sessions.pop(waits.name, None)  # nothing of it is looked at until it asks again
+
+    def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
+        """Keeps a silence that ends now, if it is a hang or the longest so far."""
+        since = waits.silent.get(party)
+        if since is None or (length_ns := t_ns - since.t_ns) < self._least_ns[party]:
+            return  # before the oldest request is looked for among perhaps many
+        request = waits.oldest(party)
+        if request is not None:  # else its answer is what ends the silence
+            silence = Silence(party, request, since.seq, to_seq, since.t_ns, length_ns)
+            self.silences.add(silence)
+            for peer, long_ns in LONG_NS.items():
+                self._least_ns[peer] = max(self._least_ns[peer], min(long_ns, length_ns + 1))
+
+    # What the time of each turn is spent on
+
+    def turn_waiting_for(self, exchange: int) -> int | None:
+        """Returns the turn that waits for the answer to a request, by its exchange."""
+        place = self._places.get(exchange)
+        return None if place is None or place.running is None else place.running.turn.id
+
+    def turn_times(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
+        """Ends the turns that nothing ended, and returns all of them in order.
+
+        Args:
+            end_ns: the end of the recording, or now if it is live.
+        """
+        for turn in list(self.running):
+            self._end_turn(turn, end_ns, None)
+        before = end_ns if self._first_ns is None else min(self._first_ns, end_ns)
+        busy = min(self._busy_ns, end_ns - before)
+        whole = WholeTime(before, busy, end_ns - before - busy)
+        return sorted(self._finished, key=lambda turn: turn.id), whole
+
+    def _begin_turn(self, turn: Turn, t_ns: int) -> None:
+        if self._first_ns is None:
+            self._first_ns = t_ns
+        if not self.running:
+            self._busy_since = t_ns
+        self.running[turn.id] = RunningTurn(turn, t_ns, t_ns)
+
+    def _end_turn(self, turn: int, t_ns: int, seq: int | None) -> None:
+        if (running := self.running.pop(turn, None)) is None:
+            return
+        self._pass_time(running, t_ns, seq)
+        for exchange in [*running.waits]:
+            self._end_wait(running, exchange, None)
+        self._finished.append(running.finished())
+        if not self.running:
+            self._busy_ns += max(0, t_ns - self._busy_since)
+
+    def _say(self, run: FrameRun, message: Message, turn: int | None) -> None:
+        running = None if turn is None else self.running.get(turn)
+        if running is None:
+            return
+        self._pass_time(running, run.t_ns, run.seq)
+        running.has_spoken = True
+        if running.first_update_ns is None and message.method == UPDATE:
+            running.first_update_ns = max(0, run.t_ns - running.start_ns)
+        self._pass_time(running, run.last_ns, run.last_seq, is_pause=False)
+
+    def _ask(self, asked: Exchange, now: _Moment) -> RunningTurn | None:
+        turn = asked.turn
+        if turn is None and asked.session is None and len(self.running) == 1:
+            turn = next(iter(self.running))  # it names no session, and only one turn is open
+        running = None if turn is None else self.running.get(turn)
+        if running is not None:
+            self._pass_time(running, *now)
+            part = waiting_part(asked.method)
+            running.waits[asked.id] = asked, part, running.now_ns
+            running.awaited[part] += 1
+        return running
+
+    def _answer(self, running: RunningTurn, exchange: int, now: _Moment) -> None:
+        if exchange in running.waits:  # else the turn has ended before
+            self._pass_time(running, *now)
+            running.has_spoken = False
+            self._end_wait(running, exchange, now.seq)
+
+    def _end_wait(self, running: RunningTurn, exchange: int, seq: int | None) -> None:
+        asked, part, since_ns = running.waits.pop(exchange)
+        running.awaited[part] -= 1
+        if self.ended is not None:
+            interval = Interval(running.turn.id, part, since_ns, running.now_ns, seq, asked)
+            self.ended.append(interval)
+
+    def _pass_time(
+        self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
+    ) -> None:
+        """Adds the stretch that something ended, if any time has passed."""
+        part, elapsed = running.pass_time(t_ns, is_pause=is_pause)
+        if elapsed and self.ended is not None:
+            now_ns = running.now_ns
+            self.ended.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))
+
+
+def _open_waits(waits: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
+    for request in waits.pending.values():
+        wait = OpenWait(request, t_ns - request.t_ns)
+        since = waits.silent.get(request.awaited)
+        if since is not None:
+            wait = evolve(wait, last_seq=since.seq, silent_ns=t_ns - since.t_ns)
+        yield wait
+
+
+def _sender(stream: str) -> Party:
+    return Party.CLIENT if stream == _TO_AGENT else Party.AGENT

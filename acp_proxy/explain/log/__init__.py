@@ -1,0 +1,1 @@
+"""The timeline, frame by frame, and its diagrams."""

@@ -1,0 +1,148 @@
+"""Folds runs of chunks: frames that are the pieces of one message become one value.
+
+An agent streams a sentence in dozens of frames, and a person wants to read the sentence. Any other
+row ends a run, so that the order on the screen is the order on the wire. A long silence and a frame
+with something odd end it as well. Only the beginning of a run's text is kept.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+
+from attrs import define
+
+from acp_proxy.base.limits import SHOWN_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import byte_size, seconds
+from acp_proxy.explain.log.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
+from acp_proxy.explain.origins import took
+from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.tables.checked_values import Row
+
+
+@define
+class ChunkRun:
+    """Chunks of one message that came one after the other."""
+
+    first: Row
+    """The row of the first frame."""
+    update: str
+    last: int = 0
+    """The number of the last frame."""
+    last_ns: int = 0
+    count: int = 0
+    size: int = 0
+    """Bytes of all frames together."""
+    characters: int = 0
+    """Of the whole text."""
+    text: str = ""
+    """The beginning of the text: at least `SHOWN_LINE` characters, or all."""
+
+    def add(self, row: Row, chunk: Chunk) -> None:
+        """Takes the next frame of the run, also the first one.
+
+        Args:
+            row: the frame.
+            chunk: the piece of text in it.
+        """
+        self.last, self.last_ns = row["seq"], row["t_ns"]
+        self.count += 1
+        self.size += row["size"]
+        self.characters += len(chunk.text)
+        if len(self.text) < SHOWN_LINE:
+            self.text += chunk.text[:SHOWN_LINE]
+
+
+RunKey = tuple[object, ...]
+"""What all chunks of a run share."""
+
+
+@define
+class RunFinder:
+    """Decides which frames continue the run of the frame before them."""
+
+    _key: RunKey | None = None
+    _last_ns: int = 0
+
+    def continues(self, key: RunKey | None, first_ns: int, last_ns: int) -> bool:
+        """Takes the next row, and returns whether it belongs to the same message, and came in time.
+
+        Args:
+            key: the `run_key` of the row; None if it is no chunk, or is to stay alone.
+            first_ns: when its first byte was read.
+            last_ns: when its last byte was read.
+        """
+        joined = key is not None and key == self._key and first_ns - self._last_ns < SILENCE_NS
+        self._key, self._last_ns = key, last_ns
+        return joined
+
+
+def run_key(row: Row, chunk: Chunk | None) -> RunKey | None:
+    """Returns what a chunk has to share with the one before it; None if there is no chunk.
+
+    Args:
+        row: the row.
+        chunk: its chunk.
+    """
+    if chunk is None:
+        return None
+    return chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"]
+
+
+def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | ChunkRun]:
+    """Streams rows with each run of chunks as one value; a single chunk stays a row.
+
+    Args:
+        rows: of `RecordingReader.rows`, in their order.
+        alone: numbers of frames that are not folded.
+    """
+    run: ChunkRun | None = None
+    finder = RunFinder()
+    for row in rows:
+        chunk = None if row["seq"] in alone else chunk_in(row)
+        is_same = finder.continues(run_key(row, chunk), began_ns(row), row["t_ns"])
+        if run is not None:
+            if is_same and chunk is not None:
+                run.add(row, chunk)
+                continue
+            yield run if run.count > 1 else run.first
+            run = None
+        if chunk is None:
+            yield row
+        else:
+            run = ChunkRun(row, chunk.update)
+            run.add(row, chunk)
+    if run is not None:
+        yield run if run.count > 1 else run.first
+
+
+def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
+    """Renders a run of chunks, with as much of their text as a line has room for.
+
+    Args:
+        run: the run.
+        recording: of which it is; None for one of ours.
+    """
+    first = run.first
+    text = plain(mended(run.text))
+    if run.characters > len(run.text):
+        text = f"{text}… ({run.characters} characters)"
+    cells = Cells(
+        f"{first['seq']}–{run.last}",
+        seconds(first["t_ns"]),
+        ARROWS[first["stream"]],
+        f"{run.update} ×{run.count}",
+        "",
+        took(recording, run.last_ns - first["t_ns"]),
+        byte_size(run.size),
+    )
+    return TimelineLine(cells, text, first["stream"])
+
+
+def chunk_in(row: Row) -> Chunk | None:
+    """Returns the chunk in a frame, unless something is odd about the frame."""
+    if "raw" not in row or row["kind"] != "notification" or row.get("method") != UPDATE:
+        return None
+    if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:
+        return None
+    return chunk_of(row["raw"])

@@ -1,0 +1,289 @@
+"""Views of a line for a person: JSON in many lines, its long texts unfolded, and its bytes in hex.
+
+JSON is only laid out: the line is cut into tokens and never parsed into values, so numbers keep
+their form, objects a repeated name, and strings their escapes, except of letters. Tokens are read
+as lines are asked for, and the output is limited however large or deep the message is.
+"""
+
+import base64
+import binascii
+import re
+import textwrap
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.base.limits import LONG_LIST, SHOWN_FRAME, WHOLE_LINE
+from acp_proxy.base.safe_text import visible
+from acp_proxy.base.text_diff import unified
+from acp_proxy.base.wording import byte_size
+from acp_proxy.explain.describe.phrases import is_base64, message_of, part, parts, word
+from acp_proxy.explain.search.search_patterns import ESCAPE, undone
+from acp_proxy.protocol.json_text import pointer
+from acp_proxy.protocol.updates import kind_and_update
+
+_DEEPEST = 60
+"""Levels that are indented."""
+_SHOWN = 32
+"""Characters of a base64 text that are left where it is not written out."""
+_TOKEN = re.compile(
+    rb'[ \t\r\n]*+(?:(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|(?P<number>-?[0-9][0-9.eE+-]*+)'
+    rb"|(?P<word>true|false|null)|(?P<sign>[{}\[\],:])|(?P<other>.))",
+    re.DOTALL,
+)
+
+_BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
+_LONG, _COLUMNS = 160, 100
+"""Characters from which on a text of one line is wrapped, and to how many."""
+_AS_IT_IS: dict[str, Any] = {
+    "expand_tabs": False,
+    "replace_whitespace": False,
+    "break_long_words": False,
+    "break_on_hyphens": False,
+}
+_DEEPEST_UNFOLDED = 40
+_MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled": "✗", "failed": "✗"}
+_ROW = 16
+_MOST_ROWS = 32
+"""Rows of bytes; for more there is ``--raw``."""
+
+Unfolded = tuple[str, list[str]]
+"""A place as a JSON pointer, and its lines, which may hold control characters."""
+
+
+class TokenKind(Enum):
+    """The kind of a piece of a line."""
+
+    SPACE = "space"
+    SIGN = "sign"
+    KEY = "key"
+    STRING = "string"
+    NUMBER = "number"
+    WORD = "word"
+    """true, false and null."""
+    OTHER = "other"
+    """Not JSON."""
+    NOTE = "note"
+    """Added by us."""
+
+
+Piece = tuple[TokenKind, str]
+
+
+def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> Iterator[list[Piece]]:
+    """Yields the lines of a message, each in pieces that hold no control characters.
+
+    Args:
+        raw: the message; from the first place that is not JSON, it is written as it is.
+        elide: whether long base64 texts are replaced by their size.
+        longest: characters before the rest is replaced by a note.
+    """
+    layout = _Layout(raw, elide)
+    written = 0
+    for line in layout.lines():
+        room = longest - written
+        written += sum(len(text) for _, text in line)
+        if written > longest:
+            note = f"… cut: all of it is {byte_size(len(raw))}"
+            yield [*_cut(line, room), (TokenKind.NOTE, note)]
+            return
+        yield line
+
+
+def _cut(line: list[Piece], room: int) -> Iterator[Piece]:
+    for role, text in line:
+        yield role, text[:room]
+        room -= len(text)
+        if room <= 0:
+            return
+
+
+@define
+class _Layout:
+    """Decides where lines break, and which strings are names."""
+
+    raw: bytes
+    elide: bool
+    line: list[Piece] = field(factory=list)
+    open: list[bool] = field(factory=list)
+    """For each open level, whether it is an object."""
+    fresh: bool = False
+    """Whether a level has just begun."""
+    names: bool = False
+    """Whether a string would be a name."""
+
+    def lines(self) -> Iterator[list[Piece]]:
+        for match in _TOKEN.finditer(self.raw):
+            kind = match.lastgroup or ""
+            if kind == "other":
+                rest = self.raw[match.start(kind) : match.start(kind) + SHOWN_FRAME + 1]
+                self.line.append((TokenKind.OTHER, _text(rest)))
+                break
+            yield from self._token(kind, match[kind])
+        yield self.line
+
+    def _token(self, kind: str, token: bytes) -> Iterator[list[Piece]]:
+        closing = token in (b"}", b"]")
+        if closing and self.open:
+            self.open.pop()
+        if closing != self.fresh and (closing or self.fresh):  # not between the two of `{}`
+            yield self._break()
+        self.fresh = False
+        self._put(kind, token)
+        if kind == "sign" and token in (b"{", b"["):
+            self.open.append(token == b"{")
+            self.fresh = True
+        if token == b"," and kind == "sign":
+            yield self._break()
+        self.names = kind == "sign" and token in (b"{", b",") and bool(self.open and self.open[-1])
+
+    def _break(self) -> list[Piece]:
+        done = self.line
+        self.line = [(TokenKind.SPACE, "  " * min(len(self.open), _DEEPEST))] if self.open else []
+        return done
+
+    def _put(self, kind: str, token: bytes) -> None:
+        if token == b":":
+            self.line.append((TokenKind.SIGN, ": "))
+        elif self.elide and len(token) > 200 and _BASE64.fullmatch(token):
+            self.line.append((TokenKind.STRING, f"{_text(token[:_SHOWN])}…"))
+            self.line.append((TokenKind.NOTE, f" base64 of {byte_size((len(token) - 2) * 3 // 4)}"))
+        else:
+            role = TokenKind.KEY if kind == "string" and self.names else TokenKind(kind)
+            self.line.append((role, _text(token)))
+
+
+def _text(token: bytes) -> str:
+    text = token[: SHOWN_FRAME + 1].decode(errors="backslashreplace")
+    return visible(ESCAPE.sub(_readable, text) if "\\u" in text else text)
+
+
+def _readable(escape: re.Match[str]) -> str:
+    """Writes out an escaped letter; any other escape is kept."""
+    character = undone(escape[0]) if escape[4] is None else ""
+    return character if character.isprintable() and not character.isascii() else escape[0]
+
+
+def unfolded(raw: bytes) -> Iterator[Unfolded]:
+    """Yields the plan, the diffs and the long texts of a message as lines; never raises.
+
+    In JSON a file of a hundred lines is one string with a hundred escapes. A text of one long line
+    is wrapped, and the output of a terminal is decoded (v2 has it in base64). A very large message,
+    or one that is not an object, yields nothing.
+    """
+    message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
+    params = part(message, "params")
+    kind, update = kind_and_update(params)
+    if kind in ("terminal_output_chunk", "terminal_update") and (
+        output := _decoded(update.get("data", part(update, "output").get("data")))
+    ):
+        name = "data" if "data" in update else "output/data"
+        yield f"/params/update/{name}", _first_lines(_lines(output))
+    if entries := parts(update, "entries") or parts(update, "steps"):
+        yield "plan", _first_lines([_entry(entry) for entry in entries])
+    yield from _unfold(message, "", 0)
+
+
+def _entry(entry: dict[str, Any]) -> str:
+    status, priority = word(entry, "status"), word(entry, "priority")
+    name = word(entry, "content", "description")
+    return f"{_MARKS.get(status, status or '·')} {name}" + (f" ({priority})" if priority else "")
+
+
+def _unfold(value: object, place: str, depth: int) -> Iterator[Unfolded]:
+    if depth > _DEEPEST_UNFOLDED:
+        return
+    match value:
+        case str() if "\n" in value.rstrip("\n"):
+            yield place, _first_lines(_lines(value))
+        case str() if len(value) > _LONG and " " in value and not is_base64(value):
+            yield place, _first_lines(textwrap.wrap(value, _COLUMNS, **_AS_IT_IS))
+        case list():
+            for number, item in enumerate(value):
+                yield from _unfold(item, f"{place}/{number}", depth + 1)
+        case dict():
+            compared = _compared(value)
+            if compared is not None:
+                yield f"{place} {word(value, 'path')}".rstrip(), _first_lines(compared)
+            for key, inner in value.items():
+                if compared is None or key not in ("oldText", "newText"):
+                    yield from _unfold(inner, place + pointer((key,)), depth + 1)
+
+
+def _compared(value: dict[str, Any]) -> list[str] | None:
+    """Returns the lines of a diff of old and new text (v1); None for anything else."""
+    new, old = value.get("newText"), value.get("oldText") or ""
+    if not isinstance(new, str) or not isinstance(old, str):
+        return None
+    return [*unified(old, new)]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; only a newline ends one, and tabs are blanks."""
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return [line.expandtabs() for line in lines]
+
+
+def _decoded(data: object) -> str:
+    """The output of a terminal, which v2 has in base64; empty for anything else."""
+    try:
+        raw = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+    except (binascii.Error, ValueError):
+        return ""
+    return raw.decode(errors="replace")
+
+
+def _first_lines(lines: list[str]) -> list[str]:
+    more = len(lines) - LONG_LIST
+    return lines if more <= 0 else [*lines[:LONG_LIST], f"… and {more:,} more lines"]
+
+
+def hex_view(raw: bytes) -> Iterator[str]:
+    """Yields the rows of sixteen bytes in which something is not UTF-8, and those around them."""
+    before = -1
+    for number, row in enumerate(_shown_rows(raw)):
+        if number == _MOST_ROWS:
+            yield "…"
+            return
+        if row != before + 1:
+            yield "…"
+        before = row
+        yield _hex_row(raw, row * _ROW)
+    if 0 <= before < (len(raw) - 1) // _ROW:
+        yield "…"
+
+
+def _shown_rows(raw: bytes) -> Iterator[int]:
+    following = 0
+    last = (len(raw) - 1) // _ROW
+    for place in _not_text(raw):
+        wanted = place // _ROW
+        for row in range(max(following, wanted - 1), min(wanted + 1, last) + 1):
+            yield row
+            following = row + 1
+
+
+def _not_text(raw: bytes) -> Iterator[int]:
+    """Yields the places where decoding fails; reads in pieces, or a large line would take long."""
+    start = 0
+    while start < len(raw):
+        piece = raw[start : start + 4096]
+        try:
+            piece.decode()
+        except UnicodeDecodeError as e:
+            cut_short = e.reason == "unexpected end of data" and start + len(piece) < len(raw)
+            if cut_short and e.start:
+                start += e.start
+            else:
+                yield from range(start + e.start, start + e.end)
+                start += e.end
+        else:
+            start += len(piece)
+
+
+def _hex_row(raw: bytes, start: int) -> str:
+    some = raw[start : start + _ROW]
+    text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in some)
+    return f"{start:08x}  {some.hex(' '):<{_ROW * 3 - 1}}  {text}"

@@ -1,0 +1,323 @@
+"""Makes a sequence diagram of a recording, in the language of Mermaid.
+
+Each message is an arrow, and the chunks of a message that come one after the other are a single
+one. A request of the agent goes to who has to act: a person, the files or the terminals of the
+client. What a fault touched goes through acp-proxy, so that what it received and what it delivered
+are both seen. Turns, silences, events and lines on stderr are notes.
+
+A diagram that is too long is not drawn at all by those who show it, so it has a limit, and its last
+note says how much is left out. Only the lines that are drawn are held.
+
+Mermaid's grammar gives a meaning to ``#``, ``;``, ``%%`` and more in the middle of a text, what
+draws the diagram to ``<br>`` and ``$$``, and what it is pasted into to backticks. So a character is
+written as it is only if it is known to be harmless. Any other one is an entity with its number,
+which Mermaid shows as the character.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+
+from attrs import define, field
+
+from acp_proxy.base.limits import SHORT_LIST, TITLE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import counted, duration
+from acp_proxy.explain.hints import HintReader
+from acp_proxy.explain.log.folding import ChunkRun, fold, run_line
+from acp_proxy.explain.log.timeline import began_ns, event_line, frame_line, silence
+from acp_proxy.explain.observed_faults import delivered_instead, described
+from acp_proxy.explain.stats.turn_times import Part, waiting_part
+from acp_proxy.recording.filters import EVERYTHING, Filter
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.queries.exchanges import TurnRow, turns
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+LONGEST = 72
+"""Characters of a text that are shown; a diagram is as wide as its longest text needs."""
+_LONGEST_WRITTEN = 160
+"""The same with entities, in UTF-16 code units, as Mermaid limits the text of a diagram."""
+_HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
+_LIGATURE = "\ufb02"
+"""A letter with which Mermaid itself marks entities."""
+_WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
+"""At its beginning, what says whether to break a text's lines; and after which Mermaid removes the
+last semicolon of a line, also if it ends an entity."""
+
+
+class Arrow(StrEnum):
+    """How a message is drawn."""
+
+    REQUEST = "->>"
+    RESPONSE = "-->>"
+    NOTIFICATION = "-)"
+    LOST = "-x"
+    ERROR = "--x"
+
+
+def escaped(text: str, most: int = LONGEST) -> str:
+    """Writes a text on one line, cut and without any character that means something to Mermaid.
+
+    Args:
+        text: any text.
+        most: the most characters that are shown.
+    """
+    shown = plain(text).strip()
+    words = {match.start() for match in _WORDS.finditer(shown)}
+    written: list[str] = []
+    left = _LONGEST_WRITTEN
+    for n, char in enumerate(shown):
+        is_plain = (char.isalnum() or char in _HARMLESS) and char != _LIGATURE
+        part = char if is_plain and n not in words else f"#{ord(char)};"
+        left -= len(part) + (part > "\uffff")
+        if n >= most or left < 0:
+            return "".join(written).rstrip() + "…"
+        written.append(part)
+    return "".join(written)
+
+
+def arrow(sender: str, kind: Arrow, receiver: str, text: str) -> str:
+    """Returns the statement that draws a message.
+
+    Args:
+        sender: the name of a participant.
+        kind: how it is drawn.
+        receiver: the name of a participant.
+        text: what is written above the arrow.
+    """
+    return f"    {sender}{kind}{receiver}: {escaped(text)}\n"
+
+
+def note(place: str, text: str) -> str:
+    """Returns the statement that draws a note.
+
+    Args:
+        place: where it is, such as ``over A,B``.
+        text: what is written in it.
+    """
+    return f"    Note {place}: {escaped(text)}\n"
+
+
+def participant(name: str, text: str) -> str:
+    """Returns the statement that declares a participant.
+
+    Args:
+        name: by which other statements name it.
+        text: what is written above its line.
+    """
+    return f"    participant {name} as {escaped(text, 40)}\n"
+
+
+MOST = 200
+"""Arrows and notes with which a diagram stays below the 50,000 characters that Mermaid allows."""
+
+_CLIENT, _AGENT, _PROXY = "C", "A", "X"
+_PARTS = {Part.PERSON: "P", Part.FILES: "F", Part.TERMINALS: "T"}
+_TITLES = {
+    "P": "Person", "F": "Files", "T": "Terminals", _CLIENT: "Client", _PROXY: "acp-proxy",
+    _AGENT: "Agent",
+}  # fmt: skip
+"""The participants in the order in which they stand, from the left."""
+_ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.ERROR}
+_BOTH = f"over {_CLIENT},{_AGENT}"
+
+
+@define
+class _StderrRun:
+    first: Row
+    last: Row
+    count: int = 1
+
+
+_Item = Row | ChunkRun | _StderrRun
+
+
+@define
+class SequenceDiagram:
+    """One recording as a diagram.
+
+    Attributes:
+        reader: the recording.
+        chosen: what of it is drawn.
+        most: the largest number of arrows and notes.
+        left_out: how many of the chosen frames and events are not drawn; known when the lines are.
+    """
+
+    reader: RecordingReader
+    chosen: Filter = EVERYTHING
+    most: int = MOST
+    left_out: int = 0
+    _hints: HintReader = field(init=False)
+    _used: set[str] = field(init=False, factory=lambda: {_CLIENT, _AGENT})
+    _turns: dict[int, TurnRow] = field(init=False, factory=dict)
+    _sessions: int = field(init=False, default=0)
+    _recording: Recording = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._hints = HintReader(self.reader)
+        self._recording = self.reader.recording
+
+    def lines(self, watch: Callable[[Iterator[Row]], Iterable[Row]] = iter) -> Iterator[str]:
+        """Yields the lines of the diagram.
+
+        Args:
+            watch: is given the rows that are read, and passes them on.
+        """
+        self._turns = {turn.prompt_seq: turn for turn in turns(self.reader)}
+        self._sessions = len({turn.session for turn in self._turns.values()})
+        drawn = self._drawn(watch(self.reader.rows(self.chosen)))
+        recording = self.reader.recording
+        names = {_CLIENT: recording.client_title, _AGENT: recording.agent_title}
+        yield "sequenceDiagram\n"
+        if title := escaped(recording.name):
+            yield f"    title {title}\n"
+        for name, word in _TITLES.items():
+            if name in self._used:
+                yield participant(
+                    name, ": ".join(filter(None, (word, names.get(name, "").strip())))
+                )
+        yield from drawn
+        if self.left_out:
+            yield note(_BOTH, f"{self.left_out:,} more lines are not drawn (--max {self.most})")
+
+    def _drawn(self, rows: Iterable[Row]) -> list[str]:
+        found: list[str] = []
+        rows_drawn = 0
+        before: tuple[int, int] | None = None
+        for item in _items(rows):
+            lines = list(self._between(item, before))
+            lines += self._lines(item)
+            if len(found) + len(lines) > self.most:
+                self.left_out = self._total() - rows_drawn
+                break
+            found += lines
+            rows_drawn += 1 if isinstance(item, dict) else item.count
+            before = _end(item)
+        return found
+
+    def _total(self) -> int:
+        is_all = self.chosen is EVERYTHING
+        heads = iter(()) if is_all else self.reader.heads(self.chosen)
+        events = self.reader.events(self.chosen)
+        return (self.reader.count() if is_all else sum(1 for _ in heads)) + sum(1 for _ in events)
+
+    def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
+        """Draws what lies between an item and the one before: a silence, and a new turn."""
+        row = item if isinstance(item, dict) else item.first
+        silent_ns = 0
+        if before is not None and row["seq"] == before[0] + 1:  # else more happened meanwhile
+            silent_ns = began_ns(row) - before[1]
+        if length := silence(self._recording, silent_ns):
+            yield note(_BOTH, f"{length} of silence")
+        if (turn := self._turns.get(row["seq"])) is not None:
+            yield note(_BOTH, self._turn_text(turn))
+
+    def _turn_text(self, turn: TurnRow) -> str:
+        facts = [f"Turn {turn.id}"]
+        if turn.end_seq is None:
+            open_ = "not ended so far" if self.reader.live else "open"
+            facts.append(open_ if self.reader.is_open else "never ended")
+        else:
+            facts += [turn.stop_reason or "", duration(turn.duration_ns, self._recording.step_ns)]
+        if turn.tool_calls:
+            facts.append(counted(turn.tool_calls, "tool call"))
+        if self._sessions > 1:
+            facts.append(turn.session or "no session")
+        return " · ".join(filter(None, facts))
+
+    def _lines(self, item: _Item) -> Iterator[str]:
+        if isinstance(item, ChunkRun):
+            line = run_line(item, self._recording)
+            sender, receiver = _ends(item.first)
+            took = f", {line.cells.pair}" if line.cells.pair else ""
+            text = f"{line.cells.number} {line.cells.method}{took}: {line.text}"
+            yield arrow(sender, Arrow.NOTIFICATION, receiver, text)
+        elif isinstance(item, _StderrRun):
+            first = item.first["seq"]
+            span = f"{first}" if item.count == 1 else f"{first}–{item.last['seq']}"
+            many = f" ×{item.count}" if item.count > 1 else ""
+            yield note(f"right of {_AGENT}", f"{span} stderr{many}: {frame_line(item.first).text}")
+        elif "raw" not in item:
+            line = event_line(item)
+            yield note(_BOTH, f"{line.cells.number} {line.cells.method}: {line.text}")
+        else:
+            yield from self._frame(item)
+            members = item.get("members", [])
+            for member in members[:SHORT_LIST]:
+                yield from self._frame({**member, "newline": None, "fault": None, "fired": None})
+            if more := len(members[SHORT_LIST:]):
+                yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
+
+    def _frame(self, row: Row) -> Iterator[str]:
+        """Draws a message; one that a fault touched as it was received and as it was delivered."""
+        sender, receiver = _ends(row)
+        self._used |= {sender, receiver}
+        kind = _ARROWS.get(row["kind"], Arrow.NOTIFICATION)
+        if kind is Arrow.REQUEST and row["response_seq"] is None and not self.reader.is_open:
+            kind = Arrow.LOST
+        fired = row.get("fired") or []
+        if not fired:
+            is_lost = row.get("delivered") not in (None, "full")
+            yield arrow(sender, Arrow.LOST if is_lost else kind, receiver, self._text(row))
+            return
+        self._used.add(_PROXY)
+        own_text = self._text({**row, "fault": None, "delivered": "full"})
+        effects = "; ".join(described(row))
+        what = f"{row['seq']} {effects}"
+        if any(one["made"] for one in fired):
+            what = f"{own_text}, {effects}"
+        else:
+            yield arrow(sender, kind, _PROXY, own_text)
+        delivered = fired[-1]["delivered"]
+        if isinstance(delivered, bytes) and delivered_instead(row) is not None:
+            what += f": {delivered[:TITLE].decode(errors='replace').strip()}"
+        yield arrow(_PROXY, Arrow.LOST if row["delivered"] == "none" else kind, receiver, what)
+
+    def _text(self, row: Row) -> str:
+        step_ns = self._recording.step_ns
+        hints = self._hints.of(row)
+        line = frame_line(row, live=self.reader.is_open, hints=hints, step_ns=step_ns)
+        cells = line.cells
+        is_request = row["kind"] == "request"
+        took = f" {cells.pair if is_request else duration(row['latency_ns'], step_ns)}"
+        pair = took if cells.pair and not cells.pair.startswith("→") else ""
+        what = f"{cells.number} {cells.method or row['kind']}{pair.rstrip()}"
+        return f"{what}: {line.text}" if line.text else what
+
+
+def _items(rows: Iterable[Row]) -> Iterator[_Item]:
+    """Joins lines on stderr that follow each other, as chunks are."""
+    run: _StderrRun | None = None
+    for item in fold(rows):
+        if isinstance(item, dict) and item["kind"] == "stderr" and "raw" in item:
+            if run is None:
+                run = _StderrRun(item, item)
+            else:
+                run.last = item
+                run.count += 1
+            continue
+        if run is not None:
+            yield run
+            run = None
+        yield item
+    if run is not None:
+        yield run
+
+
+def _end(item: _Item) -> tuple[int, int]:
+    """The number and the time of the last frame of an item."""
+    if isinstance(item, ChunkRun):
+        return item.last, item.last_ns
+    row = item if isinstance(item, dict) else item.last
+    return row["seq"], row["t_ns"]
+
+
+def _ends(row: Row) -> tuple[str, str]:
+    """The sender and the receiver of a frame; a request of the agent goes to who has to act."""
+    is_request = row["stream"] == "to-client" and row["kind"] == "request"
+    is_answer = row["stream"] == "to-agent" and row["kind"] in ("response", "error")
+    client = _CLIENT
+    if is_request or is_answer:
+        client = _PARTS.get(waiting_part(row["method"]), _CLIENT)
+    return (client, _AGENT) if row["stream"] == "to-agent" else (_AGENT, client)

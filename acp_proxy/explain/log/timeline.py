@@ -1,0 +1,201 @@
+"""Renders a frame or event as a line of the timeline: direction, method, latency and a preview."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from attrs import evolve, frozen
+
+from acp_proxy.base.wording import byte_size, duration, seconds
+from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.explain.describe.method_texts import MCP_ERROR
+from acp_proxy.explain.describe.tool_texts import call_in
+from acp_proxy.explain.hints import NONE, Hints
+from acp_proxy.explain.observed_faults import mark
+from acp_proxy.explain.origins import took
+from acp_proxy.explain.preview import preview
+from acp_proxy.explain.waits import Party, answering_party
+from acp_proxy.protocol.dialects import MCP_MESSAGE, PERMISSION, PROMPT
+from acp_proxy.protocol.updates import FAILED, UPDATE
+from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.store.tables.checked_values import Row
+
+ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
+SILENCE_NS = 5 * 10**9
+"""A silence from this length on has a line of its own."""
+_SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
+_UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
+"""The kind of an update, with which its preview begins."""
+
+
+@needs("middle", "durations", unknown="")
+def silence(recording: Recording | None, ns: int) -> str:
+    """Returns how long nobody sent anything; empty if it has no line, or if that is not known.
+
+    Args:
+        recording: in which that was; None for one of ours.
+        ns: the time between two frames.
+    """
+    return took(recording, ns) if ns >= SILENCE_NS else ""
+
+
+class Tone(Enum):
+    """What a line is about, for its colour."""
+
+    PLAIN = "plain"
+    PROMPT = "prompt"
+    """The beginning of a turn."""
+    PERMISSION = "permission"
+    TROUBLE = "trouble"
+
+
+class Pace(Enum):
+    """How fast an answer was; a wait that is normal is never slow."""
+
+    QUICK = "quick"
+    SLOW = "slow"
+    STUCK = "stuck"
+
+
+class Cells(NamedTuple):
+    """The columns before the text."""
+
+    number: str
+    time: str
+    arrow: str
+    method: str = ""
+    rpc_id: str = ""
+    pair: str = ""
+    size: str = ""
+
+
+@frozen
+class TimelineLine:
+    """A line of the timeline."""
+
+    cells: Cells
+    text: str
+    stream: str
+    """to-agent, to-client, stderr or event."""
+    tone: Tone = Tone.PLAIN
+    pace: Pace = Pace.QUICK
+
+
+def frame_line(
+    frame: Row, *, live: bool = False, hints: Hints = NONE, step_ns: int = 0
+) -> TimelineLine:
+    """Renders a frame.
+
+    Args:
+        frame: a row of `frames` with its exchange.
+        live: whether an answer may still come.
+        hints: what is known of it from other frames.
+        step_ns: the steps in which durations are known; see `duration`.
+    """
+    stream, kind = frame["stream"], frame["kind"]
+    method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
+    text = preview(
+        bytes(frame["raw"]), kind, frame["method"], frame["parse_error"], hints, size=frame["size"]
+    )
+    is_mcp_error = method == MCP_MESSAGE and kind == "response" and text.startswith(MCP_ERROR)
+    verb = _verb("error" if is_mcp_error else kind, method)
+    if kind == "notification" and method == UPDATE and (found := _UPDATE.match(text)):
+        verb, text = found[1], text[found.end() :]
+    text = f"{mark(frame)}{text}"
+    if frame["newline"] == "" and stream != "stderr":
+        text = f"[no newline] {text}"
+    cells = Cells(
+        str(frame["seq"]),
+        seconds(frame["t_ns"]),
+        ARROWS[stream],
+        verb,
+        f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
+        _pair(frame, live, step_ns),
+        byte_size(frame["size"]),
+    )
+    tone = Tone.TROUBLE if _has_failed(frame) else _tone(kind, method)
+    return TimelineLine(cells, text, stream, tone, _pace(frame, live))
+
+
+def member_lines(
+    frame: Row, *, live: bool, hints_of: Callable[[Row], Hints], step_ns: int = 0
+) -> Iterator[TimelineLine]:
+    """Renders the messages of a batch, without the number and time of the batch.
+
+    Args:
+        frame: a row of `frames` with its ``members``.
+        live: whether an answer may still come.
+        hints_of: returns what is known of a message from other frames.
+        step_ns: see `frame_line`.
+    """
+    for member in frame.get("members", ()):
+        own = {**member, "newline": None, "fault": None, "delivered": "full"}
+        line = frame_line(own, live=live, hints=hints_of(own), step_ns=step_ns)
+        yield evolve(line, cells=line.cells._replace(number="", time=""))
+
+
+def event_line(event: Row) -> TimelineLine:
+    """Renders an event."""
+    return TimelineLine(
+        Cells(str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"]),
+        describe_event(event["kind"], json.loads(event["data"])),
+        "event",
+        Tone.TROUBLE if event["kind"] in ("gap", "undelivered", "fault") else Tone.PLAIN,
+    )
+
+
+def pair_of(row: Row) -> int | None:
+    """Returns the number of the request that a frame answers, or of the answer to it."""
+    seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
+    return None if seq == row["seq"] else seq
+
+
+def began_ns(row: Row) -> int:
+    """Returns when the first byte of a frame was read, or an event happened."""
+    ns: int = row["t_first_ns"] if "t_first_ns" in row else row["t_ns"]
+    return ns
+
+
+def _verb(kind: str, method: str) -> str:
+    suffix = {"response": " ✓", "error": " ✗"}.get(kind, "")
+    return f"{method}{suffix}"
+
+
+def _pair(frame: Row, live: bool, step_ns: int) -> str:
+    if frame["request_seq"] is None:
+        return ""
+    if frame["kind"] == "request":
+        answer = frame["response_seq"]
+        return f"→{answer}" if answer is not None else "open" if live else "unanswered"
+    return f"↩{frame['request_seq']} {duration(frame['latency_ns'], step_ns)}".rstrip()
+
+
+def _has_failed(frame: Row) -> bool:
+    """Whether an update reports that a tool call has failed, or was denied."""
+    if frame["method"] != UPDATE or frame.get("tool_call") is None:
+        return False
+    raw = bytes(frame["raw"])
+    return any(word.encode() in raw for word in FAILED) and call_in(raw).is_failed
+
+
+def _tone(kind: str, method: str) -> Tone:
+    if kind in ("error", "invalid", "batch"):
+        return Tone.TROUBLE
+    if kind == "request" and method == PROMPT:
+        return Tone.PROMPT
+    return Tone.PERMISSION if method == PERMISSION else Tone.PLAIN
+
+
+def _pace(frame: Row, live: bool) -> Pace:
+    """Only an answer of a peer itself can be slow: not a turn, a person's choice or a program."""
+    if frame["request_seq"] is None:
+        return Pace.QUICK
+    if frame["kind"] == "request":
+        return Pace.STUCK if frame["response_seq"] is None and not live else Pace.QUICK
+    took, method = frame["latency_ns"] or 0, frame["method"]
+    may_take_long = answering_party("", method) in (Party.PERSON, Party.PROGRAM)
+    if took < _SLOW_NS or may_take_long or method == PROMPT:
+        return Pace.QUICK
+    return Pace.SLOW if took < _STUCK_NS else Pace.STUCK

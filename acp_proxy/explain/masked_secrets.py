@@ -1,0 +1,84 @@
+"""Finds the markers that stand in place of secrets in a recording that is read masked."""
+
+import re
+from collections.abc import Iterable, Iterator, Set
+
+from attrs import asdict, frozen
+
+from acp_proxy.protocol.json_text import pointer
+from acp_proxy.redaction.json_strings import Decoded, StringWalk, decoded_base64
+from acp_proxy.redaction.markers import MARKER
+from acp_proxy.store.queries.fired_faults import fired_faults
+from acp_proxy.store.queries.frames import masked_frames
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import is_excerpt
+
+
+@frozen
+class MaskedValue:
+    """A place at which a marker stands for a secret."""
+
+    seq: int | None
+    """The frame or event; None for the recording's own row."""
+    place: str
+    """The stream of a frame, ``event``, ``fault`` or ``recording``."""
+    pointer: str | None
+    """A JSON pointer to the string, with ``*`` for any item; None in text that is not JSON."""
+    kind: str
+    """What was masked, such as ``token``."""
+    marker: str
+    in_file: bool
+    """Whether the file holds the secret itself, which is masked only in what is printed."""
+
+
+def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
+    """Yields the masked values of a recording, those of its own row first.
+
+    Args:
+        reader: the recording, masked while it is read where it was not before.
+
+    Raises:
+        UnreadableRecording: the file is damaged.
+    """
+    made = set() if reader.masked_rows is None else reader.masked_rows.made
+    for name, text in asdict(reader.recording).items():
+        for match in MARKER.finditer(str(text)):
+            yield _value(None, "recording", pointer((name,)), match, made)
+    for event in reader.events():
+        for where, match in _in_line((event["data"].encode(),), is_json=True):
+            yield _value(event["seq"], "event", where, match, made)
+    for row in masked_frames(reader):
+        seq, stream = row["seq"], row["stream"]
+        pieces = reader.pieces(seq) if is_excerpt(row) else (row["raw"],)
+        for where, match in _in_line(pieces, is_json=stream != "stderr"):
+            yield _value(seq, stream, where, match, made)
+    for fired in fired_faults(reader):
+        for name in ("received", "delivered"):
+            for where, match in _in_line((fired[name] or b"",), is_json=True):
+                yield _value(fired["seq"], "fault", where, match, made)
+
+
+def _value(
+    seq: int | None, place: str, where: str | None, match: re.Match[str], made: Set[str]
+) -> MaskedValue:
+    return MaskedValue(seq, place, where, match[1], match[0], match[0] in made)
+
+
+def _in_line(
+    pieces: Iterable[bytes], *, is_json: bool
+) -> Iterator[tuple[str | None, re.Match[str]]]:
+    """Yields the markers of a line, each with a pointer to its string."""
+    line, walk = list(pieces), StringWalk()
+    found = []
+    if is_json:
+        for string in walk.strings(line):
+            text, where = Decoded(string.raw).text, pointer(string.path)
+            matches = [*MARKER.finditer(text)]
+            if not matches and string.path[-1:] == ("data",):
+                matches = [*MARKER.finditer(decoded_base64(text) or "")]
+            found += [(where, match) for match in matches]
+    if is_json and walk.is_json:
+        yield from found
+        return
+    for match in MARKER.finditer(b"".join(line).decode(errors="replace")):
+        yield None, match

@@ -1,0 +1,221 @@
+"""Feeds a recording to the state machine of a connection: the one pass over its messages.
+
+Its `Intervals` follow who has to act, and what the time of turns is spent on. Listeners take what
+it reads: what is counted in `inspect show`, what the agent did in `inspect audit`, the first words
+of turns in `inspect stats`, the waterfall of a turn, and the rules of `inspect check`. A report has
+all of them listen to one pass. Pieces of messages that are streamed without a pause change nothing
+that the first three ask for, so that only the first of them is read. That is what makes the pass
+quick: most frames are such pieces.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from acp_proxy.base.limits import LINE_EDGE
+from acp_proxy.explain.intervals import Intervals
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import State, Transition
+from acp_proxy.protocol.dialects import OPENING, PROMPT
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.recording import FrameRun, RecordedEvent, Recording
+from acp_proxy.store.queries.exchanges import TurnRow
+from acp_proxy.store.queries.recorded_events import events as read_events
+from acp_proxy.store.reader import RecordingReader
+
+Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
+"""Passes runs of frames on, and shows how far the pass is."""
+PAUSE_NS = 10**8
+"""The longest pause within a run of pieces, for those who do not read each frame."""
+
+HISTORY = OPENING[1:]
+"""Requests before whose answer an agent streams a session's history."""
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+class Listener:
+    """Takes what a pass reads, in the order of the frames."""
+
+    def note(self, event: RecordedEvent) -> None:
+        """Takes an event, before the frames after it.
+
+        Args:
+            event: the event.
+        """
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+
+
+class MessagePass:
+    """Reads the frames of a recording and feeds them to a connection.
+
+    Args:
+        reader: the recording.
+        first: the turn with whose prompt to begin; None for the start of the recording.
+        dialect: the dialect to read it in; None for that of the recording.
+    """
+
+    def __init__(
+        self, reader: RecordingReader, first: TurnRow | None = None, dialect: str | None = None
+    ) -> None:
+        recording, state = reader.recording, State()
+        if first is not None:
+            state.next_turn = first.id
+        self.connection = Connection(state, dialect or recording.dialect or "auto")
+        """Its state is that after the frame that was yielded last."""
+        self.intervals = Intervals(self.connection)
+        """Who had to act, and what the time of turns was spent on, in what `play_to` has read."""
+        self.events = [*read_events(reader)]
+        """All events of the recording."""
+        self._frames_ns = self._events_ns = 0
+        self._reader = reader
+        self._first = 0 if first is None else first.prompt_seq
+        self._opened_before = opened_before(recording)
+        self._loading: dict[str | None, dict[int, int]] = {}
+        """The requests that now open each session again, by exchange."""
+        self._loaded_by: dict[int, str | None] = {}
+        """The sessions of these exchanges, since the answer to a fork names another one."""
+
+    def play_to(
+        self,
+        listeners: Sequence[Listener],
+        pause_ns: int,
+        watch: Watch = iter,
+        single_upto: int = 0,
+    ) -> None:
+        """Reads all frames, and has the intervals and then each listener take them.
+
+        Events are noted by the listeners, and then by the intervals.
+
+        Args:
+            listeners: who takes them, in this order.
+            pause_ns: as for `read`.
+            watch: as for `read`.
+            single_upto: as for `read`.
+        """
+        follow, takers = self.intervals.take, [listener.take for listener in listeners]
+        coming = deque(self.events)
+        for run, message, done in self.read(pause_ns, watch, single_upto):
+            while coming and coming[0].seq < run.seq:
+                self._note(listeners, coming.popleft())
+            for one, its_done in messages_of(message, done):
+                follow(run, one, its_done)
+            for take in takers:
+                take(run, message, done)
+            self._frames_ns = run.last_ns
+        for event in coming:
+            self._note(listeners, event)
+
+    def _note(self, listeners: Iterable[Listener], event: RecordedEvent) -> None:
+        for listener in listeners:
+            listener.note(event)
+        self.intervals.note(event)
+        self._events_ns = max(self._events_ns, event.t_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """The time of the last frame or event that `play_to` has read."""
+        return max(self._frames_ns, self._events_ns)
+
+    def read(
+        self, pause_ns: int, watch: Watch = iter, single_upto: int = 0
+    ) -> Iterator[tuple[FrameRun, Message, Transition]]:
+        """Yields each frame, or the first of a run, with its message and what that has changed.
+
+        Args:
+            pause_ns: a longer time between two frames ends a run.
+            watch: is given all runs, and passes them on.
+            single_upto: the number up to which each frame is a run by itself.
+        """
+        feed = self.connection.feed
+        nothing, no_message = Transition(), read(b"")
+        for run in watch(self._runs(pause_ns, single_upto)):
+            direction = _DIRECTIONS.get(run.stream)
+            if direction is None:
+                yield run, no_message, nothing
+                continue
+            message = self._outline(run.seq) if run.raw is None else read(run.raw)
+            done = feed(run.seq, run.t_ns, direction, message)
+            if message.kind is not Kind.NOTIFICATION:
+                for _, its_done in messages_of(message, done):
+                    self._follow_loading(its_done)
+            yield run, message, done
+
+    def is_history(self, seq: int, session: str | None) -> bool:
+        """Whether an update outside of turns repeats what happened before.
+
+        Args:
+            seq: the number of its frame, which was yielded last.
+            session: the session.
+        """
+        if self.history_seq(session) is not None:
+            return True
+        return seq < self._opened_before and session not in self.connection.state.sessions
+
+    def history_seq(self, session: str | None) -> int | None:
+        """Returns the number of the request that now opens a session again; None if none does."""
+        return next(iter(self._loading.get(session, {}).values()), None)
+
+    def _follow_loading(self, done: Transition) -> None:
+        if (asked := done.opened) is not None and asked.method in HISTORY:
+            if asked.direction == Direction.TO_AGENT:
+                self._loading.setdefault(asked.session, {})[asked.id] = asked.request_seq
+                self._loaded_by[asked.id] = asked.session
+        elif (answered := done.answered) is not None and answered.id in self._loaded_by:
+            del self._loading[self._loaded_by.pop(answered.id)][answered.id]
+
+    def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
+        """Reads runs; where the times between frames are not known, no time passes."""
+        runs = self._reader.runs(pause_ns, self._first, single_upto)
+        has_times = self._reader.recording.knows("durations")
+        return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
+
+    def _outline(self, seq: int) -> Message:
+        """Reads the header of a line that is too large to be held."""
+        from acp_proxy.protocol.outline import read_outline  # late: few lines are so large
+
+        head = tail = b""
+        for piece in self._reader.pieces(seq):
+            head += piece[: LINE_EDGE - len(head)]
+            tail = (tail + piece)[-LINE_EDGE:]
+        return read_outline(head, tail)
+
+
+def messages_of(message: Message, done: Transition) -> Iterable[tuple[Message, Transition]]:
+    """Returns the messages of a batch, or else the message itself, each with its transition.
+
+    Args:
+        message: a message or a batch.
+        done: its transition.
+    """
+    if message.members:
+        return zip(message.members, done.members, strict=True)
+    return ((message, done),)
+
+
+def opened_before(recording: Recording) -> int:
+    """Returns the number up to which updates outside of turns may be a session's history.
+
+    Where the beginning of a log is missing, the request that opened a session may be missing as
+    well. Its history goes up to the answer, if the log says what that answers. Updates may also be
+    those of a turn whose prompt is missing, so nothing is history if the answer to one is there.
+
+    Args:
+        recording: the recording.
+
+    Returns:
+        The number of the answer; 0 if there is none.
+    """
+    if recording.origin is None:
+        return 0
+    named = recording.origin.named_answers
+    if any(one.method == PROMPT for one in named):
+        return 0
+    return max((one.seq for one in named if one.method in HISTORY), default=0)

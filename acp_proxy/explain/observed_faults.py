@@ -1,0 +1,186 @@
+"""Reads what faults did to a frame and to a conversation, so that no peer is blamed for it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from attrs import define, frozen
+
+from acp_proxy.base.limits import EXAMPLES, LISTED, RULE_NAME, TITLE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import counted
+from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.recording.recording import RecordedEvent
+from acp_proxy.store.queries import fired_faults
+from acp_proxy.store.queries.fired_faults import LostAnswer, has_fired_faults
+from acp_proxy.store.queries.recorded_events import events as read_events
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+ENDING = ("exit", "close", "kill", "terminate", "limit-data")
+"""Kinds of faults after which an agent is gone."""
+HOLDING = ("stall", "pause", *ENDING)
+"""Kinds of faults after which no answer comes any more."""
+_EFFECTS = {
+    "made": "made up {}",
+    "withheld": "kept {} back",
+    "changed": "changed {}",
+    "same": "delivered {} late or in pieces, with the same bytes",
+}
+
+
+@frozen
+class FiredRule:
+    """What one rule of a plan did."""
+
+    name: str
+    times: int
+    """How often it fired."""
+    effects: list[str]
+    """In words."""
+    seqs: list[int]
+    """The first frames that it touched or made up."""
+
+
+def mark(frame: Row) -> str:
+    """Returns the mark before a frame's text: which rules fired, and what was sent in its place."""
+    if frame.get("fault") is None:
+        return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
+    fired = frame.get("fired") or []
+    names = plain(", ".join(one["rule"] for one in fired) or frame["fault"])
+    if any(one["made"] for one in fired):
+        return f"[injected by {names}] "
+    if (instead := delivered_instead(frame)) is not None:
+        text = plain(instead[:TITLE].decode(errors="replace").rstrip("\r\n"))
+        more = "…" if len(instead) > TITLE else ""
+        end = "" if instead.endswith(b"\n") else ", without a newline"
+        return f"[{names}: delivered {text}{more}{end}] " if text else f"[{names}: cut to nothing] "
+    if frame["delivered"] != "full":
+        return f"[{names}: delivered: {frame['delivered']}] "
+    return f"[{names}] "
+
+
+def delivered_instead(frame: Row) -> bytes | None:
+    """Returns the bytes sent in place of a frame; None if they are its own, or there are none."""
+    for one in frame.get("fired") or []:
+        if not one["made"] and isinstance(one["delivered"], bytes):
+            line = bytes(frame["raw"]) + frame["newline"].encode()
+            return None if one["delivered"] == line else one["delivered"]
+    return None
+
+
+def described(frame: Row) -> Iterator[str]:
+    """Describes what each rule did to a frame."""
+    for one in frame.get("fired") or []:
+        if one["made"]:
+            what = "made up this line"
+        elif one["delivered"] is None and one.get("size"):
+            what = f"{one['size']} other bytes were delivered"
+        elif one["delivered"] is None:
+            what = "nothing was delivered"
+        elif delivered_instead(frame) is None:
+            what = "the same bytes were delivered"
+        else:
+            what = f"{len(one['delivered'])} other bytes were delivered"
+        name = one["rule"] if one["rule"] == one["action"] else f"{one['rule']} ({one['action']})"
+        yield f"{name}: {what}"
+
+
+def read_faults(reader: RecordingReader) -> dict[str, int]:
+    """Returns how often each rule of the plan fired, in the order of the plan."""
+    counts = dict.fromkeys(rules(reader.recording.fault_plan), 0)
+    return counts | fired_faults.fired_counts(reader)
+
+
+def read_rules(reader: RecordingReader) -> list[FiredRule]:
+    """Returns what each rule of the plan did, in the order of the plan.
+
+    Args:
+        reader: the recording.
+    """
+    effects: dict[str, list[str]] = {}
+    for one in fired_faults.rule_effects(reader, LISTED):
+        what = _EFFECTS[one.effect].format(counted(one.frames, "frame"))
+        effects.setdefault(one.rule, []).append(f"{what} ({one.action})")
+    for event in read_events(reader):
+        if event.kind == "fault" and isinstance(rule := event.data.get("rule"), str):
+            text = describe_event("fault", event.data).removeprefix(f"{rule}: ")
+            effects.setdefault(rule, []).append(f"{text} (#{event.seq})")
+    return [
+        FiredRule(
+            rule,
+            times,
+            effects.get(rule, [])[:EXAMPLES],
+            fired_faults.frames_of_rule(reader, rule, EXAMPLES) if rule in effects else [],
+        )
+        for rule, times in read_faults(reader).items()
+    ][:LISTED]
+
+
+def rules(plan: str | None) -> list[str]:
+    """Returns the names of a plan's rules; none if the text is not a plan."""
+    if not plan:
+        return []
+    from acp_proxy.faults.plan import structure_plan  # late: few recordings have one
+    from acp_proxy.faults.structuring import read_toml
+
+    try:
+        return [rule.name for rule in structure_plan(read_toml(plan), "").rules]
+    except Exception:  # the text of a recording may be anything
+        return []
+
+
+def times_fired(faults: dict[str, int]) -> str:
+    """Describes how often rules fired, and which ones never did."""
+    fired = ", ".join(f"{plain(name)} {n:,} ×" for name, n in faults.items() if n)
+    never = ", ".join(plain(name) for name, n in faults.items() if not n)
+    return "; ".join(filter(None, (fired, f"never fired: {never}" if never else "")))
+
+
+@define
+class FaultEffects:
+    """What the faults of one recording did; reads only what is asked for."""
+
+    reader: RecordingReader
+    events: Sequence[RecordedEvent]
+    """All events of the recording."""
+
+    @cached_property
+    def any_fired(self) -> bool:
+        """Whether a rule has done anything."""
+        return has_fired_faults(self.reader)
+
+    @cached_property
+    def injected(self) -> dict[int, str]:
+        """The numbers of frames that a rule made up, with its name."""
+        return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
+
+    def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
+        """Returns the numbers of those frames that a rule kept back, with its name."""
+        wanted = list(seqs)
+        if not wanted or not self.any_fired:
+            return {}
+        return _named(fired_faults.withheld_frames(self.reader, wanted))
+
+    def lost_answers(self) -> list[LostAnswer]:
+        """Returns the first answers that a rule kept from their receiver."""
+        if not self.any_fired:
+            return []
+        found = fired_faults.lost_answers(self.reader, LISTED)
+        return [lost._replace(rule=plain(lost.rule)[:RULE_NAME]) for lost in found]
+
+    def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
+        """Returns the rule that was the first to do one of some actions before a number, or None.
+
+        Args:
+            actions: `ENDING` or `HOLDING`.
+            before: the number; None for all of the recording.
+        """
+        for event in self.events:
+            is_before = before is None or event.seq < before
+            if event.kind == "fault" and is_before and event.data.get("action") in actions:
+                return plain(str(event.data.get("rule", "a fault")))[:RULE_NAME]
+        return None
+
+
+def _named(rules: dict[int, str]) -> dict[int, str]:
+    return {seq: plain(rule)[:RULE_NAME] for seq, rule in rules.items()}

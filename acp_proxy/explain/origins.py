@@ -1,0 +1,131 @@
+"""What is known of an imported recording, and what is not: for people in words, for programs null.
+
+A recording of ours has all there is, so nothing here changes anything of it.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+from attrs import AttrsInstance, evolve, fields
+
+from acp_proxy.base.forms import converter
+from acp_proxy.base.wording import counted, duration, step
+from acp_proxy.recording.recording import LOST, Fact, Recording, needs
+
+MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
+    ("times",): ("t_ns", "t_first_ns"),
+    ("date",): ("at",),
+    ("durations",): (
+        "activity", "duration_ns", "latency_ns", "length_ns", "max_ns", "p50_ns", "p90_ns",
+        "p99_ns", "start_ns", "step_ns", "took_ns", "waited_ns",
+    ),
+    ("middle", "durations"): (
+        "agent_ns", "before_turns_ns", "between_turns_ns", "client_ns", "files_ns",
+        "first_chunk_ns", "first_update_ns", "in_turns_ns", "longest_silence", "other_ns",
+        "person_ns", "silent_ns", "streaming_ns", "terminals_ns",
+    ),
+    ("bytes",): ("bytes", "newline", "size"),
+}  # fmt: skip
+"""What members of values need, by their names; a member that is not known is null."""
+_NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
+
+Value = TypeVar("Value", bound=AttrsInstance)
+
+
+def is_known(recording: Recording, name: str) -> bool:
+    """Whether the source of a recording knows a member of a value, by the member's name.
+
+    Args:
+        recording: of which the value is.
+        name: the name of the member in JSON.
+    """
+    return name not in _NEEDED or recording.knows(*_NEEDED[name])
+
+
+def known_value(recording: Recording, value: Value) -> Value:
+    """Returns an attrs value with None for each of its members that is not known.
+
+    Args:
+        recording: of which the value is.
+        value: the value.
+    """
+    if recording.origin is None:
+        return value
+    names = [one.name for one in fields(type(value)) if not is_known(recording, one.name)]
+    return evolve(value, **dict.fromkeys(names)) if names else value  # type: ignore[misc]  # any of attrs
+
+
+def known_json(recording: Recording, value: Any) -> Any:
+    """Returns one of our values as plain JSON, with null for what is not known.
+
+    Args:
+        recording: of which the value is.
+        value: the value; the names of files' sizes must not be among its members.
+    """
+    return known_members(recording, converter.unstructure(value))
+
+
+def known_members(recording: Recording, value: Any) -> Any:
+    """Returns plain JSON, or a row of frames or events, with None for what is not known.
+
+    Args:
+        recording: of which it is.
+        value: the JSON or the row.
+    """
+    if recording.origin is None:
+        return value
+    if isinstance(value, list | tuple):
+        return [known_members(recording, one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: known_members(recording, one) if is_known(recording, name) else None
+        for name, one in value.items()
+    }
+
+
+@needs("durations", unknown="")
+def took(recording: Recording | None, ns: int | None) -> str:
+    """Returns how long something took, as finely as is known; empty if it is not.
+
+    Args:
+        recording: of which it is; None for one of ours.
+        ns: the time from its beginning to its end.
+    """
+    return duration(ns) if recording is None else duration(ns, recording.step_ns)
+
+
+def why_no_times(recording: Recording) -> str:
+    """Returns why it is not said what time was spent on; empty if that is known."""
+    origin = recording.origin
+    if origin is None or recording.knows("middle", "durations"):
+        return ""
+    if recording.knows("durations"):
+        return f"no times of turns: in {origin.title} messages may be missing"
+    if not recording.knows("times"):
+        return f"no times: {origin.title}, from which it was imported, has none"
+    lines = counted(origin.inferred_times, "message")
+    have = "has" if origin.inferred_times == 1 else "have"
+    return f"no durations: {lines} in {origin.title} {have} no usable time"
+
+
+def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
+    """Yields labels and texts that say what a recording was imported from, and what it lacks."""
+    origin = recording.origin
+    if origin is None:
+        return
+    parts = [f"from {origin.title}"]
+    if recording.known_start is None:
+        at = datetime.fromisoformat(recording.started_at).astimezone()
+        parts = [f"from {origin.title} on {at:%Y-%m-%d %H:%M:%S %z}"]
+    if recording.knows("times") and origin.resolution_ns:
+        parts.append(f"times in steps of {step(origin.resolution_ns)}")
+    inferred = {"direction": origin.inferred_directions, "time": origin.inferred_times}
+    parts += [counted(count, f"inferred {what}") for what, count in inferred.items() if count]
+    if origin.skipped:
+        parts.append(f"{counted(origin.skipped, 'line')} left out that could not be read")
+    yield "imported", ", ".join(parts)
+    lost = [word for word in origin.lost if word != "zone" or recording.knows("times")]
+    if lost:
+        yield "not known", "; ".join(LOST[word] for word in lost)

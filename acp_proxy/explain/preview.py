@@ -1,0 +1,100 @@
+"""Previews a frame in one line: the prompt, the chunk, the call and its status, the choice.
+
+This module takes a frame apart and makes the line safe to print; `describe` has the words.
+"""
+
+from typing import Any
+
+from acp_proxy.base.limits import LINE_EDGE, PREVIEWED_LINE, SHOWN_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import byte_size
+from acp_proxy.explain.describe.error_texts import describe_error
+from acp_proxy.explain.describe.method_texts import (
+    describe_batch,
+    describe_params,
+    describe_result,
+)
+from acp_proxy.explain.describe.phrases import beginning, without_base64, word
+from acp_proxy.explain.describe.tool_texts import permission_result
+from acp_proxy.explain.hints import NONE, Hints
+from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.protocol.tool_calls import NAMES, call_of
+
+_DECODED = 4 * SHOWN_LINE
+_UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What an unexpected shape may raise in a describer; then the line is shown as it is."""
+
+
+def preview(
+    raw: bytes,
+    kind: str,
+    method: str | None,
+    parse_error: str | None = None,
+    hints: Hints = NONE,
+    *,
+    size: int | None = None,
+) -> str:
+    """Describes a frame by its content; never raises.
+
+    Returns:
+        One line without control characters and without base64, of 2000 characters at most.
+
+    Args:
+        raw: the line as received, or its beginning.
+        kind: the frame's kind.
+        method: the frame's method, or that of the request it answers.
+        parse_error: why the line is not a message.
+        hints: what is known of it from other frames.
+        size: bytes of the whole line, if ``raw`` is its beginning.
+    """
+    size = size or len(raw)
+    if kind in ("stderr", "blank"):
+        return one_line(_decoded(raw))
+    if kind == "invalid":
+        reason = f"({parse_error}) " if parse_error else ""
+        return one_line(f"{reason}{_decoded(raw[:400])}")
+    cut = f"[the first 64 kB of {byte_size(size)}] " if size > PREVIEWED_LINE else ""
+    message = parse_or_begin(raw if len(raw) <= PREVIEWED_LINE else raw[:LINE_EDGE], LINE_EDGE)
+    try:
+        return one_line(cut + _meaning(message, kind, method, hints))
+    except _UNFORESEEN:
+        return one_line(cut + _decoded(raw[:400]))
+
+
+def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> str:
+    if isinstance(message, list):
+        return describe_batch(message)
+    if not isinstance(message, dict):
+        raise TypeError("no message")
+    if kind == "error":
+        return describe_error(message.get("error"), hints.dialect)
+    if kind == "response":
+        result = message.get("result")
+        if hints.asked is not None and isinstance(result, dict):
+            return permission_result(result, hints.asked)
+        return describe_result(method, result)
+    params = message.get("params")
+    if hints.title and isinstance(params, dict):
+        _entitle(params, hints.title)
+    return describe_params(method, params)
+
+
+def _entitle(params: dict[str, Any], title: str) -> None:
+    """Gives a tool call the title that it was announced with, if it has none itself."""
+    call = call_of(params)
+    if not call and "toolCallId" in params:  # draft-1.0
+        call = params["toolCall"] = {}
+    if not word(call, *NAMES):
+        call["title"] = title
+
+
+def _decoded(raw: bytes) -> str:
+    """The first part of a line as text; a character that the cut split is left out."""
+    if len(raw) <= _DECODED:
+        return raw.decode(errors="replace")
+    return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")
+
+
+def one_line(text: str) -> str:
+    """Makes text safe to print; cuts it first, so that no work goes into what is not shown."""
+    return plain(without_base64(beginning(text, 2 * SHOWN_LINE)))

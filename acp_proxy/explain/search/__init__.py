@@ -1,0 +1,1 @@
+"""Finds a pattern in recorded lines, strings and streamed texts."""

@@ -1,0 +1,168 @@
+r"""Searches frames and events: lines, the strings within them, and messages across chunks.
+
+A person sees texts, but the wire has escapes such as ``\"`` and ``\u00e9``, and sends a sentence in
+a dozen chunks. So a pattern is searched for in the line as sent, in each JSON string with its
+escapes undone, and in the messages that chunks make up. A match belongs to the frame in which it
+begins, and a frame is a hit once.
+
+This module does not read files. Memory is bounded: of an unfinished message only the end is
+kept (`stream_matches`), and a limited number of hits wait for earlier ones.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+from attrs import evolve
+
+from acp_proxy.base.limits import REMEMBERED
+from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, strings
+from acp_proxy.explain.search.stream_matches import SearchHit, Streams, excerpt, look_through
+from acp_proxy.protocol.json_text import json_or_none, parts_of, pointer
+from acp_proxy.recording.recording import StoredFrame
+
+_TEXTS = (
+    "/params/update/content/text",
+    "/params/update/content",
+    "/params/data/content/text",
+    "/params/data/content",
+)
+
+
+class Searcher:
+    """Searches the frames and events of one recording, in their order.
+
+    Feed all of them, then call `finish`. Each call returns the hits that are complete by then, in
+    the order of their numbers.
+    """
+
+    def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
+        self._pattern = pattern
+        self._with_pointers = with_pointers
+        self._streams = Streams(pattern, _chunk_pointer if with_pointers else None)
+        self._joins = pattern.length != 1
+        self._waiting: list[tuple[int, int, SearchHit]] = []
+        self._order = count()
+
+    def feed(self, frame: StoredFrame) -> list[SearchHit]:
+        """Searches a frame whose line is in memory."""
+        raw = frame.raw or b""
+        hit = self._look(frame, raw) if self._pattern.may_be_in(raw) else None
+        if hit is not None:
+            self._add(hit)
+        if self._joins:
+            for found in self._streams.feed(frame, raw, is_hit=hit is not None):
+                self._add(found)
+        if self._waiting and (hit is not None or self._streams.has_moved):
+            return self._complete()
+        return []
+
+    def feed_large(
+        self, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
+    ) -> list[SearchHit]:
+        """Searches a frame that is too large for memory.
+
+        Args:
+            frame: the frame, without its line.
+            pieces: reads the line from its beginning, piece by piece, each time it is called.
+        """
+        if found := look_through(self._pattern, frame, pieces):
+            self._add(found)
+        return self._complete()
+
+    def feed_text(self, place: StoredFrame, text: str) -> list[SearchHit]:
+        """Searches an event.
+
+        Args:
+            place: the event, without a line.
+            text: the description of the event.
+        """
+        if hit := self._hit_in(place, text):
+            self._add(hit)
+        return self._complete()
+
+    def finish(self) -> list[SearchHit]:
+        """Searches the messages that have not ended; nothing may be fed afterwards."""
+        for found in self._streams.finish():
+            self._add(found)
+        return self._complete()
+
+    def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
+        """Searches the strings of a line first, because a person reads those, and then the line."""
+        line = raw.decode(errors="replace")
+        text = self._text_of(frame, line)
+        hit = self._hit_in(frame, text) if text is not None else None
+        if hit is None or not self._with_pointers:
+            return hit
+        return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
+
+    def _text_of(self, frame: StoredFrame, line: str) -> str | None:
+        """Returns the string of a line that has the match, or the line; None if none has it.
+
+        The method alone is not specific enough; a line that is not a message is searched as it is.
+        """
+        pattern = self._pattern
+        in_line = pattern.is_in(line)
+        if in_line and frame.kind in ("stderr", "invalid", "blank"):
+            return line
+        if in_line and "\\" not in line and not pattern.has_assertions:
+            return self._string_around(line, frame.method)
+        candidates = strings(line) if in_line or pattern.has_assertions else escaped_strings(line)
+        whole = line if in_line else None
+        return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
+
+    def _string_around(self, line: str, method: str | None) -> str:
+        """Returns the first string with a match of a line that has no escapes, else the line."""
+        for match in self._pattern.regex.finditer(line):
+            start, end = match.span()
+            if line.count('"', 0, start) % 2 and '"' not in match[0]:
+                text = line[line.rfind('"', 0, start) + 1 : line.find('"', end)]
+                if text != method:
+                    return text
+        return line
+
+    def _hit_in(self, place: StoredFrame, text: str) -> SearchHit | None:
+        match = self._pattern.regex.search(text)
+        if match is None:
+            return None
+        return SearchHit(place._replace(raw=None), place.seq, excerpt(text, *match.span()))
+
+    def _add(self, hit: SearchHit) -> None:
+        heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
+
+    def _complete(self) -> list[SearchHit]:
+        """Removes and returns the hits before which no further hit can come."""
+        complete, waiting = [], self._waiting
+        earliest = self._streams.earliest() if waiting else 0
+        while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):
+            complete.append(heapq.heappop(waiting)[2])
+        return complete
+
+
+def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
+    """Returns the pointer to the first string of a line that matches; None if no string does."""
+    waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str):
+            if is_sought(value):
+                return place
+        elif isinstance(value, dict):
+            inner = [(place + pointer((name,)), found) for name, found in value.items()]
+            waiting += reversed(inner)
+        elif isinstance(value, list):
+            waiting += reversed([(f"{place}/{n}", found) for n, found in enumerate(value)])
+    return None
+
+
+def _chunk_pointer(raw: bytes) -> str | None:
+    """Returns the pointer to the text in the line of a chunk."""
+    message = json_or_none(raw.decode(errors="replace").encode())
+    return next((place for place in _TEXTS if isinstance(_member_at(message, place), str)), None)
+
+
+def _member_at(value: Any, place: str) -> Any:
+    for name in parts_of(place):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

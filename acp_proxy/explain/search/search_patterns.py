@@ -1,0 +1,144 @@
+"""The pattern of a search, and a quick test of whether a line can match it at all.
+
+Few of a million lines match. So before the exact test, a compiled regular expression, there is a
+cheap one for lines of plain ASCII, as nearly all are: a search for a fixed text in lower case costs
+a tenth of a regular expression that ignores case.
+"""
+
+import re
+import warnings
+
+from acp_proxy.base.errors import BadPattern
+
+_ESCAPED_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)+)(?:"|\Z)', re.DOTALL)
+_ANY_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\Z)', re.DOTALL)
+ESCAPE = re.compile(r'\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})'
+                     r"|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)  # fmt: skip
+"""An escape in a JSON string: a surrogate pair, another code unit, or one character."""
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_NO_ASSERTION = re.compile(r"\\[^AZ]"), re.compile(r"\[\^?[^\]]*\]?")
+_ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
+_ODD_ESCAPE = re.compile(r"\\(?:[xuUN0-9]|\\)")
+_ODD_RANGE = re.compile(r"[^a-z0-9]-|-[^a-z0-9]")
+_LIKE_ASCII = frozenset("ıſK\u0130")
+"""Characters that equal an ASCII letter where case is ignored."""
+
+
+class Pattern:
+    """A text or a regular expression to search for."""
+
+    def __init__(
+        self, text: str, *, is_regex: bool = False, ignore_case: bool | None = None
+    ) -> None:
+        """Prepares a search.
+
+        Args:
+            text: the text or the regular expression.
+            is_regex: whether it is a regular expression, in Python's syntax.
+            ignore_case: whether A and a are the same; by default unless ``text`` has a capital.
+
+        Raises:
+            BadPattern: the text is empty or not a regular expression.
+        """
+        if not text:
+            raise BadPattern("bad pattern: expected something to look for, got nothing")
+        if ignore_case is None:
+            ignore_case = not _has_capital(text, is_regex=is_regex)
+        source = text if is_regex else re.escape(text)
+        self.regex = _compiled(source, ignore_case=ignore_case)
+        """The exact test; ``^`` and ``$`` match at the ends of lines."""
+        self.length = 0 if is_regex else len(text.encode("utf-16-le", "surrogatepass")) // 2
+        """Characters of a fixed text, a surrogate pair being two, since its halves may be in two
+        pieces; 0 for a regular expression."""
+        self.has_assertions = is_regex and _has_assertions(text)
+        """Whether a match depends on where the searched text begins and ends."""
+        self._ignore_case = ignore_case
+        self._needle = None
+        if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):
+            needle = text.lower() if ignore_case else text
+            self._needle = needle.encode(errors="surrogatepass")
+        self._needs_more_than_ascii = not is_regex and not text.isascii()
+        self._folded = None
+        if is_regex and ignore_case and _is_lower(text):
+            self._folded = _compiled(source, ignore_case=False)
+
+    def may_be_in(self, raw: bytes) -> bool:
+        """Whether a line may match, as written or in a string; fast, and sometimes wrongly True."""
+        if b"\\" in raw or self.has_assertions:
+            return True
+        needle = self._needle
+        if needle is None:
+            return self.is_in(raw.decode(errors="replace"))
+        if not self._ignore_case:
+            return needle in raw
+        if not raw.isascii():
+            return True
+        return needle in raw.lower() and not self._needs_more_than_ascii
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text matches."""
+        if self._ignore_case and text.isascii():
+            if self._needle is not None:
+                return not self._needs_more_than_ascii and self._needle in text.lower().encode()
+            if self._folded is not None:
+                return self._folded.search(text.lower()) is not None
+        return self.regex.search(text) is not None
+
+
+def escaped_strings(line: str) -> list[str]:
+    """Returns the JSON strings of a line that have escapes, decoded."""
+    return list(map(undone, _ESCAPED_STRING.findall(line)))
+
+
+def strings(line: str) -> list[str]:
+    """Returns all JSON strings of a line, decoded; names of members are included."""
+    return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
+
+
+def undone(text: str) -> str:
+    """Replaces JSON escapes by the characters that they stand for."""
+    return ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    high, low, unit, other = match.groups()
+    if high:
+        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
+    if unit:
+        return chr(int(unit, 16))
+    return _NAMED.get(other, other)
+
+
+def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
+    flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return re.compile(source, flags)
+    except re.error as e:
+        place = f" at column {e.pos + 1}" if e.pos is not None else ""
+        raise BadPattern(f"bad pattern{place}: {e.msg}") from None
+    except (OverflowError, RecursionError, MemoryError):
+        raise BadPattern("bad pattern: it is too large") from None
+
+
+def _has_assertions(pattern: str) -> bool:
+    r"""Whether a pattern has assertions about the ends of a text, or about what is around a match.
+
+    ``\b`` does not count: a string has a quote at its ends, which is not part of a word.
+    """
+    for harmless in _NO_ASSERTION:
+        pattern = harmless.sub("", pattern)
+    return _ASSERTION.search(pattern) is not None
+
+
+def _has_capital(text: str, *, is_regex: bool) -> bool:
+    r"""Whether a pattern has a capital letter, other than in ``\S`` or ``(?P<name>``."""
+    return any(c.isupper() for c in (re.sub(r"\\.|\(\?P[<=]\w*", "", text) if is_regex else text))
+
+
+def _is_lower(pattern: str) -> bool:
+    """Whether a pattern matches lower-cased ASCII wherever it matches with case ignored."""
+    if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
+        return False
+    return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -1,0 +1,1 @@
+"""The summary of a recording, and what went wrong."""

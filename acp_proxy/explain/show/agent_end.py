@@ -1,0 +1,184 @@
+"""Finds how the agent ended, and what was open at that time."""
+
+from collections.abc import Iterator
+from signal import SIGTERM
+
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.system import SIGKILL, signals
+from acp_proxy.base.wording import counted, named_cancels
+from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
+from acp_proxy.explain.observed_faults import ENDING
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls, quoted_prompt
+from acp_proxy.explain.show.environment import stderr_line, why_it_never_ran
+from acp_proxy.recording.recording import RecordedEvent
+from acp_proxy.store.queries.recorded_events import is_stopping_signal
+
+ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
+_FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+"""Signals with which an agent does not crash."""
+_KILLED = "its signal did not come through acp-proxy"
+
+
+def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds an end of the agent that its client did not ask for, or that left something open.
+
+    An agent that is told to stop, or whose client closes its end, while nothing is open has ended
+    well. What its client left open is found with the waits.
+    """
+    if context.reader.live:
+        return
+    exit_ = next(iter(context.of_kind("exit")), None)
+    if exit_ is None:
+        if context.cut or (context.recording.state == "incomplete" and not context.reader.count()):
+            yield _incomplete(context)
+        return
+    signal = _signal_before(context, exit_)
+    text, is_expected = _exit_text(exit_, signal)
+    seqs = tuple(context.cut)
+    amid = _amid(context)
+    if (rule := context.faults.first_rule(ENDING, exit_.seq)) is not None:
+        text = f"fault {rule} ended the agent{amid.lstrip(',')} (#{exit_.seq})"
+        yield Finding("fault.effect", Severity.WARNING, FAULT, exit_.seq, text, seqs)
+        return
+    severity = _severity(context, exit_, signal, is_expected=is_expected, is_amid=bool(amid))
+    if severity is None:
+        return
+    why = why_it_never_ran(context, exit_) if severity is Severity.ERROR else None
+    by, unblamed = _blame(context, exit_, signal, why)
+    cut = context.cut_turns[:1]
+    if ignored := context.ignored_cancels(cut[0], exit_.t_ns) if cut else []:
+        amid = f"{amid}, after it had ignored {named_cancels(ignored)}"
+        seqs += (*ignored,)
+        if exit_.data.get("signal") in _FROM_OUTSIDE:
+            by, unblamed = AGENT, None
+    if severity is Severity.INFO and is_expected:
+        text = f"{text} by itself, its client was still there"
+    elif not amid and "reason" not in exit_.data and context.client_end is None and signal is None:
+        text = f"{text}, its client was still there"
+    said = ""
+    if severity is Severity.ERROR and (by == AGENT or why is not None):
+        _, line = stderr_line(context)
+        said = f': stderr says "{line}"' if line else ""
+    because = f": {why}" if why is not None and "reason" not in exit_.data else ""
+    rule_id = NOT_STARTED if "reason" in exit_.data else ENDED
+    text = f"{text}{amid} (#{exit_.seq}){because}{said}"
+    yield Finding(rule_id, severity, by, exit_.seq, text, seqs, unblamed)
+
+
+def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds a recording that has ended and in which neither side sent anything."""
+    is_over = not context.reader.live and context.recording.state != "incomplete"
+    exit_ = next(iter(context.of_kind("exit")), None)
+    failed = exit_ is not None and (
+        "reason" in exit_.data
+        or (context.client_end is None and (exit_.data.get("code") != 0 or "signal" in exit_.data))
+    )
+    if is_over and not failed and not context.reader.count():
+        seq = 0 if exit_ is None else exit_.seq
+        text, why = "no message was sent in either direction", "both sides were silent"
+        yield Finding(EMPTY, Severity.ERROR, None, seq, text, unblamed=why)
+
+
+def _incomplete(context: DiagnosisContext) -> Finding:
+    seqs = tuple(context.cut) or (context.events[-1].seq if context.events else 0,)
+    amid = _amid(context, "the agent").lstrip(",")
+    text = f"the recording ends{amid or ' before any message'}"
+    why = "the recorder was killed, or could not write any more"
+    return Finding("recording.incomplete", Severity.ERROR, None, seqs[0], text, seqs[1:], why)
+
+
+def _severity(
+    context: DiagnosisContext,
+    exit_: RecordedEvent,
+    signal: RecordedEvent | None,
+    *,
+    is_expected: bool,
+    is_amid: bool,
+) -> Severity | None:
+    """Returns how much an end matters; None if it was an ordinary one."""
+    was_asked_to_end = context.client_end is not None or signal is not None
+    if is_amid or "reason" in exit_.data:
+        return Severity.ERROR
+    if is_expected:
+        is_odd = not was_asked_to_end and context.reader.count() > 0
+        return Severity.INFO if is_odd else None
+    if not was_asked_to_end:
+        return Severity.ERROR
+    signum = exit_.data.get("signal")
+    is_terminated = signum == SIGTERM and _stopped_by(context) is not None
+    return Severity.ERROR if signum is not None and not is_terminated else Severity.INFO
+
+
+def _blame(
+    context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
+) -> tuple[str | None, str | None]:
+    """Returns who is to blame for an end, or else why nobody is."""
+    if why is not None:
+        return ENVIRONMENT, None
+    if signal is not None and signal.data.get("action") == "sent":
+        if context.client_end is not None and context.client_end.kind != "signal":
+            return AGENT, None  # its client has closed its end, which should have ended it
+        return None, "acp-proxy stopped it after its client had left"
+    if exit_.data.get("signal") in _FROM_OUTSIDE:
+        # A signal to the whole process group may end the agent before it is seen here.
+        if _stopped_by(context) is not None:
+            return CLIENT, None
+        is_systems = exit_.data["signal"] == SIGKILL  # as it kills what takes too much memory
+        return (ENVIRONMENT, None) if is_systems else (None, _KILLED)
+    if signal is not None:
+        return CLIENT, None
+    if context.client_end is not None and not context.cut:
+        return None, "its client had left"
+    return AGENT, None
+
+
+def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
+    """Returns the first signal to stop that anybody sent through acp-proxy."""
+    return next(filter(is_stopping_signal, context.of_kind("signal")), None)
+
+
+def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
+    """Returns how the agent ended, and whether that is usual for an agent that is told to stop."""
+    data = exit_.data
+    if "reason" in data:
+        return plain(str(data["reason"])), False
+    sent = signal.data.get("signal") if signal is not None else None
+    if "signal" not in data:
+        code = data.get("code")
+        is_expected = code == 0 or (isinstance(sent, int) and code == 128 + sent)
+        return f"the agent exited with {code}", is_expected
+    name = data.get("name", f"signal {data['signal']}")
+    if signal is None or sent != data["signal"]:
+        return f"the agent was killed by {name}, which did not come through acp-proxy", False
+    if signal.data.get("action") == "sent":
+        why = plain(str(signal.data.get("reason", "")))
+        return f"the agent was ended by {name}, which acp-proxy sent: {why}", False
+    return f"the agent was ended by {name}, which was passed on to it", True
+
+
+def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
+    """The last signal before the agent's exit that can have ended it.
+
+    Others are passed on as well: SIGUSR1 or SIGWINCH end no agent that handles them, so they
+    explain an exit only if it was they that killed it.
+    """
+    for event in context.of_kind("signal")[::-1]:
+        signum = event.data.get("signal")
+        can_end = is_stopping_signal(event) or signum in (SIGKILL, exit_.data.get("signal"))
+        if event.seq < exit_.seq and signum is not None and can_end:
+            return event
+    return None
+
+
+def _amid(context: DiagnosisContext, who: str = "it") -> str:
+    """Returns a phrase with the turns and requests that the end cut, and the running tool calls."""
+    turns = context.cut_turns
+    if not turns:
+        return context.cut_requests_text(who)
+    first = turns[0]
+    prompt = quoted_prompt(context, first)
+    where = f", in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"
+    if len(turns) > 1:
+        where = f"{where} and {counted(len(turns) - 1, 'other')}"
+    running = context.running_calls(first.id, first.prompt_seq)
+    return f"{where}, with {named_calls(running)} in progress" if running else where

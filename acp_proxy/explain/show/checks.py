@@ -1,0 +1,60 @@
+"""Checks a conversation: what went wrong with it as a whole, which no message shows alone.
+
+Nothing is an error that a person or a program may take its time for.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+
+from acp_proxy.explain.findings import Finding, in_order
+from acp_proxy.explain.show.agent_end import agent_end, empty_recording
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
+from acp_proxy.explain.show.failures import (
+    empty_turns,
+    errors_without_requests,
+    failed_requests,
+    failed_turns,
+    prompts_of_the_draft,
+    refused_logins,
+)
+from acp_proxy.explain.show.losses import fault_effects, gaps, stalls, undelivered
+from acp_proxy.explain.show.silences import (
+    given_up,
+    late_cancels,
+    long_silences,
+    silent_client,
+)
+from acp_proxy.explain.show.unanswered import unanswered
+from acp_proxy.recording.recording import Fact
+
+Check = Callable[[DiagnosisContext], Iterable[Finding]]
+
+CHECKS: dict[Check, tuple[Fact, ...]] = {
+    unanswered: (),
+    agent_end: ("ending",),
+    empty_recording: (),
+    stalls: (),
+    long_silences: ("middle", "durations"),
+    given_up: ("middle", "durations"),
+    late_cancels: ("middle", "durations"),
+    silent_client: ("start", "middle", "ending", "durations"),
+    gaps: (),
+    undelivered: (),
+    fault_effects: (),
+    prompts_of_the_draft: ("start",),
+    failed_requests: (),
+    errors_without_requests: ("start", "middle"),
+    refused_logins: (),
+    failed_turns: (),
+    empty_turns: ("middle",),
+}
+"""All checks, each with what an imported recording has to know before it is made."""
+_WITHOUT = (prompts_of_the_draft, errors_without_requests)
+"""Those that are made only if it does not know that."""
+
+
+def run_checks(context: DiagnosisContext) -> list[Finding]:
+    """Runs every check that the recording knows enough for."""
+    made = (check(context) for check, facts in CHECKS.items()
+            if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
+    return in_order(itertools.chain.from_iterable(made))

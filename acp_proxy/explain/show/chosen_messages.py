@@ -1,0 +1,278 @@
+"""Reads the messages of chosen frames: requests and their answers.
+
+Frames are read a few hundred at a time, whatever they hold. A request or an answer is found whether
+it was a frame by itself or one of the messages of a batch.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from acp_proxy.base.limits import LINE_EDGE, WHOLE_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.describe.method_texts import METHODS
+from acp_proxy.explain.describe.phrases import Value, message_of, part, word
+from acp_proxy.explain.describe.session_texts import prompt_text
+from acp_proxy.explain.describe.tool_texts import chosen_option, tool_name
+from acp_proxy.explain.hints import CallSpans
+from acp_proxy.explain.preview import preview
+from acp_proxy.explain.show.summary_values import OpenRequest, PersonRequest, Tally
+from acp_proxy.explain.waits import answering_party
+from acp_proxy.protocol.call_ids import CallKey
+from acp_proxy.protocol.tool_calls import call_of
+from acp_proxy.store.queries.batch_members import members_of
+from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
+from acp_proxy.store.queries.frames import Span, batches, frames_by_number
+from acp_proxy.store.reader import RecordingReader
+
+_AT_A_TIME = 500
+_OF_PERSONS = ("session/request_permission", "elicitation/create")
+
+
+class StoredMessage(NamedTuple):
+    """A message with its text, or the beginning of a large one; or a line that is no message."""
+
+    seq: int
+    """The number of the frame, the same for all messages of a batch."""
+    t_ns: int
+    stream: str
+    kind: str
+    method: str | None
+    exchange: int | None
+    session: str | None
+    turn: int | None
+    tool_call: str | None
+    raw: bytes
+
+    @property
+    def message(self) -> Value:
+        """The message; empty if it is no object."""
+        return message_of(self.raw)
+
+    def part(self, name: str) -> Value:
+        """The params, the result or the error; empty if it is no object."""
+        found = self.message.get(name)
+        return found if isinstance(found, dict) else {}
+
+
+def read_messages(
+    reader: RecordingReader, seqs: Iterable[int], largest: int = WHOLE_LINE
+) -> Iterator[StoredMessage]:
+    """Reads the messages of frames by their numbers, each frame once and in order of them.
+
+    A batch gives a line for each of its messages; one that has none, or is too large, gives itself.
+
+    Args:
+        reader: the recording.
+        seqs: the numbers.
+        largest: bytes of a line that is read whole.
+    """
+    numbers = iter(sorted(set(seqs)))
+    while some := list(itertools.islice(numbers, _AT_A_TIME)):
+        for row in frames_by_number(reader, some, largest, WHOLE_LINE):
+            members = members_of(row, reader.query) if row["kind"] == "batch" else []
+            for message in members or [row]:
+                values = [message[name] for name in StoredMessage._fields[:-1]]
+                yield StoredMessage._make([*values, bytes(message["raw"])])
+
+
+def messages_of_exchanges(
+    reader: RecordingReader, wanted: Iterable[tuple[int | None, int]], largest: int = LINE_EDGE
+) -> dict[tuple[int, int], StoredMessage]:
+    """Reads requests and answers by the number of their frame and that of their exchange.
+
+    Args:
+        reader: the recording.
+        wanted: the number of the frame, or None for an answer that never came, and the exchange.
+        largest: bytes of a line that is read whole.
+    """
+    keys = {(seq, exchange) for seq, exchange in wanted if seq is not None}
+    return {
+        (line.seq, line.exchange): line
+        for line in read_messages(reader, (seq for seq, _ in keys), largest)
+        if line.exchange is not None and (line.seq, line.exchange) in keys
+    }
+
+
+class BatchMessages:
+    """The messages of batches, which no index has; read once, and only if they are asked for.
+
+    Args:
+        reader: the recording.
+    """
+
+    def __init__(self, reader: RecordingReader) -> None:
+        self._reader = reader
+        self.seqs = batches(reader)
+        """The numbers of the batches."""
+
+    def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
+        """Returns the messages about the tool calls with an id in a stretch, in order.
+
+        Args:
+            key: the session and the id.
+            span: the first and the last number of the stretch.
+        """
+        return [one for one in self._by_call.get(key, ()) if span[0] <= one.seq <= span[1]]
+
+    @cached_property
+    def _messages(self) -> list[StoredMessage]:
+        return list(read_messages(self._reader, self.seqs))
+
+    @cached_property
+    def by_exchange(self) -> dict[tuple[int, int], StoredMessage]:
+        """The requests and answers by the number of their frame and that of their exchange."""
+        every = self._messages
+        return {(one.seq, one.exchange): one for one in every if one.exchange is not None}
+
+    @cached_property
+    def _by_call(self) -> dict[CallKey, list[StoredMessage]]:
+        found: dict[CallKey, list[StoredMessage]] = {}
+        for one in self._messages:
+            if one.tool_call is not None:
+                found.setdefault((one.session, one.tool_call), []).append(one)
+        return found
+
+
+def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
+    """Returns a text with a request's method, its subject, and its number.
+
+    Args:
+        method: the method.
+        seq: the number of its frame.
+        message: the stored request; None if it was not found.
+    """
+    if message is not None and message.method != method:
+        message = None  # another request of the same batch
+    about = _subject(message) if message is not None else ""
+    if not about and message is not None and method not in METHODS:
+        about = preview(message.raw, message.kind, method)[:60]
+    named = f' "{about}"' if about else ""
+    return f"{plain(method or '?')[:80]}{named} (#{seq})"
+
+
+def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
+    """Returns requests by their numbers; of several in one batch the first.
+
+    Args:
+        reader: the recording.
+        seqs: the numbers.
+    """
+    found: dict[int, StoredMessage] = {}
+    for message in read_messages(reader, seqs, LINE_EDGE):
+        if message.kind == "request":
+            found.setdefault(message.seq, message)
+    return found
+
+
+def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> list[OpenRequest]:
+    """Returns the first requests that have no answer.
+
+    Args:
+        reader: the recording.
+        end_ns: until when they have waited; None if that is not known.
+        most: how many at the most.
+    """
+    rows = list(exchanges(reader, is_open=True, most=most))
+    messages = messages_of_exchanges(reader, ((row.request_seq, row.id) for row in rows))
+    return [
+        OpenRequest(
+            row.request_seq, row.direction, row.method, row.rpc_id,
+            waited_ns=None if end_ns is None else end_ns - message.t_ns,
+            preview=preview(message.raw, message.kind, row.method)[:200],
+            session=row.session,
+            awaited=answering_party(row.direction, row.method).value,
+        )
+        for row in rows
+        if (message := messages.get((row.request_seq, row.id))) is not None
+    ]  # fmt: skip
+
+
+def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterator[PersonRequest]:
+    """Yields the permissions and forms that a person was asked for, in order.
+
+    Args:
+        reader: the recording.
+        end_ns: until when the requests without an answer have waited; None if that is not known.
+    """
+    rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
+    titles = CallSpans(reader)
+    for start in range(0, len(rows), _AT_A_TIME):
+        some = rows[start : start + _AT_A_TIME]
+        keys = ((seq, row.id) for row in some for seq in (row.request_seq, row.response_seq))
+        messages = messages_of_exchanges(reader, keys)
+        for row in some:
+            if asked := messages.get((row.request_seq, row.id)):
+                params = asked.part("params")
+                title, call = _title(params), asked.tool_call
+                if call is not None and title == plain(call)[:80]:
+                    announced = titles.title(asked.session, call, asked.seq)
+                    title = announced[:80] or title
+                answer = None
+                waited_ns = row.latency_ns
+                if row.response_seq is None and end_ns is not None:
+                    waited_ns = end_ns - asked.t_ns
+                if row.response_seq is not None:
+                    answer = _answer(row, params, messages.get((row.response_seq, row.id)))
+                yield PersonRequest(
+                    asked.seq, row.method or "", row.session, asked.turn, title, answer,
+                    waited_ns, tool_call=call,
+                )  # fmt: skip
+
+
+def read_tally(reader: RecordingReader, method: str) -> Tally:
+    """Counts the requests of a method to the client by how they were answered.
+
+    Args:
+        reader: the recording.
+        method: the method.
+    """
+    counts: Counter[str] = Counter()
+    for row in exchanges(reader, methods=(method,), direction="to-client"):
+        is_done = row.outcome == "result"
+        counts["open" if row.response_seq is None else "done" if is_done else "failed"] += 1
+    return Tally(counts["done"], counts["failed"], counts["open"])
+
+
+def prompt_of(params: Value, most: int | None = 200) -> str:
+    """Returns the text of a prompt, in any dialect; empty if there is none.
+
+    Args:
+        params: of the ``session/prompt`` request.
+        most: how many characters; all if it is None.
+    """
+    try:
+        return plain(prompt_text(params))[:most]
+    except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
+        return ""
+
+
+def _subject(message: StoredMessage) -> str:
+    params = message.part("params")
+    if message.method == "session/prompt":
+        return prompt_of(params)[:80]
+    if message.method in _OF_PERSONS:
+        return _title(params)
+    for name in ("path", "command", "terminalId", "modeId", "mode", "methodId", "method"):
+        if found := word(params, name):
+            return plain(found)[:80]
+    return ""
+
+
+def _title(params: Value) -> str:
+    asked = word(params, "title", "message") or tool_name(call_of(params))
+    operation = " ".join(filter(None, (word(params, "operation"), word(params, "resource"))))
+    return plain(asked or operation)[:80]
+
+
+def _answer(row: ExchangeRow, params: Value, answered: StoredMessage | None) -> str:
+    if row.outcome != "result" or answered is None:
+        return str(row.outcome)
+    result = answered.part("result")
+    if isinstance(granted := result.get("granted"), bool):
+        return "granted" if granted else "denied"
+    outcome = part(result, "outcome") or result
+    chosen = word(chosen_option(outcome, params), "kind", "optionId")
+    return plain(chosen or word(outcome, "outcome", "action") or "answered")[:80]

@@ -1,0 +1,185 @@
+"""Reads the conversation for a summary: capabilities, sessions, turns and invalid lines.
+
+A capability is named by its path, by which it is found in the frame and in the specification:
+``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones are under
+``_meta``, or begin with an underscore, and are listed like all others.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from acp_proxy.base.limits import LINE_EDGE, TITLE, WHOLE_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.describe.peer_texts import auth_method_ids, enabled
+from acp_proxy.explain.describe.phrases import Value, compact, message_of, part, word
+from acp_proxy.explain.show.chosen_messages import messages_of_exchanges, prompt_of, read_messages
+from acp_proxy.explain.show.summary_values import (
+    Capabilities,
+    InvalidLines,
+    SessionSummary,
+    TurnSummary,
+)
+from acp_proxy.protocol.dialects import OPENING
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.store.queries import exchanges, frames
+from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
+from acp_proxy.store.reader import RecordingReader
+
+_MOST = 500
+"""Characters of a capability, and capabilities of a peer, that are listed."""
+_PROMPT = 100_000
+"""Bytes of the largest prompt that is read whole."""
+
+
+def read_initialization(reader: RecordingReader) -> dict[str, Value]:
+    """Reads the last initialization, an answered one if there is any.
+
+    Returns:
+        The agent's result under ``to-agent`` and the client's params under ``to-client``: each peer
+        under the direction of what it receives.
+    """
+    row = exchanges.initialization(reader)
+    if row is None:
+        return {"to-client": {}, "to-agent": {}}
+    keys = (row.request_seq, row.id), (row.response_seq, row.id)
+    found = messages_of_exchanges(reader, keys, WHOLE_LINE)
+    request, response = found.get(keys[0]), found.get((row.response_seq or 0, row.id))
+    return {
+        "to-client": request.part("params") if request is not None else {},
+        "to-agent": response.part("result") if response is not None else {},
+    }
+
+
+def read_capabilities(peers: dict[str, Value]) -> Capabilities:
+    """Returns what the peers can do, from what `read_initialization` has read."""
+    params, result = peers["to-client"], peers["to-agent"]
+    return Capabilities(
+        [*map(plain, capabilities(params))],
+        [*map(plain, capabilities(result))],
+        [*map(plain, capabilities(result, "requiredClientCapabilities"))],
+        [plain(_short(name)) for name in auth_method_ids(result)[:_MOST]],
+    )
+
+
+def capabilities(half: Value, *holders: str) -> list[str]:
+    """Returns the names of a peer's capabilities, sorted; custom ones last.
+
+    Args:
+        half: the params of an initialize request, or its result, in any dialect.
+        holders: the members that hold them; by default those of any dialect.
+    """
+    found = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
+    # A custom one begins with an underscore, or is below one that does.
+    return sorted(found - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
+
+
+def _name(path: tuple[str, ...], value: Any) -> str:
+    name = ".".join(path)
+    if value is True or value == []:
+        return name
+    values = map(compact, value) if isinstance(value, list) else [compact(value)]
+    return f"{name}: {', '.join(values)}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= TITLE else f"{name[:TITLE]}…"
+
+
+def read_sessions(
+    reader: RecordingReader, turns: list[TurnRow], parents: Mapping[str, str]
+) -> list[SessionSummary]:
+    """Returns the sessions in the order of the first request about them.
+
+    Args:
+        reader: the recording.
+        turns: all its turns.
+        parents: for child sessions, the session that each belongs to.
+    """
+    opened: dict[str, list[ExchangeRow]] = {}
+    for row in exchanges.exchanges(reader, methods=OPENING, direction="to-agent"):
+        if row.session is not None:
+            opened.setdefault(row.session, []).append(row)
+    keys = ((row.request_seq, row.id) for rows in opened.values() for row in rows)
+    folders = {
+        exchange: plain(word(message.part("params"), "cwd", "workingDirectory"))
+        for (_, exchange), message in messages_of_exchanges(reader, keys).items()
+    }
+    counts = Counter(turn.session for turn in turns)
+    found = []
+    for session, seq in exchanges.first_request_of_sessions(reader).items():
+        rows = opened.get(session, [])
+        named = [folders[row.id] for row in rows if folders.get(row.id)]
+        how = [_way(row) for row in rows if row.outcome == "result"]
+        open_ = [row for row in rows if row.response_seq is None and reader.is_open]
+        failed = [_way(row) for row in rows if row.outcome != "result" and row not in open_]
+        folder, ways = named[-1] if named else None, [_way(row) for row in open_]
+        count, parent = counts[session], parents.get(session)
+        found.append(SessionSummary(session, folder, how, seq, count, failed, ways, parent))
+    return found
+
+
+def _way(row: ExchangeRow) -> str:
+    """Returns how a request opens a session: new, load, resume or fork."""
+    return (row.method or "").removeprefix("session/")
+
+
+def read_turns(reader: RecordingReader) -> list[TurnSummary]:
+    """Returns all turns, each with the beginning of its prompt."""
+    turns = exchanges.turns(reader)
+    return with_prompts(turns, read_prompts(reader, turns))
+
+
+def read_prompts(reader: RecordingReader, turns: list[TurnRow]) -> dict[int, str]:
+    """Returns the beginnings of prompts by the numbers of their turns.
+
+    Args:
+        reader: the recording.
+        turns: some of its turns.
+    """
+    return {
+        message.turn: prompt_of(message.part("params"))
+        for message in read_messages(reader, (turn.prompt_seq for turn in turns), _PROMPT)
+        if message.turn is not None
+        and message.kind == "request"
+        and message.method == "session/prompt"
+    }
+
+
+def with_prompts(turns: list[TurnRow], prompts: dict[int, str]) -> list[TurnSummary]:
+    """Returns turns, each with the beginning of its prompt.
+
+    Args:
+        turns: the turns.
+        prompts: as `read_prompts` returns them.
+    """
+    return [TurnSummary(**turn._asdict(), prompt=prompts.get(turn.id, "")) for turn in turns]
+
+
+def first_prompt(raw: bytes | None) -> str:
+    """Returns the text of a ``session/prompt`` request, or of the first one in a batch."""
+    if raw is None:
+        return ""
+    members = read(raw).members if raw.lstrip().startswith(b"[") else ()
+    prompts = [member.raw for member in members if member.method == "session/prompt"]
+    return prompt_of(part(message_of(next(filter(None, prompts), raw)), "params"), None)
+
+
+def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
+    """Returns the lines that are no messages, by direction.
+
+    Args:
+        reader: the recording.
+        without: numbers of frames that are left out.
+    """
+    known = reader.first_of_kind("invalid", without)
+    return [
+        InvalidLines(
+            line.stream,
+            known[line.stream][1],
+            line.seq,
+            plain(line.raw[:400].decode(errors="replace")),
+            plain(frames.parse_error_of(reader, line.seq) or ""),
+        )
+        for line in read_messages(reader, (seq for seq, _ in known.values()), LINE_EDGE)
+    ]

@@ -1,0 +1,300 @@
+"""The parts of a recording that checks read; each is read when it is first needed."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from attrs import define
+
+from acp_proxy.base.limits import LISTED
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import counted
+from acp_proxy.explain.describe.phrases import Value
+from acp_proxy.explain.message_pass import MessagePass
+from acp_proxy.explain.observed_faults import HOLDING, FaultEffects
+from acp_proxy.explain.show.chosen_messages import read_unanswered
+from acp_proxy.explain.show.conversation_summary import (
+    read_initialization,
+    read_invalid_lines,
+    read_prompts,
+)
+from acp_proxy.explain.show.error_groups import Rules, read_errors
+from acp_proxy.explain.show.frame_pass import FrameCounts, running_calls
+from acp_proxy.explain.show.summary_values import (
+    ErrorTally,
+    InvalidLines,
+    OpenRequest,
+)
+from acp_proxy.explain.waits import OpenWait
+from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
+from acp_proxy.recording.recording import RecordedEvent, Recording, StoredFrame, needs
+from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, cancels, exchanges
+from acp_proxy.store.queries.exchanges import turns as read_turns
+from acp_proxy.store.queries.frames import (
+    Span,
+    first_message,
+    frame_times,
+    frames_before,
+    stderr_numbers,
+)
+from acp_proxy.store.queries.recorded_events import is_client_ending, is_peer_leaving
+from acp_proxy.store.reader import RecordingReader
+
+READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
+"""The reader of each stream, by the name of the stream."""
+RECEIVERS = {"to-agent": "agent", "to-client": "client"}
+"""The peer that has to answer what is sent in each direction."""
+_END = 1 << 62
+_MOST_FRAMES, _SOON = 1_000, 5 * 10**9
+
+
+@define
+class DiagnosisContext:
+    """What the checks read of one recording."""
+
+    reader: RecordingReader
+    events: Sequence[RecordedEvent]
+    messages: MessagePass | None
+    """None without a pass over all frames; silences are then unknown, but problems are known."""
+    waits: list[OpenWait]
+    """The requests and turns that are open now, if the recorder runs."""
+    end_ns: int
+    """The time of the last frame or event, or now."""
+    counts: FrameCounts | None = None
+    """None without a pass that counts all frames."""
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The row of the recording."""
+        return self.reader.recording
+
+    @property
+    @needs("middle", "durations")
+    def waited_until_ns(self) -> int | None:
+        """Until when requests without an answer have waited; None if that is not known."""
+        return self.end_ns if self.client_end is None else self.client_end.t_ns
+
+    @cached_property
+    def turns(self) -> list[TurnRow]:
+        """All turns."""
+        return read_turns(self.reader)
+
+    @cached_property
+    def prompts(self) -> dict[int, str]:
+        """The beginnings of the prompts, by the numbers of their turns."""
+        return read_prompts(self.reader, self.turns)
+
+    @cached_property
+    def _stderr(self) -> list[int]:
+        return stderr_numbers(self.reader)
+
+    def stderr_within(self, span: Span) -> list[int]:
+        """Returns the numbers of the lines on stderr from a number to another, both included."""
+        return self._stderr[
+            bisect_left(self._stderr, span[0]) : bisect_right(self._stderr, span[1])
+        ]
+
+    @cached_property
+    def _questions(self) -> list[int]:
+        return sorted(row.request_seq for row in exchanges(self.reader, direction="to-client"))
+
+    def asks_within(self, span: Span) -> bool:
+        """Whether the agent sent a request from a number to another, both included."""
+        return bisect_left(self._questions, span[0]) < bisect_right(self._questions, span[1])
+
+    @cached_property
+    def unanswered(self) -> list[OpenRequest]:
+        """The first requests without an answer."""
+        return read_unanswered(self.reader, self.waited_until_ns, LISTED)
+
+    @cached_property
+    def errors(self) -> list[ErrorTally]:
+        """The errors by method, code and blame."""
+        dialect = self.recording.dialect
+        return read_errors(self.reader, dialect, lambda: self.rules, self.faults.injected)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What the connection allows."""
+        return Rules(self.recording.dialect, self.initialization)
+
+    @cached_property
+    def initialization(self) -> dict[str, Value]:
+        """What each peer announced in the initialization, by the direction of what it receives."""
+        return read_initialization(self.reader)
+
+    @cached_property
+    def invalid_lines(self) -> list[InvalidLines]:
+        """The lines that are no messages, by direction."""
+        return read_invalid_lines(self.reader, self.faults.injected)
+
+    @cached_property
+    def faults(self) -> FaultEffects:
+        """The effects of faults."""
+        return FaultEffects(self.reader, self.events)
+
+    @cached_property
+    def first_end(self) -> RecordedEvent | None:
+        """The first event with which one of the peers left."""
+        return next(filter(is_peer_leaving, self.events), None)
+
+    @property
+    def client_end(self) -> RecordedEvent | None:
+        """How the client left or stopped the agent, if it did that before the agent left."""
+        first = self.first_end
+        return first if first is not None and is_client_ending(first) else None
+
+    @property
+    def holding_fault(self) -> str | None:
+        """The fault rule that prevented all answers from some time until the first peer left."""
+        end = self.first_end
+        return self.faults.first_rule(HOLDING, None if end is None else end.seq)
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """Whether the agent left by itself or the recorder died, so that nobody waits any more."""
+        if self.reader.is_open or self.client_end is not None:
+            return False
+        return self.first_end is not None or self.recording.state != "complete"
+
+    @cached_property
+    def cut_turns(self) -> list[TurnRow]:
+        """The turns in the middle of which the agent left by itself, or the recorder died."""
+        open_ = (turn for turn in self.turns if turn.end_seq is None and self.is_cut)
+        return [turn for turn in open_ if self.prompt_after(turn) is None]
+
+    @cached_property
+    def cut(self) -> list[int]:
+        """The prompts of `cut_turns` and the other requests that the agent left unanswered."""
+        if not self.is_cut:
+            return []
+        asked = (one.seq for one in self.unanswered if one.direction == "to-agent")
+        return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
+
+    def cut_requests_text(self, who: str) -> str:
+        """Returns a phrase with the first request that the agent left unanswered, if any.
+
+        Args:
+            who: a word for the agent.
+        """
+        if not self.cut:
+            return ""
+        first = next(one for one in self.unanswered if one.seq == self.cut[0])
+        more = f" and {counted(len(self.cut) - 1, 'other')}" if len(self.cut) > 1 else ""
+        method = plain(first.method or "a request")[:80]
+        return f" before {who} answered {method} (#{first.seq}){more}"
+
+    @cached_property
+    def first_of_agent(self) -> StoredFrame | None:
+        """The first message of the agent."""
+        return first_message(self.reader, "to-client")
+
+    @cached_property
+    def first_opened(self) -> ExchangeRow | None:
+        """The last request of the client that got a result before any prompt: how far it came."""
+        rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
+        return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
+
+    def time_of(self, seq: int) -> int:
+        """Returns the time of a frame, in nanoseconds since the start."""
+        return frame_times(self.reader, [seq])[seq]
+
+    def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
+        """Returns the last frame of the agent in a turn before its client left, if there is one.
+
+        Args:
+            turn: the turn.
+            end: another frame or event before which it came.
+        """
+        if end is None:
+            end = _END if self.client_end is None else self.client_end.seq
+        frames = frames_before(self.reader, "to-client", end, _MOST_FRAMES)
+        mine = (one for one in frames if one.session in (turn.session, None))
+        last = next(mine, None)
+        return last if last is not None and last.seq > turn.prompt_seq else None
+
+    def silent_ns(self, turn: TurnRow) -> int | None:
+        """Returns how long the agent had sent nothing in a turn when its client left, if known."""
+        if self.waited_until_ns is None:
+            return None
+        last = self.last_of_agent(turn)
+        since_ns = self.time_of(turn.prompt_seq) if last is None else last.t_ns
+        return self.waited_until_ns - since_ns
+
+    def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
+        """Returns the first cancels of a turn; none if the agent had no time to obey the first.
+
+        Args:
+            turn: the turn.
+            end_ns: until when the agent had the time; None if that is not known.
+            least: how much time it needs, in nanoseconds.
+        """
+        if end_ns is None or self.waited_until_ns is None:
+            return []
+        every = cancels(self.reader, turn.session, turn.prompt_seq, LISTED)
+        found = [seq for seq in every if seq < (turn.end_seq or _END)]
+        return found if found and end_ns - self.time_of(found[0]) >= least else []
+
+    def prompt_after(self, turn: TurnRow) -> TurnRow | None:
+        """Returns the next turn of the same session, if there is one."""
+        return self._following.get(turn.id)
+
+    @cached_property
+    def _following(self) -> dict[int, TurnRow]:
+        """The next turn of the same session, by the number of a turn."""
+        following, latest = dict[int, TurnRow](), dict[str | None, TurnRow]()
+        for turn in reversed(self.turns):
+            if (later := latest.get(turn.session)) is not None:
+                following[turn.id] = later
+            latest[turn.session] = turn
+        return following
+
+    def of_kind(self, kind: str) -> list[RecordedEvent]:
+        """Returns the events of a kind, in order."""
+        return [event for event in self.events if event.kind == kind]
+
+    def running_calls(
+        self, turn: int | None, first: int, last: int | None = _END
+    ) -> dict[int, str]:
+        """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
+
+        Args:
+            turn: the turn; None has no tool calls.
+            first: its prompt.
+            last: the frame; None has no tool calls either.
+        """
+        if turn is None or last is None:
+            return {}
+        return running_calls(self.reader, turn, (first, last))
+
+    def is_stuck(self, turn: TurnRow, end: int = _END) -> bool:
+        """Whether the agent did nothing after the answer to its question, not even begin its call.
+
+        Args:
+            turn: the turn.
+            end: the frame or event until which that counts.
+        """
+        span, last = (turn.prompt_seq, end), self.last_of_agent(turn, end)
+        asked = exchanges(self.reader, methods=(PERMISSION,), direction="to-client", span=span)
+        answers = [row.response_seq or 0 for row in asked if row.session == turn.session]
+        if last is None or not answers or max(answers) < last.seq:
+            return False
+        return not running_calls(self.reader, turn.id, span, ("in_progress",))
+
+
+def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
+    """Returns a space and the first words of a turn's prompt in quotes; empty without a prompt.
+
+    Args:
+        context: provides the prompts.
+        turn: the turn.
+    """
+    prompt = context.prompts.get(turn.id)
+    return f' "{prompt[:60]}"' if prompt else ""
+
+
+def named_calls(running: dict[int, str]) -> str:
+    """Returns a phrase that names the first three tool calls and counts the others."""
+    names = [f'tool call "{title}" (#{seq})' for seq, title in list(running.items())[:3]]
+    more = len(running) - len(names)
+    return " and ".join([*names, counted(more, "other")] if more else names)

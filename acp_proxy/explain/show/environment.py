@@ -1,0 +1,137 @@
+"""Recognizes failures around an agent: its launcher, its installation, a login, the network.
+
+Neither peer breaks a rule then, and the conversation alone shows an agent that dies or fails. What
+tells is the exit code, a first message that never came, and words on stderr or in an error.
+"""
+
+import re
+from pathlib import PurePath
+
+from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
+from acp_proxy.recording.recording import RecordedEvent
+from acp_proxy.store.queries.frames import Span, last_stderr_lines
+
+LAUNCHERS = (
+    "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "nix",
+)  # fmt: skip
+"""Programs that fetch an agent before they start it."""
+_LINES, _SIZE = 40, 2_000
+_NEVER_RAN = (126, 127, 255)
+"""Exit codes with which shells, launchers and the dynamic loader say that nothing was started."""
+_REASONS = (
+    (
+        "a login is missing",
+        r"not (?:logged|signed) in|(?:login|authentication) flow|unauthenticated|unauthori[sz]ed"
+        r"|(?:please|need to|must|to) (?:log|sign) ?in\b|log ?in (?:first|(?:is )?required|failed)"
+        r"|authenticat\w+ (?:is )?(?:required|failed|error)|not authenticated|\b401\b"
+        r"|(?:invalid|missing|expired|revoked|no)"
+        r" (?:api.?key|(?:(?:access|bearer|refresh) )?token|credentials|auth(?:entication)?)\b"
+        r"|(?:api.?key|credentials) (?:is |was |are |were )?"
+        r"(?:not|missing|invalid|required|expired|revoked)"
+        r"|(?:token|session|login|credentials) (?:has |have |is |was )?(?:expired|revoked)"
+        r"|\w+_(?:API_KEY|TOKEN)\b.* (?:not set|not found|required|must be set|missing)"
+        r"|(?:set|specify|provide|export) (?:the |your |a |an )?\w+_(?:API_KEY|TOKEN)\b"
+        r"|no (?:model )?provider (?:is )?configured|could not resolve authentication",
+    ),
+    (
+        "the network failed",
+        r"\b(?:ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b"
+        r"|getaddrinfo|network error|network is unreachable|could not resolve|name resolution"
+        r"|connection (?:refused|reset|timed out|error)|fetch failed|certificate|tls handshake"
+        r"|proxy error|error sending request|socket hang up|\bUND_ERR_\w+|connect timeout"
+        r"|stream disconnected|dns error|failed to lookup address|no route to host",
+    ),
+    (
+        "the model's provider refused",
+        r"rate.?limit|\b(?:429|502|503|529)\b|quota|overloaded|credit balance|billing|usage limit"
+        r"|(?:insufficient|out of) (?:credit|balance|funds)|service unavailable|payment required"
+        r"|too many requests|resource.?exhausted|hit your (?:\w+ )?limit|no capacity available",
+    ),
+    (
+        "the system has run short",
+        r"\b(?:ENOSPC|EMFILE|ENFILE|ENOMEM|EROFS)\b|no space left on device|too many open files"
+        r"|cannot allocate memory|read-only file system",
+    ),
+    (
+        "the agent is not installed as it should be",
+        r"command not found|ENOENT|failed to execute|cannot execute|no such file or directory"
+        r"|cannot find (?:module|package)|not found: |error while loading shared librar"
+        r"|version `GLIBC|npm err(?:or|!)|ModuleNotFoundError|ERR_MODULE_NOT_FOUND|bad interpreter"
+        r"|exec format error|permission denied|not recognized as an internal|ImportError"
+        r"|failed to locate|executable file not found|program not found|unsupported engine"
+        r"|(?:requires|unsupported) node|library not loaded|symbol lookup error|bad cpu type"
+        r"|is not installed",
+    ),
+    (
+        "the command is no ACP agent",
+        r"\busage:|(?:unknown|unrecognized) (?:option|command|argument|flag)|known options"
+        r"|unexpected argument|invalid (?:option|choice|subcommand)|no such (?:option|command)"
+        r"|not a terminal|reading (?:prompt|input) from stdin|input must be provided",
+    ),
+)
+NO_LOGIN, _, PROVIDER, _, _, _NO_AGENT = (reason for reason, _ in _REASONS)
+OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
+"""Reasons for which a request that the agent has taken can fail."""
+_KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
+PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
+"""A member of the error of a model's provider, also where it is JSON within a string."""
+_POINTER = "complete log of this run"
+"""What npm says at the end, where it does not say what has failed."""
+_PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]
+
+
+def outside_reason(text: str) -> str | None:
+    """Returns what of the environment a text says has failed; None if it says nothing of it.
+
+    Args:
+        text: a line of stderr, or the message of an error.
+    """
+    return next((reason for reason, pattern in _PATTERNS if pattern.search(text)), None)
+
+
+def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
+    """Returns what the agent's stderr says has failed around it, and the line that says so.
+
+    Without such a line it is the last line, which is empty if there is none.
+
+    Args:
+        context: the recording.
+        span: the first and the last frame that count; None for all.
+    """
+    among = None if span is None else context.stderr_within(span)
+    if among == []:
+        return None, ""
+    lines = [plain(raw.decode(errors="replace")).strip()
+             for raw in last_stderr_lines(context.reader, _LINES, _SIZE, among)]  # fmt: skip
+    lines = [line for line in lines if _POINTER not in line] or lines
+    for line in reversed(lines):
+        if (reason := outside_reason(line)) is not None:
+            return reason, line
+    return None, next((line for line in reversed(lines) if line), "")
+
+
+def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | None:
+    """Returns why an agent that ended without a message was none of ours to blame; or None.
+
+    Args:
+        context: the recording.
+        exit_: the end of the agent.
+    """
+    if "reason" in exit_.data:
+        return "it could not be started"
+    reason, _ = stderr_line(context)
+    if context.first_of_agent is not None or exit_.data.get("signal") is not None:
+        is_outside = reason is not None and exit_.data.get("code") not in (0, None)
+        return reason if is_outside and reason != _NO_AGENT else None
+    if exit_.data.get("code") in _NEVER_RAN:
+        return reason or "nothing was started"
+    if any(lines.stream == "to-client" for lines in context.invalid_lines):
+        return _NO_AGENT
+    return reason
+
+
+def launcher(context: DiagnosisContext) -> str | None:
+    """Returns the program that fetches the agent before it starts it; None if there is none."""
+    names = [PurePath(word).name for word in context.recording.words[:1]]
+    return next((name for name in names if name in LAUNCHERS), None)

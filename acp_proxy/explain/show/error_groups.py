@@ -1,0 +1,220 @@
+"""Groups the errors of a recording by method and code, and finds who is to blame for each.
+
+A refusal (-32600 to -32602) of a request that breaks a rule of its dialect is its sender's problem.
+An internal error (-32603) is the answerer's, as is the refusal of a login that it has offered. What
+a fault has answered is the fault's. Any other error is listed without blame: a missing login or a
+missing file is a mistake of neither peer.
+
+`required_params.json`, which ``make schemas`` writes, has for each dialect the methods that each
+peer may call with the params that they require. It decides only what a request lacks, if it lacks
+anything. What no specification requires is not reported, nor is a method whose name begins with
+``_``.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.base.limits import REMEMBERED_CALLS, SENTENCE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import without_middle
+from acp_proxy.explain.describe.error_texts import code_name, describe_error
+from acp_proxy.explain.describe.method_texts import METHODS, mcp_error
+from acp_proxy.explain.describe.peer_texts import auth_method_ids
+from acp_proxy.explain.describe.phrases import Value, number, part, word
+from acp_proxy.explain.show.chosen_messages import StoredMessage, messages_of_exchanges
+from acp_proxy.explain.show.summary_values import ErrorTally
+from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
+from acp_proxy.protocol.dialects import LOGIN, PERMISSION, V1
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.peers import SENDERS, Direction
+from acp_proxy.recording.recording import needs
+from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
+from acp_proxy.store.reader import RecordingReader
+
+Params = dict[str, str]
+"""The required params of a method, each with its JSON type; ``any`` if it may have several."""
+_FILE = Path(__file__).with_name("required_params.json")
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "integer": ("number", (int, float, str)),  # peers that write "1" are understood
+    "array": ("list", (list,)),
+    "string": ("string", (str,)),
+    "object": ("object", (dict,)),
+    "any": ("value", (object,)),
+}
+"""What a JSON type is called, and the types that are accepted."""
+
+
+@cache
+def _required() -> dict[str, dict[str, Params]]:
+    """The params that requests require, by dialect, and then by direction and method."""
+    found: dict[str, dict[str, Params]] = json.loads(_FILE.read_bytes())
+    return found
+
+
+_NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
+"""The capability without which a peer may not call a method, whatever its params."""
+
+
+@frozen
+class Rules:
+    """What a connection allows."""
+
+    dialect: str | None
+    announced: Mapping[str, dict[str, Any]]
+    """By direction of a request, what its receiver announced in the initialization; empty if that
+    was not seen."""
+
+    def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
+        """Returns what is wrong with a request, as a phrase to follow ``sent METHOD``, or nothing.
+
+        Args:
+            direction: where it was sent.
+            method: its method.
+            message: the request.
+        """
+        known = _required().get(self.dialect or "")
+        if known is None or method is None or method.startswith("_"):
+            return ""
+        required = known.get(f"{direction} {method}")
+        if required is not None:
+            return self._lacking(required, message) or self._unoffered(direction, method)
+        if f"{(other := Direction(direction).other)} {method}" in known:
+            return f"which only the {SENDERS[other]} may send in {self.dialect}"
+        if any(f"{way} {method}" in every for every in _required().values() for way in SENDERS):
+            return f"which {self.dialect} does not have"
+        return "" if method in METHODS else "which nobody knows"
+
+    def offers(self, direction: str, method: str | None, message: dict[str, Any]) -> bool:
+        """Whether the receiver of a request has announced that it takes that.
+
+        Args:
+            direction: where it was sent.
+            method: its method.
+            message: the request; only that of a login matters.
+        """
+        half = self.announced.get(direction) or {}
+        if method in LOGIN:
+            return word(part(message, "params"), "methodId", "method") in auth_method_ids(half)
+        is_tied = (self.dialect, method) in _NEEDED
+        return is_tied and bool(half) and not self._unoffered(direction, method or "")
+
+    def _lacking(self, required: Params, message: dict[str, Any]) -> str:
+        params = message.get("params")
+        if not isinstance(params, dict):
+            return "without params" if required else ""
+        for name, of in required.items():
+            kind, types = _TYPES[of]
+            if name not in params:
+                return f'without "{name}", which {self.dialect} requires'
+            if not isinstance(params[name], types):
+                return f'with a "{name}" that is no {kind}'
+        return ""
+
+    def _unoffered(self, direction: str, method: str) -> str:
+        path = _NEEDED.get((self.dialect or "", method))
+        half = self.announced.get(direction)
+        if path is None or not half:
+            return ""
+        announced = next((half[name] for name in CAPABILITIES if name in half), None)
+        if member(announced, *path) in (None, False):
+            receiver = SENDERS[Direction(direction).other]
+            return f"which the {receiver} does not offer ({'.'.join(path)})"
+        return ""
+
+
+_REFUSED = (-32600, -32601, -32602)
+_read_requests = needs("parts", unknown={})(messages_of_exchanges)
+"""Reads what was refused, but for what others have left out of a request that may be the reason."""
+_ROUTINE = {("fs/read_text_file", "resource not found")}
+
+
+_Group = tuple[str, str | None, int | None, str | None, str]
+"""What the errors of one tally have in common: direction, method, code, who is charged, and why."""
+
+
+def read_errors(
+    reader: RecordingReader,
+    dialect: str | None,
+    read_rules: Callable[[], Rules],
+    injected: dict[int, str],
+) -> list[ErrorTally]:
+    """Returns errors by method, code and blame, the most frequent first; reads ten thousand.
+
+    Args:
+        reader: the recording.
+        dialect: the dialect that names the codes.
+        read_rules: reads what its peers may request; called only if something was refused.
+        injected: the frames that faults inserted, each with the rule.
+    """
+    failed = exchanges(reader, outcome="error", order="response_seq", most=REMEMBERED_CALLS)
+    rows = {(row.response_seq, row.id): row for row in failed}
+    answers = messages_of_exchanges(reader, rows)
+    codes = {key: number(_error(answer), "code") for key, answer in answers.items()}
+    refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
+    requests = _read_requests(reader, refused)
+    rules = read_rules() if requests else Rules(dialect, {})
+    groups: dict[_Group, list[tuple[StoredMessage, int]]] = {}
+    for key, answer in answers.items():
+        row, code = rows[key], codes[key]
+        request = requests.get((row.request_seq, row.id))
+        blame = _blame(row, code, request, rules, injected.get(answer.seq))
+        group = row.direction, row.method, code, *blame
+        groups.setdefault(group, []).append((answer, row.request_seq))
+    tallies = [_tally(group, same, dialect) for group, same in groups.items()]
+    return sorted(tallies, key=lambda tally: (-tally.count, tally.seq))
+
+
+def _error(answer: StoredMessage) -> Value:
+    """The error of an answer, or that of an MCP server in its result; empty if it has none."""
+    return answer.part("error") or mcp_error(answer.part("result"))
+
+
+def _blame(
+    row: ExchangeRow,
+    code: int | None,
+    request: StoredMessage | None,
+    rules: Rules,
+    rule: str | None,
+) -> tuple[str | None, str]:
+    sender, answerer = ("client", "agent") if row.direction == "to-agent" else ("agent", "client")
+    if rule is not None:
+        return "fault", rule
+    if request is not None and (why := rules.violation(row.direction, row.method, request.message)):
+        return sender, why
+    is_answerers = code == -32603 or row.method == PERMISSION  # a valid request has an answer
+    if row.method in LOGIN and request is not None:
+        is_answerers = is_answerers or rules.offers(row.direction, row.method, request.message)
+    return (answerer, "") if is_answerers else (None, "")
+
+
+def _tally(
+    group: _Group, answers: list[tuple[StoredMessage, int]], dialect: str | None
+) -> ErrorTally:
+    direction, method, code, charged, why = group
+    first, request_seq = answers[0]
+    is_own = "error" in first.message  # codes of MCP have names of their own
+    name = code_name(code, dialect) if is_own else ""
+    try:
+        text = plain(describe_error(_error(first) or first.message.get("error")))
+    except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
+        text = ""
+    unknown = name == "method not found" and method not in METHODS
+    is_routine = charged != "fault" and (unknown or (method or "", name) in _ROUTINE)
+    return ErrorTally(
+        direction, method, code, name,
+        without_middle(text.removeprefix(f"{code} "), SENTENCE), first.seq, len(answers),
+        is_routine, charged, why, request_seq,
+    )  # fmt: skip
+
+
+def error_text(error: ErrorTally) -> str:
+    """Returns an error's code, what the dialect calls it, and its message."""
+    code = "an error without a code" if error.code is None else f"error {error.code}"
+    name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
+    detail = f": {error.message}" if error.message else ""
+    return f"{code}{name}{detail}"

@@ -1,0 +1,179 @@
+"""The single pass over all frames that a summary is based on.
+
+It counts frames, and tracks the status of each tool call.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+
+from attrs import define
+
+from acp_proxy.base.limits import KEPT_ACTIONS, LINE_EDGE, LISTED
+from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.describe.phrases import word
+from acp_proxy.explain.describe.tool_texts import params_of, tool_content
+from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
+from acp_proxy.explain.show.chosen_messages import read_messages
+from acp_proxy.explain.show.summary_values import FailedCall, ToolTally
+from acp_proxy.protocol.call_ids import CallKey, LastCalls
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.dialects import body
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.tool_calls import CallState, call_of
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE, kind_and_update
+from acp_proxy.recording.recording import FrameRun
+from acp_proxy.store.queries.frames import Span, call_updates_of_turn
+from acp_proxy.store.reader import RecordingReader
+
+
+@define(eq=False)
+class LoggedCall(CallState):
+    """A tool call, and the frame that it began with."""
+
+    key: CallKey = (None, "")
+    seq: int = 0
+
+
+class CallLog:
+    """Keeps the first 100,000 tool calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[LoggedCall] = []
+        self._last: dict[CallKey, LoggedCall] = {}
+
+    def begin(self, key: CallKey) -> None:
+        """Lets the next update of a call be about another one than the last one.
+
+        Args:
+            key: the session and the id of both.
+        """
+        self._last.pop(key, None)
+
+    def add(self, key: CallKey, seq: int, raw: bytes) -> None:
+        """Notes an update of a call; values that it omits stay as they were.
+
+        Args:
+            key: its session and its id.
+            seq: the number of the update's frame.
+            raw: the message, or its beginning.
+        """
+        call = self._last.get(key)
+        if call is None:
+            if len(self.calls) == KEPT_ACTIONS:
+                return
+            call = self._last[key] = LoggedCall(key=key, seq=seq)
+            self.calls.append(call)
+        call.take(call_of(params_of(raw)), seq)
+
+    def tallies(self) -> list[ToolTally]:
+        """Returns how many calls there are of each kind, the most frequent first."""
+        tallies: dict[str, Counter[str]] = {}
+        for call in self.calls:
+            statuses = tallies.setdefault(call.kind or call.tool or "other", Counter())
+            statuses[call.status or "no status"] += 1
+        every = [ToolTally(kind, sum(n.values()), dict(n)) for kind, n in tallies.items()]
+        return sorted(every, key=lambda tally: (-tally.count, tally.kind))
+
+    def failed(self, reader: RecordingReader) -> list[FailedCall]:
+        """Returns the first calls that failed, in the order of the failures."""
+        failed = {(call.status_seq, call.key[1]): call for call in self.calls if call.is_failed}
+        first = dict(sorted(failed.items())[:LISTED])
+        found = []
+        for message in read_messages(reader, (seq for seq, _ in first), LINE_EDGE):
+            call_id = message.tool_call or ""
+            if (call := first.get((message.seq, call_id))) is not None:
+                title = (call.title or plain(call_id))[:80]
+                why = plain(tool_content(call_of(message.part("params"))))[:200]
+                session, status = call.key[0], call.status
+                found.append(FailedCall(message.seq, session, call_id, title, status, why))
+        return found
+
+
+class FrameCounts(Listener):
+    """Counts the frames that a pass reads.
+
+    Args:
+        reader: the recording.
+        messages: the pass.
+
+    Attributes:
+        counts: frames by stream and kind.
+        updates: session updates, those of a replayed history included.
+        parents: for child sessions, the session of the agent that announced each.
+        calls: the tool calls, without those of a replayed history.
+        calls_of_turns: how many tool calls the updates of each turn that has ended were about.
+        last_seq: the number of the last frame that is not a line of stderr.
+        is_exact: whether each frame was read by itself, so that silences of any length are known.
+    """
+
+    def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.updates = self.last_seq = 0
+        self.calls = CallLog()
+        self.calls_of_turns: dict[int, int] = {}
+        self.parents: dict[str, str] = {}
+        self.is_exact = True
+        self._reader = reader
+        self._messages = messages
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        self.counts[run.stream, run.kind] += run.frames
+        if run.kind == "stderr":
+            return
+        self.last_seq = run.last_seq
+        for one, its_done in messages_of(message, done):
+            self._take(run, one, its_done)
+        if run.last_seq != run.seq:
+            self.is_exact = False
+            self.updates += run.frames - 1
+
+    def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        for turn in done.ended:
+            self.calls_of_turns[turn.id] = turn.tool_calls
+        is_update = message.method == UPDATE and message.rpc_id is None
+        self.updates += is_update
+        if message.update == NEW_CHILD and len(self.parents) < KEPT_ACTIONS:
+            child = word(kind_and_update(body(message, "params"))[1], "sessionId")
+            self.parents.setdefault(child, message.session or "")
+        if done.tool_call is None:
+            return
+        calls, key = self.calls, (done.session, done.tool_call)
+        if done.turn is None and self._messages.is_history(run.seq, done.session):
+            return
+        if done.begins_call:
+            calls.begin(key)
+        if is_update:
+            raw = message.raw
+            if raw is None:
+                raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], LINE_EDGE))
+            calls.add(key, run.seq, raw)
+
+
+def running_calls(
+    reader: RecordingReader, turn: int, span: Span, statuses: Collection[str | None] = RUNNING
+) -> dict[int, str]:
+    """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
+
+    Args:
+        reader: the recording.
+        turn: the turn.
+        span: the number of the turn's prompt, and that of the frame.
+        statuses: those of the calls.
+    """
+    calls = CallLog()
+    last = LastCalls[CallKey](reader.recording.dialect)
+    for message in read_messages(reader, call_updates_of_turn(reader, turn, span), LINE_EDGE):
+        if message.tool_call is not None and message.turn == turn and message.method == UPDATE:
+            key = message.session, message.tool_call
+            kind, update = kind_and_update(message.part("params"))
+            if last.begins(key, turn, UPDATE, kind, word(update, "status")):
+                calls.begin(key)
+            calls.add(key, message.seq, message.raw)
+    return {call.seq: call.title[:80] for call in calls.calls if call.status in statuses}

@@ -1,0 +1,141 @@
+"""Finds what the pipes and the recording lost: peers that did not read, bytes without a reader."""
+
+from collections.abc import Iterator
+
+from acp_proxy.base.limits import CHUNK, LISTED
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import numbered, seconds
+from acp_proxy.explain.findings import FAULT, Finding, Severity
+from acp_proxy.explain.observed_faults import ENDING, read_rules
+from acp_proxy.explain.origins import took
+from acp_proxy.explain.show.chosen_messages import request_text, requests_by_number
+from acp_proxy.explain.show.diagnosis_context import READERS, RECEIVERS, DiagnosisContext
+from acp_proxy.recording.recording import RecordedEvent, needs
+from acp_proxy.store.queries.fired_faults import undelivered_frames
+from acp_proxy.store.queries.frames import frames_before
+
+EFFECT = "fault.effect"
+_LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
+
+
+def stalls(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds peers that stopped reading, and whether they continued."""
+    notes = context.of_kind("note")
+    for note in notes:
+        stream = note.data.get("stream")
+        if note.data.get("action") != "stalled" or stream not in READERS:
+            continue
+        later = (n for n in notes if n.seq > note.seq and n.data.get("stream") == stream)
+        resumed = next((n for n in later if n.data.get("action") == "resumed"), None)
+        begun = _since(context, note)
+        frame = _first_unread(context, stream, note.seq, begun)
+        unread = note.data.get("bytes")
+        waited = f": {unread:,} bytes waited" if isinstance(unread, int) else ""
+        until_ns = context.end_ns if resumed is None else resumed.t_ns
+        lasted = took(context.recording, until_ns - begun)
+        never = "it has not read since" if context.reader.live else "it never read again"
+        end = lasted and f"; {never}, {lasted}"
+        if resumed is not None:
+            end = f"; it read again{lasted and f' after {lasted}'}"
+        where = f" (from frame #{frame})" if frame is not None else ""
+        at = _said(context, "at", begun)
+        text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
+        seq, by = note.seq if frame is None else frame, RECEIVERS.get(stream)
+        whose = None if by is not None else "nobody reads the agent's stderr"
+        yield Finding("pipe.not-reading", Severity.ERROR, by, seq, text, unblamed=whose)
+
+
+@needs("times", unknown="")
+def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
+    """Returns a word and a time; empty if times are not known."""
+    return f" {word} {seconds(t_ns)} s"
+
+
+def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
+    """Returns when the chunk was read that could not be written, by the recording's clock."""
+    start = next(iter(context.of_kind("start")), None)
+    origin, since = (start.data.get("origin") if start else None), note.data.get("since")
+    if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
+        return since - origin
+    return note.t_ns
+
+
+def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
+    """The first frame of the chunk that could not be written; a chunk has 65,536 bytes at most."""
+    first = None
+    for frame in frames_before(context.reader, stream, before, CHUNK):
+        if frame.t_ns < since:
+            break
+        first = frame.seq
+    return first
+
+
+def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds what faults kept from their receiver or changed, so that neither peer is to blame."""
+    lost = context.faults.lost_answers()
+    lines = requests_by_number(context.reader, (answer.request_seq for answer in lost))
+    for answer in lost:
+        seq = answer.request_seq
+        what = request_text(answer.method, seq, lines.get(seq))
+        text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
+        if answer.is_broken:
+            text = f"fault {answer.rule} broke #{answer.response_seq}, the answer to {what}"
+        yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,))
+    reported = {answer.rule for answer in lost} | _reported_with_effects(context)
+    for rule in read_rules(context.reader) if context.faults.any_fired else []:
+        if rule.effects and plain(rule.name) not in reported:
+            seq = min(rule.seqs, default=0)
+            what, more = "; ".join(rule.effects), tuple(one for one in rule.seqs if one != seq)
+            text = f"fault {plain(rule.name)} {what}"
+            yield Finding(EFFECT, Severity.WARNING, FAULT, seq, text, more)
+
+
+def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
+    """The rules that are told with a request, an error or the end that they caused."""
+    exit_ = next(iter(context.of_kind("exit")), None)
+    ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
+    errors = {error.why for error in context.errors if error.charged == FAULT}
+    withheld = context.faults.withheld(one.seq for one in context.unanswered)
+    return {ended, context.holding_fault, *errors, *withheld.values()}
+
+
+def gaps(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds bytes that passed while nothing could be recorded, or without a recorder."""
+    for note in context.of_kind("note"):
+        if what := _LOST.get(str(note.data.get("action"))):
+            why = plain(str(note.data.get("reason", "")))
+            yield _gap(f"{what}: {why} (#{note.seq})", note.seq)
+    for gap in context.of_kind("gap"):
+        lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
+        why = plain(str(gap.data.get("reason", "")))
+        what = f"{', '.join(lost) or 'bytes'} passed unrecorded"
+        text = f"{what}{_said(context, 'until', gap.t_ns)}: {why} (#{gap.seq})"
+        yield _gap(text, gap.seq)
+
+
+def _gap(text: str, seq: int) -> Finding:
+    why = "the recorder could not write"
+    return Finding("recording.gap", Severity.ERROR, None, seq, text, unblamed=why)
+
+
+def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds bytes that could not be delivered because their receiver had already left."""
+    by_stream: dict[str, list[RecordedEvent]] = {}
+    for event in context.of_kind("undelivered"):
+        stream = event.data.get("stream")
+        if stream in READERS:
+            by_stream.setdefault(stream, []).append(event)
+    for stream, events in by_stream.items():
+        count = sum(n for e in events if isinstance(n := e.data.get("bytes"), int))
+        frames = _lost_frames(context, stream, events[-1].seq)
+        what = f" ({numbered(frames)})" if frames else ""
+        text = f"{READERS[stream]} was gone: {count:,} bytes {stream} could not be delivered{what}"
+        seqs = tuple(frames) or (events[0].seq,)
+        why = "the receiver had left"
+        yield Finding("pipe.undelivered", Severity.INFO, None, seqs[0], text, seqs[1:], why)
+
+
+def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:
+    """The frames that were not delivered whole; they end about where the loss was noted."""
+    span = around - CHUNK, around + 1000
+    return undelivered_frames(context.reader, stream, span, LISTED)

@@ -1,0 +1,131 @@
+"""Finds long silences, calls that hang, cancels that are heeded late, and clients that stop."""
+
+from collections.abc import Iterator
+
+from acp_proxy.base.limits import LAST_NUMBER, LISTED
+from acp_proxy.base.wording import duration, named_cancels
+from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, Finding, Severity
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext, named_calls
+from acp_proxy.explain.show.environment import launcher, stderr_line
+from acp_proxy.explain.show.unanswered import silence_text
+from acp_proxy.explain.waits import Party
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.store.queries.exchanges import TurnRow, exchanges, first_cancel
+from acp_proxy.store.queries.frames import first_message, frames_before
+
+_MINUTE_NS = 60 * 10**9
+_GIVEN_UP_NS = 2 * _MINUTE_NS
+"""A person who cancels after so much silence has given up on the agent."""
+_LATE_NS = 30 * 10**9
+"""A turn that ends later after its cancel was not stopped by it."""
+
+
+def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds hangs outside of tool calls that are not already reported as unanswered."""
+    if context.messages is None:
+        return
+    cut = {turn.prompt_seq for turn in context.cut_turns}
+    known = {one.seq for one in given_up(context)}
+    first = context.first_of_agent
+    for silence in context.messages.intervals.silences.long:
+        request = silence.request
+        if (silence.to_seq is None and request.seq not in cut) or silence.from_seq in known:
+            continue
+        is_agents = silence.party is Party.AGENT
+        if is_agents and context.running_calls(request.turn, request.seq, silence.from_seq):
+            continue
+        lasted = " until the end" if silence.to_seq is None else ""
+        seq, more = silence.from_seq, tuple(filter(None, (silence.to_seq,)))
+        text = f"{silence_text(silence, context.recording.step_ns)}{lasted}"
+        program = launcher(context) if first is not None and silence.to_seq == first.seq else None
+        if program is not None:
+            length = duration(silence.length_ns, context.recording.step_ns)
+            text = f"{program} took {length} before the agent's first message (#{silence.to_seq})"
+            yield Finding("agent.slow-start", Severity.WARNING, ENVIRONMENT, seq, text, more)
+        else:
+            yield Finding("wait.silence", Severity.INFO, silence.party.value, seq, text, more)
+
+
+def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds turns that went on for long after their cancel, though the client had said all."""
+    for turn in context.turns:
+        if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
+            continue
+        end_ns = context.time_of(turn.end_seq)
+        ignored = context.ignored_cancels(turn, end_ns, _LATE_NS)
+        sent = frames_before(context.reader, "to-agent", turn.end_seq, LISTED) if ignored else ()
+        is_held = any(one.seq not in ignored and end_ns - one.t_ns < _LATE_NS for one in sent)
+        if ignored and not is_held:
+            length = duration(end_ns - context.time_of(ignored[0]))
+            text = f"the agent ignored {named_cancels(ignored)}: turn {turn.id} ended only {length}"
+            yield Finding("wait.cancel-ignored", Severity.WARNING, AGENT, ignored[0],
+                          f"{text} later (#{turn.end_seq})",
+                          (*ignored[1:], turn.end_seq, turn.prompt_seq))  # fmt: skip
+
+
+def given_up(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds turns in which nothing came, from a tool call or the agent, until their cancel."""
+    for turn in context.turns:
+        if turn.end_seq is None or turn.stop_reason != "cancelled":
+            continue
+        cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+        if cancel is None or cancel > turn.end_seq:
+            continue
+        last = context.last_of_agent(turn, cancel)
+        silent_ns = 0 if last is None else context.time_of(cancel) - last.t_ns
+        running = context.running_calls(turn.id, turn.prompt_seq, cancel)
+        if last is not None and silent_ns >= _MINUTE_NS and running:
+            _, line = stderr_line(context)
+            said = f'; stderr says "{line}"' if line else ""
+            text = (
+                f"{named_calls(running)} ran for {duration(silent_ns)} in silence, until the client"
+                f" cancelled the turn (#{cancel}){said}"
+            )
+            is_stuck = context.is_stuck(turn, cancel)
+            by, why = (AGENT, None) if is_stuck else (None, "a tool call was running")
+            text += "; its permission was answered before" if is_stuck else ""
+            yield Finding("wait.call-hung", Severity.WARNING, by, max(running), text,
+                          (cancel, turn.prompt_seq), why)  # fmt: skip
+        elif not running and (last is None or silent_ns >= _GIVEN_UP_NS):
+            yield from _silent_agent(context, turn, cancel)
+
+
+def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
+    """Finds minutes before the cancel of a turn in which only the agent could go on."""
+    mine = (turn.session, None)
+    frames = [one for way in ("to-agent", "to-client")
+              for one in frames_before(context.reader, way, cancel, LISTED)
+              if one.session in mine]  # fmt: skip
+    last, cancel_ns = max(frames, default=None), context.time_of(cancel)
+    if last is None or cancel_ns - last.t_ns < _GIVEN_UP_NS:
+        return
+    asked = (row for row in exchanges(context.reader, direction="to-client") if row.session in mine)
+    if any(row.request_seq < cancel < (row.response_seq or LAST_NUMBER) for row in asked):
+        return
+    text = (
+        f"the agent sent nothing for {duration(cancel_ns - last.t_ns)} in turn {turn.id},"
+        f" from #{last.seq} until the client cancelled it (#{cancel})"
+    )
+    seqs = (cancel, turn.end_seq or cancel, turn.prompt_seq)
+    yield Finding("wait.silence", Severity.WARNING, AGENT, last.seq, text, seqs)
+
+
+def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds a client that sent nothing for a minute where it had to go on, until the end."""
+    opened = context.first_opened
+    if opened is None or opened.response_seq is None:
+        return
+    end_ns = context.first_end.t_ns if context.first_end is not None else context.end_ns
+    waited_ns = end_ns - context.time_of(opened.response_seq)
+    later = first_message(context.reader, "to-agent", opened.response_seq)
+    if later is not None or waited_ns < _MINUTE_NS or context.turns:
+        return
+    is_new = opened.method not in INITIALIZE
+    what = "session/prompt" if is_new else "session/new"
+    until = "so far" if context.reader.live else "until the end"
+    text = (
+        f"the client sent nothing for {duration(waited_ns)} after the answer to {opened.method}"
+        f" (#{opened.response_seq}), {until}: no {what}"
+    )
+    severity = Severity.INFO if is_new else Severity.WARNING
+    yield Finding("wait.client-silent", severity, CLIENT, opened.response_seq, text)

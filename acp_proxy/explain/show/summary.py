@@ -1,0 +1,262 @@
+"""Summarizes a recording: the peers, turns, open requests, findings, and the ending."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+from attrs import evolve
+
+from acp_proxy.base.limits import LISTED, LONG_LIST, SHOWN_LINE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import seconds
+from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.explain.findings import Finding, counts_of, in_order
+from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, Watch
+from acp_proxy.explain.observed_faults import read_faults
+from acp_proxy.explain.origins import known_value
+from acp_proxy.explain.show.checks import run_checks
+from acp_proxy.explain.show.chosen_messages import read_person_requests, read_tally
+from acp_proxy.explain.show.conversation_summary import (
+    read_capabilities,
+    read_sessions,
+    with_prompts,
+)
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
+from acp_proxy.explain.show.frame_pass import FrameCounts
+from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
+from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
+from acp_proxy.recording.recording import needs
+from acp_proxy.store.queries.exchanges import error_count, open_exchange_count, open_turn_count
+from acp_proxy.store.queries.frames import last_ns, last_stderr_lines
+from acp_proxy.store.queries.recorded_events import events as read_events
+from acp_proxy.store.reader import RecordingReader
+
+STDERR_LINES = 5
+CLIENT_CLOSED = "the client closed its end"
+"""The reason that a recorder gives whenever the client has closed its end, first or last."""
+_SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
+
+
+def summarize(
+    reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
+) -> Summary:
+    """Reads a recording's summary, whose findings are those about the conversation itself.
+
+    Args:
+        reader: the recording.
+        now_ns: as for `counted`.
+        context: what `counted` has read, if it is read already.
+    """
+    context = context or counted(reader, now_ns)
+    recording, messages, counts = reader.recording, context.messages, context.counts
+    assert messages is not None
+    assert counts is not None
+    findings = run_checks(context)
+    asked = list(read_person_requests(reader, context.waited_until_ns))
+    sessions = read_sessions(reader, context.turns, counts.parents)
+    shown = [event for event in context.events if event.kind in _SHOWN_EVENTS]
+    frames, kinds = Counter[str](), Counter[str]()
+    for (stream, kind), count in sorted(counts.counts.items()):
+        frames[stream] += count
+        kinds[kind] += count
+    kinds.pop("stderr", None)
+    summary = Summary(
+        recording=recording,
+        path=str(reader.path),
+        live=reader.live,
+        duration_ns=messages.end_ns,
+        capabilities=read_capabilities(context.initialization),
+        ending=_ending(context, counts),
+        frames=dict(frames),
+        kinds=dict(kinds),
+        sessions=[session.id for session in sessions],
+        opened=sessions,
+        turns=with_prompts(
+            [
+                # The recorder of an earlier version counted the ids of the tool calls.
+                turn._replace(tool_calls=counts.calls_of_turns.get(turn.id, turn.tool_calls))
+                for turn in context.turns
+            ],
+            context.prompts,
+        ),
+        updates=counts.updates,
+        tool_calls=counts.calls.tallies(),
+        failed_calls=counts.calls.failed(reader),
+        questions=asked[:LISTED],
+        answers=dict(Counter(request.answer or "open" for request in asked)),
+        files_read=read_tally(reader, "fs/read_text_file"),
+        files_written=read_tally(reader, "fs/write_text_file"),
+        terminals=read_tally(reader, "terminal/create"),
+        findings=findings,
+        finding_counts=_counted(context, findings),
+        severities=counts_of(findings),
+        waiting=find_waiting(context),
+        unanswered=context.unanswered,
+        longest_silence=messages.intervals.silences.longest,
+        errors=error_count(reader),
+        error_codes=context.errors[:LISTED],
+        not_acp=context.invalid_lines,
+        faults=read_faults(reader),
+        signals=[describe_event(e.kind, e.data) for e in shown if e.kind == "signal"][:LISTED],
+        events=[describe_event(event.kind, event.data) for event in shown[:LONG_LIST]],
+        stderr_tail=[
+            plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
+        ],
+    )
+    return known_value(recording, summary)
+
+
+def with_rules(
+    summary: Summary, findings: list[Finding], extent: Extent, most: int = LISTED
+) -> Summary:
+    """Returns a summary with all findings, those about the conversation and of broken rules.
+
+    Args:
+        summary: of the recording.
+        findings: all of them.
+        extent: how much was looked at for broken rules.
+        most: the largest number of findings of each rule that are listed.
+    """
+    mine = Counter(one.rule for one in summary.findings)
+    every = Counter(one.rule for one in findings)
+    counts = summary.finding_counts
+    unlisted = {rule: n - mine[rule] for rule, n in counts.items() if n > mine[rule]}
+    return evolve(
+        summary,
+        findings=_first_of_each_rule(in_order(findings), most),
+        finding_counts=dict(every + Counter(unlisted)),
+        severities=counts_of(findings),
+        checked=extent,
+    )
+
+
+def find_quickly(
+    reader: RecordingReader, now_ns: int | None = None
+) -> tuple[list[Finding], list[CurrentWait]]:
+    """Finds what is wrong with the conversation itself, and what it waits for, from stored rows.
+
+    All frames are read only if the conversation runs and something is open, since only their
+    times show whether it hangs. Silences that have ended are not found.
+
+    Args:
+        reader: the recording.
+        now_ns: as for `summarize`.
+    """
+    if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
+        context = counted(reader, now_ns)
+    else:
+        context = DiagnosisContext(reader, [*read_events(reader)], None, [], last_ns(reader))
+    return run_checks(context), find_waiting(context)
+
+
+def counted(
+    reader: RecordingReader,
+    now_ns: int | None = None,
+    watch: Watch = iter,
+    messages: MessagePass | None = None,
+    listeners: Sequence[Listener] = (),
+    single_upto: int = 0,
+    pause_ns: int = PAUSE_NS,
+) -> DiagnosisContext:
+    """Returns what checks of the conversation need, from one pass over its frames.
+
+    A second one follows only where the longest silence may be within a run of pieces.
+
+    Args:
+        reader: the recording.
+        now_ns: the monotonic clock now, in nanoseconds. A running recording is looked at until
+            then, or else until the last thing that happened. An ended one does not depend on it.
+        watch: receives all frames and yields them again.
+        messages: the pass, if others listen to it.
+        listeners: who also listens.
+        single_upto: the number up to which they are to take each frame by itself.
+        pause_ns: a longer time between two pieces ends a run of them.
+    """
+    messages = messages or MessagePass(reader)
+    counts = FrameCounts(reader, messages)
+    messages.play_to([*listeners, counts], pause_ns, watch, single_upto)
+    for turn in chain.from_iterable(messages.connection.state.turns.values()):
+        counts.calls_of_turns[turn.id] = turn.tool_calls
+    context = finished(reader, messages, now_ns)
+    context.counts = counts
+    longest = messages.intervals.silences.longest
+    is_known = longest is not None and longest.length_ns > pause_ns
+    if counts.is_exact or is_known or not pause_ns:
+        return context
+    return counted(reader, now_ns, watch, pause_ns=0)
+
+
+def finished(
+    reader: RecordingReader, messages: MessagePass, now_ns: int | None = None
+) -> DiagnosisContext:
+    """Returns what checks of the conversation need, after a pass over all frames and events.
+
+    Args:
+        reader: the recording.
+        messages: the pass.
+        now_ns: as for `counted`.
+    """
+    end_ns, intervals = messages.end_ns, messages.intervals
+    origin = next((e.data.get("origin") for e in messages.events if e.kind == "start"), None)
+    if reader.live and now_ns is not None and isinstance(origin, int):
+        end_ns = max(end_ns, now_ns - origin)
+    open_ = intervals.open(end_ns) if reader.live else []
+    intervals.end_silences(end_ns)
+    return DiagnosisContext(reader, messages.events, messages, open_, end_ns)
+
+
+def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:
+    """Returns the last lines on stderr; frames are searched only if there are any such lines."""
+    if not any(stream == "stderr" for stream, _ in counts.counts):
+        return []
+    return last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE)
+
+
+@needs("ending", unknown="not known")
+def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
+    recording = context.recording
+    if context.reader.live:
+        return "still running"
+    parts = []
+    if recording.exit_signal is not None:
+        parts.append(f"sig {recording.exit_signal}")
+    elif recording.exit_code is not None:
+        parts.append(f"exit {recording.exit_code}")
+    last_gap = next(reversed(context.of_kind("gap")), None)
+    if recording.state != "incomplete":
+        parts.append(_end_reason(context))
+    elif last_gap is not None and last_gap.seq > counts.last_seq:
+        why = plain(str(last_gap.data.get("reason", "")))
+        at = seconds(last_gap.t_ns)
+        parts.append(f"incomplete: recording had stopped at {at} s ({why})")
+    else:
+        why = "the recorder was killed, or could not write any more"
+        parts.append(f"incomplete: {why}; what it had written is here")
+    return ", ".join(filter(None, parts))
+
+
+def _end_reason(context: DiagnosisContext) -> str:
+    """Returns why it ended; that the client closed its end after the agent left is no reason."""
+    reason = context.recording.end_reason or ""
+    first = context.first_end
+    is_afterwards = first is not None and context.client_end is None
+    return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason
+
+
+def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
+    """Returns the first findings of each rule."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for finding in findings:
+        seen[finding.rule] += 1
+        if seen[finding.rule] <= most:
+            kept.append(finding)
+    return kept
+
+
+def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
+    """Returns how many findings there are of each rule; not all unanswered requests were read."""
+    counts = Counter(finding.rule for finding in findings)
+    if counts[UNANSWERED] and not context.reader.live:
+        counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)
+    return dict(counts)

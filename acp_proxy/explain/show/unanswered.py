@@ -1,0 +1,339 @@
+"""Finds requests without an answer, hangs, and what is waited for at present."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from attrs import frozen
+
+from acp_proxy.base.limits import LISTED
+from acp_proxy.base.safe_text import plain
+from acp_proxy.base.wording import duration, named_cancels
+from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
+from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, requests_by_number
+from acp_proxy.explain.show.diagnosis_context import (
+    RECEIVERS,
+    DiagnosisContext,
+    named_calls,
+)
+from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
+from acp_proxy.explain.show.summary_values import CurrentWait, OpenRequest
+from acp_proxy.explain.waits import OpenWait, Party, PendingRequest, Silence
+from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
+from acp_proxy.store.queries.frames import frames_before
+
+UNANSWERED = "wait.unanswered"
+_PATIENCE_NS = 2 * 10**9
+"""A person who ends a conversation sooner after the agent's last message did not give up on it."""
+_LOGIN_NS = 15 * 60 * 10**9
+"""No person takes so long to log in; an agent that waits for longer should have given up."""
+_AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
+"""A client that leaves so soon after a line of more bytes may have read lines of that size only."""
+
+
+@frozen
+class _Judgement:
+    """Who is to blame that an answer never came."""
+
+    by: str | None
+    unblamed: str | None = None
+    severity: Severity = Severity.ERROR
+    said: str = ""
+    """What stderr says of it."""
+
+
+def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds what hangs if the recorder runs, and else the requests that never got an answer.
+
+    Nobody waits for an agent that is gone: what it left open is told with its end.
+    """
+    if context.reader.live:
+        yield from _hanging(context)
+        return
+    cut = {*context.cut}
+    turns = {turn.prompt_seq: turn for turn in context.turns if turn.end_seq is None}
+    requests = [one for one in context.unanswered if one.seq not in turns]
+    if context.is_cut:
+        requests = []
+    seqs = sorted({*turns, *(one.seq for one in requests)} - cut)
+    messages = requests_by_number(context.reader, seqs)
+    withheld = context.faults.withheld(seqs)
+    by_seq = {one.seq: one for one in requests}
+    for seq in seqs:
+        request, turn = by_seq.get(seq), turns.get(seq)
+        method = "session/prompt" if request is None else request.method
+        what = request_text(method, seq, messages.get(seq))
+        if context.reader.is_open:
+            text = f"{what} has no answer in what was imported"
+            yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed="it may be missing")
+            continue
+        rule = withheld.get(seq) or context.holding_fault
+        found = None
+        if turn is not None:
+            found = _prompt(context, turn, what, rule)
+        elif request is not None:
+            rule = rule or context.faults.injected.get(seq)
+            found = _request(context, request, what, rule)
+        if found is not None:
+            yield found
+
+
+def _prompt(
+    context: DiagnosisContext, turn: TurnRow, what: str, rule: str | None
+) -> Finding | None:
+    """Returns the finding for a prompt that has no answer; None if a request explains it."""
+    never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
+    end = context.client_end
+    related = () if end is None else (end.seq,)
+    later = context.prompt_after(turn)
+    if later is not None:
+        judgement = _Judgement(AGENT)
+        text = f"{what} {never}; the client went on with session/prompt (#{later.prompt_seq})"
+    elif _asked_within(context, turn) is not None:
+        return None  # the agent cannot answer before its own request is answered
+    else:
+        silent_ns = context.silent_ns(turn)
+        running = context.running_calls(turn.id, turn.prompt_seq)
+        how = _how_long(context, turn, silent_ns, running)
+        text = f"{what} {never}; {how}{_until(context, turn)}"
+        is_stuck = running and context.is_stuck(turn)
+        judgement = _blame(context, silent_ns, {} if is_stuck else running)
+        if ignored := context.ignored_cancels(turn, context.waited_until_ns):
+            text = f"{text}; the agent ignored {named_cancels(ignored)}"
+            judgement, related = _Judgement(AGENT), (*ignored, *related)
+        elif (line := _long_line(context, turn)) is not None:
+            text = f"{text}, at once after a line of {line.size:,} bytes (#{line.seq})"
+            judgement, related = _Judgement(CLIENT, severity=Severity.WARNING), (line.seq, *related)
+    return _finding(turn.prompt_seq, text, related, judgement, rule)
+
+
+def _request(
+    context: DiagnosisContext, request: OpenRequest, what: str, rule: str | None
+) -> Finding:
+    """Returns the finding for any other request that has no answer."""
+    waited = duration(request.waited_ns, context.recording.step_ns)
+    waited = f"{waited}, " if waited else ""
+    text = f"{_who_waits(request)}: {what}, {waited}never answered"
+    prompt = next((t for t in context.turns if t.end_seq is None and t.session == request.session
+                   and t.prompt_seq < request.seq), None)  # fmt: skip
+    related = () if prompt is None or request.direction == "to-agent" else (prompt.prompt_seq,)
+    if related:
+        text += f"; session/prompt (#{related[0]}) cannot end before"
+    cancel = first_cancel(context.reader, request.session, request.seq)
+    if request.awaited == Party.PERSON and cancel is None:
+        asked = _Judgement(None, "a person was being asked", Severity.WARNING)
+        waited_ns = request.waited_ns
+        if request.direction == "to-client" and waited_ns is not None and waited_ns < _AT_ONCE_NS:
+            text = f"{text}; the client left at once"  # before anybody could have read it
+            asked = _Judgement(CLIENT, severity=Severity.WARNING)
+        elif request.method in LOGIN and (waited_ns or 0) >= _LOGIN_NS:
+            asked = _Judgement(AGENT, severity=Severity.WARNING)
+        return _finding(request.seq, text, related, asked, rule)
+    if request.awaited == Party.PROGRAM:
+        ran = _Judgement(None, "a program was running", Severity.INFO)
+        release, end_ns = release_after(context.reader, request.seq), context.waited_until_ns or 0
+        # The answer may have been on its way if the client left at once.
+        if release is not None and end_ns - context.time_of(release) >= _PATIENCE_NS:
+            text = f"{text}, though its terminal was released (#{release})"
+            ran, related = _Judgement(CLIENT), (release, *related)
+        return _finding(request.seq, text, related, ran, rule)
+    if request.direction == "to-client":
+        if cancel is not None and request.awaited == Party.PERSON:
+            text += f", though the turn was cancelled (#{cancel})"
+        return _finding(request.seq, text, related, _Judgement(CLIENT), rule)
+    judgement = _blame(context, request.waited_ns, {})
+    if request.method in INITIALIZE and context.first_of_agent is None:
+        program = launcher(context)
+        reason, line = stderr_line(context)
+        if program is not None and (reason is not None or not line or line.startswith("npm ")):
+            judgement = _Judgement(ENVIRONMENT, said=line)
+            text = f"{text}; {program} never started it"
+    return _finding(request.seq, text, related, judgement, rule)
+
+
+def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
+    """Judges a request that the agent did not answer before its client left."""
+    if silent_ns is not None and silent_ns < _PATIENCE_NS:
+        if context.client_end is not None and context.client_end.kind == "signal":
+            return _Judgement(CLIENT, None, Severity.INFO)
+        return _Judgement(None, "the client left while the agent was at work", Severity.INFO)
+    if running:
+        return _Judgement(None, "a tool call was running")
+    reason, line = stderr_line(context)
+    if reason in OUTSIDE:
+        return _Judgement(ENVIRONMENT, said=f"{reason}: {line}")
+    return _Judgement(AGENT)
+
+
+def _finding(
+    seq: int, text: str, related: tuple[int, ...], judgement: _Judgement, rule: str | None
+) -> Finding:
+    if rule is not None:
+        text = f"{text}, because of fault {rule}"
+        return Finding(UNANSWERED, Severity.WARNING, FAULT, seq, text, related)
+    said = f'; stderr says "{judgement.said}"' if judgement.said else ""
+    by, severity = judgement.by, judgement.severity
+    return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed)
+
+
+def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
+    """Returns what a running conversation waits for, without the waits that are problems."""
+    if context.of_kind("exit"):
+        return []  # an answer can no longer come
+    held = {one.request.session for one in context.waits if one.request.direction == "to-client"}
+    hangs = _hangs(context)
+    waits = [
+        wait
+        for wait in context.waits
+        if wait.request.seq not in hangs and not _is_held_up(wait, held)
+    ]
+    messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
+    return [
+        CurrentWait(
+            wait.request.seq, wait.request.awaited.value, wait.request.session, wait.request.turn,
+            wait.waited_ns, _waiting_text(context, wait, messages.get(wait.request.seq)),
+            wait.silent_ns,
+        )
+        for wait in waits
+    ]  # fmt: skip
+
+
+def waiting_for(waiting: Sequence[CurrentWait]) -> str:
+    """Returns for whom a running conversation waits, and for how long; empty if for nobody.
+
+    Args:
+        waiting: as `find_waiting` returns it.
+    """
+    if not waiting:
+        return ""
+    first = next((one for one in waiting if one.awaited != Party.AGENT), waiting[0])
+    article = "a" if first.awaited in (Party.PERSON, Party.PROGRAM) else "the"
+    length = first.waited_ns if first.silent_ns is None else first.silent_ns
+    return f"waiting for {article} {first.awaited} for {duration(length)}"
+
+
+def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
+    """Returns who was silent, for how long, where, and what it had to answer.
+
+    Args:
+        silence: the silence.
+        step_ns: the steps in which times are known; see `duration`.
+        end: a phrase for the end of a silence that nothing has ended.
+    """
+    length = duration(silence.length_ns, step_ns)
+    request = silence.request
+    turn = f" in turn {request.turn}" if request.turn is not None else ""
+    until = f" to #{silence.to_seq}" if silence.to_seq is not None else end
+    what = f"{plain(request.method or '')} #{request.seq}"
+    return (
+        f"the {silence.party.value} sent nothing for {length}{turn},"
+        f" from #{silence.from_seq}{until}, with {what} unanswered"
+    )
+
+
+def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
+    """Returns the line that is so long that the client may have left for it; None if none is.
+
+    Some readers of lines fail at one that is larger than their buffer.
+    """
+    end = context.client_end
+    cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+    if end is None or cancel is not None or context.waited_until_ns is None:
+        return None
+    since_ns = end.t_ns - _AT_ONCE_NS
+    lines = frames_before(context.reader, "to-client", end.seq, LISTED)
+    return next((one for one in lines if one.t_ns >= since_ns and one.size > _LONG_LINE), None)
+
+
+def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
+    """Returns the first request of the agent in a turn that its client had not answered."""
+    asked = (one for one in context.unanswered if one.direction == "to-client")
+    return next((a for a in asked if a.session == turn.session and a.seq > turn.prompt_seq), None)
+
+
+def _until(context: DiagnosisContext, turn: TurnRow) -> str:
+    """Returns a phrase for how the client gave up."""
+    end = context.client_end
+    if end is None:
+        return "until the end"
+    how = end.data.get("name") if end.kind == "signal" else "closed its end"
+    cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+    cancelled = f"cancelled, #{cancel}, and " if cancel is not None else ""
+    return f"until the client gave up ({cancelled}{how}, #{end.seq})"
+
+
+def _how_long(
+    context: DiagnosisContext, turn: TurnRow, silent_ns: int | None, running: dict[int, str]
+) -> str:
+    """Returns a phrase, with a blank, for how long nothing came, and what was interrupted."""
+    length = duration(silent_ns, context.recording.step_ns)
+    if running:
+        what = f"{named_calls(running)} in progress"
+        return f"{what}, silent for {length} " if length else f"{what} "
+    last = context.last_of_agent(turn)
+    since = f" since #{last.seq}," if last is not None else ""
+    return f"silent for {length}{since} " if length else ""
+
+
+def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
+    if context.of_kind("exit"):
+        return  # an answer can no longer come
+    hangs = _hangs(context)
+    messages = requests_by_number(context.reader, hangs)
+    for seq, wait in hangs.items():
+        what = request_text(wait.request.method, seq, messages.get(seq))
+        text = f"{_who_waits(wait.request)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
+        yield Finding(UNANSWERED, Severity.ERROR, RECEIVERS[wait.request.direction], seq, text)
+
+
+def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
+    """Returns hangs by request number; an agent whose tool call runs does not hang."""
+    return {
+        wait.request.seq: wait
+        for wait in context.waits
+        if wait.is_hang
+        and not (
+            wait.request.awaited is Party.AGENT
+            and context.running_calls(wait.request.turn, wait.request.seq, wait.last_seq)
+        )
+    }
+
+
+def _who_waits(request: OpenRequest | PendingRequest) -> str:
+    return (
+        "agent waits for client" if request.direction == "to-client" else "client waits for agent"
+    )
+
+
+def _silent(wait: OpenWait) -> str:
+    if not wait.is_streaming:
+        return ", nothing came of it"
+    return f", nothing came for {duration(wait.silent_ns)} (since #{wait.last_seq})"
+
+
+def _is_held_up(wait: OpenWait, held: Collection[str | None]) -> bool:
+    """Whether the agent itself waits in the session of a request that it has to answer."""
+    return wait.request.direction == "to-agent" and (wait.request.session in held or None in held)
+
+
+def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None) -> str:
+    request = wait.request
+    if request.method == "session/prompt" and request.turn is not None:
+        return _turn_text(context, wait)
+    why = {Party.PERSON: ", a person decides", Party.PROGRAM: ", a program runs"}
+    what = f"{request_text(request.method, request.seq, message)}, {duration(wait.waited_ns)}"
+    return f"{_who_waits(wait.request)}: {what}{why.get(request.awaited, '')}"
+
+
+def _turn_text(context: DiagnosisContext, wait: OpenWait) -> str:
+    turn = wait.request.turn
+    where = f"in turn {turn} (prompt #{wait.request.seq})"
+    if wait.silent_ns is None:
+        return f"{where}, {duration(wait.waited_ns)}"
+    if not wait.is_streaming:
+        return f"{where}, nothing came yet, {duration(wait.waited_ns)}"
+    since = f"last update {duration(wait.silent_ns)} ago (#{wait.last_seq})"
+    running = context.running_calls(turn, wait.request.seq, wait.last_seq)
+    if running:
+        return f"{where}, {named_calls(running)} in progress, {since}"
+    return f"{where}, streaming, {since}"

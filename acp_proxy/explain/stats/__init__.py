@@ -1,0 +1,1 @@
+"""Where the time and the bytes of a recording went."""

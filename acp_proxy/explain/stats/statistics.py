@@ -1,0 +1,235 @@
+"""Measures a recording: how much passed, how quick answers were, where the time went.
+
+The traffic is counted from heads of frames and the table of exchanges; payloads are read only of
+what is shown by name: prompts, first chunks, the heaviest tool calls and one turn's waterfall.
+"""
+
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from itertools import takewhile
+
+from attrs import evolve, frozen
+
+from acp_proxy.base.limits import SMALL_LINE
+from acp_proxy.explain.describe.tool_texts import params_of
+from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, messages_of
+from acp_proxy.explain.origins import known_value
+from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, Traffic
+from acp_proxy.explain.stats.turn_times import RunningTurn, TurnTime, WholeTime
+from acp_proxy.explain.stats.waterfall import (
+    UNBROKEN_NS,
+    VOICE,
+    TurnWaterfall,
+    Waterfalls,
+    first_words,
+)
+from acp_proxy.protocol.call_ids import CallKey
+from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.tool_calls import CallState, call_of
+from acp_proxy.recording.filters import EVERYTHING, Filter
+from acp_proxy.recording.recording import FrameRun, StoredFrame
+from acp_proxy.store.queries import frames as frame_queries
+from acp_proxy.store.queries.exchanges import TurnRow, exchanges, is_any_open_at, turn_of
+from acp_proxy.store.queries.exchanges import turns as read_turns
+from acp_proxy.store.queries.frames import Span, edges_of_call
+from acp_proxy.store.reader import RecordingReader
+
+_READ = 8
+"""Frames at the beginning and at the end of a tool call that are read."""
+
+Watch = Callable[[Iterator[StoredFrame]], Iterator[StoredFrame]]
+
+
+@frozen
+class Statistics:
+    """What `inspect stats` shows of a recording."""
+
+    path: str
+    live: bool
+    duration_ns: int
+    """From the start to the last thing that happened, or until now while it runs."""
+    frames: int
+    """That were counted: all, or those that the filter means."""
+    bytes: int
+    time: WholeTime
+    methods: list[MethodStatistics]
+    turns: list[TurnTime]
+    """Those of the frames that were counted, each measured whole."""
+    tool_call_count: int
+    tool_calls: list[CallStatistics]
+    """The heaviest."""
+    waterfall: TurnWaterfall | None = None
+
+
+class TurnsAndCalls(Listener):
+    """Has the time of all turns divided, finds their first words and repeated tool calls.
+
+    Args:
+        reader: the recording.
+        messages: the pass.
+
+    Attributes:
+        end_ns: when the last thing happened, or how late it is while the recorder runs.
+        times: where the time of the turns went.
+        repeated: the first frames of the tool calls with an id that was used before, by that id. A
+            replayed history begins no such call: it repeats those before it.
+    """
+
+    def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
+        self.end_ns = _end_ns(reader)
+        self._reader = reader
+        self.times = messages.intervals
+        self.times.divides_turns = True
+        self.repeated: dict[CallKey, array[int]] = {}
+        self._messages = messages
+        self._first = dict[CallKey, int]()
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        for _, its_done in messages_of(message, done):
+            if its_done.tool_call is not None:
+                self._take_call(run.seq, (its_done.session, its_done.tool_call), its_done)
+        if done.updated is not None and done.tool_call is None:
+            running = self.times.running.get(done.updated.id)
+            if running is not None and running.first_chunk_ns is None:
+                self._find_chunk(run, running)
+
+    def _find_chunk(self, run: FrameRun, turn: RunningTurn) -> None:
+        """Notes when the agent speaks, if it does so in a run."""
+        for _, t_ns, raw in self._reader.lines_of(run):
+            chunk = chunk_of(raw) if len(raw) <= SMALL_LINE else None
+            if chunk is not None and chunk.update in VOICE:
+                turn.first_chunk_ns = max(0, t_ns - turn.start_ns)
+                return
+
+    def _take_call(self, seq: int, key: CallKey, done: Transition) -> None:
+        first = self._first.setdefault(key, seq)
+        if not done.begins_call or first == seq:
+            return
+        since = self._messages.history_seq(done.session) if done.turn is None else None
+        if since is None or first >= since:
+            self.repeated.setdefault(key, array("q")).append(seq)
+
+
+def gather(
+    reader: RecordingReader,
+    chosen: Filter = EVERYTHING,
+    *,
+    top: int = 10,
+    watch: Watch = iter,
+    passed: TurnsAndCalls | None = None,
+) -> Statistics:
+    """Counts a recording in two passes: over all turns, and over the frames that are counted.
+
+    Turns come without their prompts, see `with_texts`; nor is there a waterfall.
+
+    Args:
+        reader: the recording.
+        chosen: which frames to count.
+        top: how many tool calls to name.
+        watch: is given the heads of all frames that are counted, and passes them on.
+        passed: what the first pass has found, if it was made before.
+    """
+    if passed is None:
+        messages = MessagePass(reader)
+        passed = TurnsAndCalls(reader, messages)
+        messages.play_to([passed], PAUSE_NS)
+    end_ns, traffic = passed.end_ns, Traffic(passed.end_ns, passed.repeated)
+    for head in watch(reader.heads(chosen)):
+        traffic.feed(head)
+    for exchange in exchanges(reader):
+        if chosen is EVERYTHING or traffic.includes(exchange):
+            traffic.take(exchange)
+    turns, whole = passed.times.turn_times(end_ns)
+    methods = traffic.methods()
+    known = partial(known_value, reader.recording)
+    found = Statistics(
+        str(reader.path),
+        reader.live,
+        end_ns,
+        sum(method.frames for method in methods),
+        sum(method.bytes for method in methods),
+        whole,
+        [*map(known, methods)],
+        [turn for turn in turns if chosen is EVERYTHING or turn.id in traffic.turns],
+        traffic.calls,
+        [known(_named(reader, call, span)) for call, span in traffic.heaviest_calls(top)],
+    )
+    return known(found)
+
+
+def _end_ns(reader: RecordingReader) -> int:
+    """When the last thing happened, or how late it is while the recorder runs."""
+    last_ns = frame_queries.last_ns(reader)
+    if not reader.live:
+        return last_ns
+    started = datetime.fromisoformat(reader.recording.started_at)
+    return max(last_ns, time.time_ns() - int(started.timestamp() * 1e6) * 1000)
+
+
+def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnTime]:
+    """Adds the beginnings of their prompts to turns.
+
+    Args:
+        reader: the recording.
+        turns: some of its turns.
+    """
+    return [evolve(turn, prompt=first_words(reader, turn.prompt_seq)) for turn in turns]
+
+
+def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) -> TurnWaterfall:
+    """Lays a turn out in time.
+
+    Args:
+        reader: its recording.
+        turn: with its texts.
+        most: how many steps to keep, the longest ones; all if it is None.
+    """
+    messages = MessagePass(reader, _first_beside(reader, turn))
+    rows = filter(None, [turn_of(reader, turn.id)])
+    steps = Waterfalls(reader, messages, rows, turn.start_ns + turn.duration_ns, most)
+    until_done = partial(takewhile, lambda _: not steps.is_done)
+    messages.play_to([steps], UNBROKEN_NS, until_done)
+    (found,) = steps.finish()
+    return found
+
+
+def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
+    """The first turn from which on all frames of a turn are understood; None for the start."""
+    if reader.recording.dialect in (DRAFT, None):
+        return None  # what names no session in the draft goes by all that was opened before
+    turns = read_turns(reader)
+    beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
+    first = min(beside, key=lambda row: row.prompt_seq, default=None)
+    # An answer belongs to the oldest request with its id, which may be one from before.
+    return None if first is None or is_any_open_at(reader, first.prompt_seq) else first
+
+
+def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
+    """The turns that took longest, in their order.
+
+    Args:
+        turns: the turns of a recording.
+        most: how many at the most.
+    """
+    found = sorted(turns, key=lambda turn: (-turn.duration_ns, turn.id))[:most]
+    return sorted(found, key=lambda turn: turn.id)
+
+
+def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:
+    now = CallState()
+    for line in edges_of_call(reader, call.session, call.tool_call, span, _READ):
+        now.take(call_of(params_of(line)))
+    return evolve(call, title=now.title or None, kind=now.kind or None, status=now.status or None)

@@ -1,0 +1,240 @@
+"""Counts what passed: for each method frames, bytes and latencies; for each tool call its bytes.
+
+Pure and incremental. A million frames leave behind a few counters for each method, eight bytes for
+each latency, and one small row for each tool call.
+
+Percentiles are by nearest rank: the p-th is the smallest latency that at least p of a hundred do
+not exceed, always one that really occurred.
+"""
+
+import heapq
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.base.limits import LAST_NUMBER
+from acp_proxy.protocol.call_ids import CallKey
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.queries.exchanges import ExchangeRow
+from acp_proxy.store.queries.frames import Span
+
+BUCKETS = 24
+"""Into how many parts of equal length the time of a recording is divided."""
+
+_OPPOSITE = {"to-agent": "to-client", "to-client": "to-agent", "stderr": "stderr"}
+_ANSWERS = ("response", "error")
+
+
+@frozen
+class MethodStatistics:
+    """What one method was used for, in one direction."""
+
+    direction: str
+    """Of the request or notification: to-agent or to-client; or stderr."""
+    method: str | None
+    kind: str | None
+    """The kind of the frames that have no method, else None."""
+    frames: int
+    """Requests, their answers and notifications."""
+    bytes: int
+    """Of these frames, newlines not counted."""
+    requests: int
+    errors: int
+    """Requests that were answered with an error."""
+    cancelled: int
+    unanswered: int
+    p50_ns: int | None
+    """Of the latencies of answers and errors; None if there are none."""
+    p90_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    activity: list[int] | None
+    """Frames in each of `BUCKETS` equal parts of the recording's time; None if that is not known.
+    """
+
+
+@frozen
+class CallStatistics:
+    """One tool call: its traffic, and what it was, which is read later."""
+
+    session: str | None
+    tool_call: str
+    title: str | None
+    kind: str | None
+    status: str | None
+    turn: int | None
+    """Of its first frame."""
+    frames: int
+    bytes: int
+    start_ns: int
+    """From the start of the recording."""
+    duration_ns: int
+    """From its first frame to the last one of the same turn."""
+
+
+def percentile(ordered: Sequence[int], percent: int) -> int | None:
+    """The latency of nearest rank, or None if there are none.
+
+    Args:
+        ordered: in ascending order.
+        percent: from 1 to 100.
+    """
+    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
+
+
+def halved(activity: Sequence[int]) -> list[int]:
+    """The same time in half as many parts."""
+    return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
+
+
+def sparkline(activity: Sequence[int]) -> str:
+    """A bar for each part, as high as the busiest one lets it be; nothing is a space."""
+    most = max(activity, default=0) or 1
+    return "".join(" ▁▂▃▄▅▆▇█"[-(-count * 8 // most)] for count in activity)
+
+
+@define
+class _Method:
+    frames: int = 0
+    bytes: int = 0
+    activity: list[int] = field(factory=lambda: [0] * BUCKETS)
+    latencies: "array[int]" = field(factory=lambda: array("q"))
+    outcomes: Counter[str | None] = field(factory=Counter)
+
+    def statistics(self, direction: str, method: str | None, kind: str | None) -> MethodStatistics:
+        ordered = sorted(self.latencies)
+        p50, p90, p99, longest = (percentile(ordered, percent) for percent in (50, 90, 99, 100))
+        return MethodStatistics(
+            direction,
+            method,
+            kind,
+            self.frames,
+            self.bytes,
+            self.outcomes.total(),
+            self.outcomes["error"],
+            self.outcomes["cancelled"],
+            self.outcomes["unanswered"],
+            p50,
+            p90,
+            p99,
+            longest,
+            self.activity,
+        )
+
+
+class Traffic:
+    """Takes heads of frames, and afterwards exchanges.
+
+    Args:
+        end_ns: the end of the time that is divided into parts.
+        repeated: the frames that begin another tool call with an id that was used before.
+    """
+
+    def __init__(
+        self, end_ns: int, repeated: "Mapping[CallKey, array[int]]" = MappingProxyType({})
+    ) -> None:
+        self.turns: set[int] = set()
+        """Those that frames belonged to."""
+        self._exchanges: set[int] = set()
+        self._batches: set[int] = set()
+        self._repeated = repeated
+        self._span = max(1, end_ns)
+        self._bucket = self._from = self._to = 0
+        self._passing: dict[tuple[str, str, str | None], _Method] = {}
+        """What counts the frames of a stream with a kind and a method."""
+        self._calls: dict[tuple[str | None, str, int], list[Any]] = {}
+        self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
+
+    def feed(self, head: StoredFrame) -> None:
+        """Takes a frame."""
+        seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
+        count = self._passing.get((stream, kind, method))
+        if count is None:
+            count = self._passing[stream, kind, method] = self._method_of(stream, kind, method)
+        count.frames += 1
+        count.bytes += size
+        if not self._from <= t_ns < self._to:
+            self._locate(t_ns)
+        count.activity[self._bucket] += 1
+        if turn is not None:
+            self.turns.add(turn)
+        if kind == "batch":
+            self._batches.add(seq)
+        elif exchange is not None and kind != "notification":
+            self._exchanges.add(exchange)
+        if call is not None:
+            repeated = self._repeated.get((session, call))
+            number = 0 if repeated is None else bisect_right(repeated, seq)
+            self._call((session, call, number), t_ns, turn, size)
+
+    def take(self, exchange: ExchangeRow) -> None:
+        """Counts an exchange."""
+        method = self._method(exchange.direction, exchange.method, None)
+        outcome, latency = exchange.outcome, exchange.latency_ns
+        method.outcomes[outcome] += 1
+        if latency is not None and outcome in ("result", "error"):
+            method.latencies.append(latency)
+
+    def includes(self, exchange: ExchangeRow) -> bool:
+        """Whether the request or the response of an exchange was among the frames."""
+        return (
+            exchange.id in self._exchanges
+            or exchange.request_seq in self._batches
+            or exchange.response_seq in self._batches
+        )
+
+    def methods(self) -> list[MethodStatistics]:
+        """All methods, and the frames that have none by their kind; those of most bytes first."""
+        found = (method.statistics(*key) for key, method in self._methods.items())
+        return sorted(found, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
+
+    def heaviest_calls(self, most: int) -> list[tuple[CallStatistics, Span]]:
+        """The tool calls of most bytes, each with the span in which frames with its id are its."""
+        heaviest = heapq.nlargest(most, self._calls.items(), key=lambda item: item[1][2])
+        return [
+            (
+                CallStatistics(
+                    session, call, None, None, None, turn, frames, size, start, end - start
+                ),
+                self._span_of((session, call), number),
+            )
+            for (session, call, number), (turn, frames, size, start, end) in heaviest
+        ]
+
+    def _span_of(self, key: CallKey, number: int) -> Span:
+        repeated = self._repeated.get(key) or array("q")
+        first = repeated[number - 1] if number else 0
+        return first, repeated[number] - 1 if number < len(repeated) else LAST_NUMBER
+
+    @property
+    def calls(self) -> int:
+        """How many tool calls there were."""
+        return len(self._calls)
+
+    def _locate(self, t_ns: int) -> None:
+        """Finds the part in which a time is, and from when to when it lasts."""
+        self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
+        self._from = -(-self._bucket * self._span // BUCKETS)
+        self._to = -(-(self._bucket + 1) * self._span // BUCKETS)
+
+    def _call(
+        self, key: tuple[str | None, str, int], t_ns: int, turn: int | None, size: int
+    ) -> None:
+        call = self._calls.setdefault(key, [turn, 0, 0, t_ns, t_ns])
+        call[1] += 1
+        call[2] += size
+        if turn == call[0]:  # else it is history, sent again
+            call[4] = max(call[4], t_ns)
+
+    def _method_of(self, stream: str, kind: str, name: str | None) -> _Method:
+        if name is None:
+            return self._method(stream, None, kind)
+        return self._method(_OPPOSITE[stream] if kind in _ANSWERS else stream, name, None)
+
+    def _method(self, direction: str, name: str | None, kind: str | None) -> _Method:
+        return self._methods.setdefault((direction, name, kind), _Method())

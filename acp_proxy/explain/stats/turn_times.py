@@ -1,0 +1,170 @@
+"""Where the time of each turn went: the agent spoke, was silent, or waited for its client.
+
+Every nanosecond of a turn belongs to exactly one part, so the parts add up to the turn. While a
+request of the agent to its client is open, the turn waits for its answer; of several that are open
+at once, the first in the order of `WAITING` has the time, so that parallel requests are not counted
+twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
+last, and else it is silent, as it is until its first update and after each answer.
+
+`intervals` takes the transitions of the connection: `inspect stats` needs the sums of each turn,
+the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
+"""
+
+from collections import Counter
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from attrs import define, field, frozen
+
+from acp_proxy.explain.waits import Party, answering_party
+from acp_proxy.protocol.connection_state import Exchange, Turn
+
+PAUSE_NS = 2 * 10**9
+"""An agent that sends nothing for so long no longer streams."""
+
+
+class Part(StrEnum):
+    """What the time of a turn is spent on."""
+
+    STREAMING = "streaming"
+    SILENT = "silent"
+    PERSON = "person"
+    TERMINALS = "terminals"
+    FILES = "files"
+    OTHER = "other"
+
+
+WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
+"""The parts in which the client is waited for; an earlier one comes before a later one."""
+
+
+def waiting_part(method: str | None) -> Part:
+    """What a turn waits for while a request of the agent to its client is open."""
+    match answering_party("to-client", method):
+        case Party.PERSON:
+            return Part.PERSON
+        case Party.PROGRAM:
+            return Part.TERMINALS
+    group = (method or "").partition("/")[0]
+    return {"terminal": Part.TERMINALS, "fs": Part.FILES}.get(group, Part.OTHER)
+
+
+class Interval(NamedTuple):
+    """A stretch of a turn in which one party had to act: the agent, or who had to answer."""
+
+    turn: int
+    part: Part
+    """What the time was spent on."""
+    from_ns: int
+    to_ns: int
+    seq: int | None
+    """The frame that ended it; None if the recording ended before."""
+    request: Exchange | None = None
+    """Set for a request of the agent to its client, from when it was sent until its answer. Such
+    intervals overlap; those without a request divide the time of the turn."""
+
+
+@frozen
+class TurnTime:
+    """One turn and where its time went."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None
+    stop_reason: str | None
+    open: bool
+    """Whether nothing ended it; then it counts until the end of the recording, or until now."""
+    start_ns: int
+    """When the prompt had passed, from the start of the recording."""
+    duration_ns: int
+    first_update_ns: int | None
+    """From the prompt to the first session update."""
+    first_chunk_ns: int | None
+    """From the prompt to the first piece of a message or thought of the agent."""
+    agent_ns: int
+    """Streaming and silent together."""
+    client_ns: int
+    """The four below them together."""
+    streaming_ns: int
+    silent_ns: int
+    person_ns: int
+    terminals_ns: int
+    files_ns: int
+    other_ns: int
+    prompt: str = ""
+    """The beginning of the prompt's text."""
+
+    def part_ns(self, part: Part) -> int:
+        """The time of one part."""
+        ns: int = getattr(self, f"{part}_ns")
+        return ns
+
+
+@frozen
+class WholeTime:
+    """How the time of the whole recording divides into turns and the rest."""
+
+    before_turns_ns: int
+    """Until the first prompt; all of it, if there is none."""
+    in_turns_ns: int
+    """While at least one turn was open."""
+    between_turns_ns: int
+    """After the first prompt, while no turn was open."""
+
+
+@define
+class RunningTurn:
+    """A turn that has begun, and how its time divides among its parts so far."""
+
+    turn: Turn
+    start_ns: int
+    now_ns: int
+    """The latest time at which something happened."""
+    spent: dict[Part, int] = field(factory=lambda: dict.fromkeys(Part, 0))
+    first_update_ns: int | None = None
+    first_chunk_ns: int | None = None
+    has_spoken: bool = False
+    """Whether the agent has sent anything since the prompt or the last answer."""
+    waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
+    """The requests without an answer so far by exchange, and since when."""
+    awaited: Counter[Part] = field(factory=Counter)
+    """How many of these are of each part."""
+
+    def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
+        """Returns on what the time since the latest thing was spent, and how much it was.
+
+        Args:
+            t_ns: the time now; one before the latest counts as the latest.
+            is_pause: whether nothing was sent meanwhile.
+        """
+        elapsed = max(0, t_ns - self.now_ns)
+        if self.waits:
+            part = next(part for part in WAITING if self.awaited[part])
+        elif self.has_spoken and (elapsed < PAUSE_NS or not is_pause):
+            part = Part.STREAMING
+        else:
+            part = Part.SILENT
+        self.spent[part] += elapsed
+        self.now_ns += elapsed
+        return part, elapsed
+
+    def finished(self) -> TurnTime:
+        """Returns how the turn has divided."""
+        turn, spent = self.turn, self.spent
+        parts: dict[str, Any] = {f"{part}_ns": ns for part, ns in spent.items()}
+        return TurnTime(
+            turn.id,
+            turn.session,
+            turn.prompt_seq,
+            turn.end_seq,
+            turn.stop_reason,
+            open=turn.end_seq is None,
+            start_ns=self.start_ns,
+            duration_ns=self.now_ns - self.start_ns,
+            first_update_ns=self.first_update_ns,
+            first_chunk_ns=self.first_chunk_ns,
+            agent_ns=spent[Part.STREAMING] + spent[Part.SILENT],
+            client_ns=sum(spent[part] for part in WAITING),
+            **parts,
+        )

@@ -1,0 +1,370 @@
+"""Lays a turn out in time: what followed what, how long each step took, who was waited for.
+
+The steps are the prompt, each run of pieces of a message or a thought, each tool call from its
+first update to its last one, each request of the agent to its client until the answer, each silence
+of the agent, and the end. Steps overlap where things happened at once. The intervals are those of
+`intervals`, so that all show the same of a turn.
+
+What is kept grows with the steps of the turns, not with their frames. Pieces of text come as runs;
+what is in them is read where a turn has them.
+"""
+
+import heapq
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.base.limits import LAST_NUMBER, LINE_EDGE, NAMED, TITLE
+from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.describe.session_texts import prompt_text
+from acp_proxy.explain.describe.tool_texts import call_in, params_of
+from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
+from acp_proxy.explain.preview import preview
+from acp_proxy.explain.stats.turn_times import PAUSE_NS, Interval, Part, waiting_part
+from acp_proxy.protocol.chunks import Chunk, ChunkReader
+from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.tool_calls import CallState, call_of
+from acp_proxy.protocol.updates import AGENT_TEXT, THOUGHT_CHUNKS, UPDATE
+from acp_proxy.recording.recording import FrameRun
+from acp_proxy.store.queries.exchanges import TurnRow, exchanges
+from acp_proxy.store.queries.frames import start_of_line
+from acp_proxy.store.reader import RecordingReader
+
+VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
+"""The chunks in which an agent speaks, and the kind of step that each is a piece of."""
+UNBROKEN_NS = PAUSE_NS - 1
+"""The longest time between two frames of a run, so that no silence is within it."""
+_SHORTEST = 20
+"""A silence is a step if it takes this part of the turn, or if it is a pause in any turn."""
+
+
+@frozen
+class WaterfallStep:
+    """Something that took its time within a turn."""
+
+    kind: str
+    """prompt, thought, message, tool_call, request, silence or end."""
+    seq: int | None
+    """The frame that it began with; of a silence the frame that ended it, if one did."""
+    start_ns: int
+    """From the prompt."""
+    duration_ns: int
+    title: str
+    """The beginning of the text, the tool call's title, what was asked, or the stop reason."""
+    method: str | None = None
+    """Of a request."""
+    waits_for: str | None = None
+    """Of a request: person, terminals, files or other."""
+    status: str | None = None
+    """Of a tool call as the agent gave it; of a request result, error, cancelled or unanswered."""
+    answer: str | None = None
+    """What a person chose, or why a request failed."""
+    frames: int = 1
+    open: bool = False
+    """Whether it had not ended when the turn did."""
+    failed: bool = False
+    tool_call: str | None = None
+    """The id of a tool call."""
+
+
+@frozen
+class TurnWaterfall:
+    """The steps of one turn, in the order in which they began."""
+
+    turn: int
+    duration_ns: int
+    steps: list[WaterfallStep]
+    left_out: int
+    """How many shorter steps there are besides."""
+
+
+@define
+class _TextRun:
+    kind: str
+    seq: int
+    start_ns: int
+    end_ns: int
+    text: str = ""
+    frames: int = 0
+
+
+@define
+class _TimedCall(CallState):
+    seq: int = 0
+    start_ns: int = 0
+    end_ns: int = 0
+    frames: int = 0
+
+
+Outcomes = Mapping[tuple[int, str | None], str | None]
+"""How requests of the agent ended, by the number of the frame and the id."""
+
+
+class Waterfalls(Listener):
+    """Takes the frames of a recording, and lays some of its turns out.
+
+    Args:
+        reader: the recording.
+        messages: the pass that it listens to.
+        turns: the turns.
+        end_ns: when a turn ends that nothing ended.
+        most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
+    """
+
+    def __init__(
+        self,
+        reader: RecordingReader,
+        messages: MessagePass,
+        turns: Iterable[TurnRow],
+        end_ns: int,
+        most: int | None = None,
+    ) -> None:
+        self._reader, self._end_ns, self._most = reader, end_ns, most
+        self._coming = {turn.id: turn for turn in turns}
+        first = min((turn.prompt_seq for turn in self._coming.values()), default=0)
+        ends = (turn.end_seq for turn in self._coming.values())
+        span = first, max((LAST_NUMBER if end is None else end for end in ends), default=0)
+        requests = exchanges(reader, direction="to-client", span=span, order="request_seq")
+        self._outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+        self._finished: list[TurnWaterfall] = []
+        self._chunks = ChunkReader()
+        self._intervals = messages.intervals
+        self._intervals.divides_turns = True
+        self._ended = self._intervals.ended = list[Interval]()
+        self._open: dict[int, _Waterfall] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all turns have ended."""
+        return not self._coming and not self._open
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes the next frame, or run of frames.
+
+        Args:
+            run: the frame, or a run in which no pause is longer than `UNBROKEN_NS`.
+            message: the first message in it; what belongs to no turn is passed over.
+            done: what it has changed.
+        """
+        moved = self._take_ended(run, done.method)
+        over: list[Turn] = []
+        for _, its_done in messages_of(message, done):
+            if its_done.begun is not None:
+                self._begin(its_done.begun.id, run.t_ns)
+            over += its_done.ended
+            if (asked := its_done.opened) is not None:
+                asking = self._of(self._intervals.turn_waiting_for(asked.id))
+                if asking is not None:
+                    asking.ask(run, asked)
+            if its_done.begins_call and (calling := self._of(its_done.turn)) is not None:
+                calling.begin_call(its_done.tool_call or "")
+        is_said = run.stream == Direction.TO_CLIENT and run.kind == "notification"
+        saying = self._of(done.turn) if is_said else None
+        is_call = done.tool_call is not None and done.method == UPDATE
+        if saying is not None and not is_call:
+            self._say(saying, run)
+        for turn_id, now_ns in moved.items():
+            self._open[turn_id].now_ns = now_ns
+        if saying is not None and is_call:
+            saying.update_call(done.tool_call or "", run)
+        for turn in over:
+            if (ended := self._open.pop(turn.id, None)) is not None:
+                ended.end(run, done.method)
+                self._finished.append(ended.finished())
+
+    def finish(self) -> list[TurnWaterfall]:
+        """Ends the turns that are still open; returns all of them in order."""
+        self._intervals.turn_times(self._end_ns)
+        self._take_ended()
+        self._finished.extend(waterfall.finished() for waterfall in self._open.values())
+        self._open.clear()
+        return sorted(self._finished, key=lambda one: one.turn)
+
+    def _begin(self, turn: int, start_ns: int) -> None:
+        if (row := self._coming.pop(turn, None)) is None:
+            return
+        length_ns = row.duration_ns
+        if length_ns is None:
+            length_ns = max(0, self._end_ns - start_ns)
+        prompt = first_words(self._reader, row.prompt_seq)
+        self._open[turn] = _Waterfall(
+            row, prompt, start_ns, length_ns, self._outcomes, self._most, start_ns
+        )
+
+    def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
+        """Takes the intervals that have ended; returns until when each turn has moved on."""
+        moved = {}
+        for interval in self._ended:
+            if (waterfall := self._open.get(interval.turn)) is not None:
+                waterfall.take(interval, run, method)
+                moved[interval.turn] = interval.to_ns
+        self._ended.clear()
+        return moved
+
+    def _say(self, waterfall: "_Waterfall", run: FrameRun) -> None:
+        read, speak, now_ns = self._chunks.read, waterfall.speak, waterfall.now_ns
+        for seq, t_ns, raw in self._reader.lines_of(run):
+            if (chunk := read(raw)) is not None:
+                if t_ns > now_ns:
+                    now_ns = t_ns
+                speak(seq, now_ns, chunk)
+
+    def _of(self, turn: int | None) -> "_Waterfall | None":
+        return None if turn is None else self._open.get(turn)
+
+
+def first_words(reader: RecordingReader, prompt_seq: int) -> str:
+    """Returns the beginning of a prompt.
+
+    Args:
+        reader: the recording.
+        prompt_seq: the number of its frame.
+    """
+    kind, prompt = start_of_line(reader, prompt_seq, LINE_EDGE) or ("", b"")
+    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
+    return plain(prompt_text(params))[:TITLE]
+
+
+@define(eq=False)
+class _Waterfall:
+    """Makes steps of what happens in one turn."""
+
+    _turn: TurnRow
+    _prompt: str
+    _start_ns: int
+    _duration_ns: int
+    _outcomes: Outcomes
+    _most: int | None
+    now_ns: int
+    """When the last thing happened in the turn."""
+    _steps: list[WaterfallStep] = field(factory=list)
+    _end: WaterfallStep | None = None
+    _run: _TextRun | None = None
+    _calls: dict[str, _TimedCall] = field(factory=dict)
+    _unfinished: dict[str, None] = field(factory=dict)
+    _titles: dict[int, str] = field(factory=dict)
+    """What the requests without an answer ask for, by exchange."""
+
+    def finished(self) -> TurnWaterfall:
+        """Ends whatever is still open, and returns the steps."""
+        turn = self._turn
+        self.now_ns = self._start_ns + self._duration_ns
+        self._end_run()
+        for call in list(self._calls):
+            self._end_call(call)
+        first = WaterfallStep("prompt", turn.prompt_seq, 0, 0, self._prompt)
+        last = [] if self._end is None else [self._end]
+        steps, numbers = self._steps, range(len(self._steps))
+        most = len(steps) if self._most is None else self._most
+        # One that failed counts before any longer one.
+        kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
+        ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or 0, n))
+        shown = [first, *(steps[n] for n in ordered), *last]
+        return TurnWaterfall(turn.id, self._duration_ns, shown, len(steps) - len(kept))
+
+    def take(
+        self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
+    ) -> None:
+        """Takes an interval of the turn that ends with a frame, or with the recording."""
+        shortest_ns = min(PAUSE_NS, max(1, self._duration_ns // _SHORTEST))
+        is_long = interval.to_ns - interval.from_ns >= shortest_ns
+        if interval.request is not None:
+            self._add_request(interval, interval.request, frame, method)
+        elif interval.part is Part.SILENT and is_long:
+            self._end_run()
+            running = list(itertools.islice(self._unfinished, NAMED))
+            names = [self._calls[name].title or plain(name[:TITLE]) for name in running]
+            title = f"running {', '.join(names)}"[:TITLE] if names else ""
+            self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
+
+    def _add_request(
+        self, interval: Interval, asked: Exchange, frame: FrameRun | None, method: str | None
+    ) -> None:
+        answer, is_answered = None, interval.seq is not None
+        outcome = self._outcomes.get((asked.request_seq, asked.rpc_id))
+        if is_answered and frame is not None and frame.raw is not None:
+            is_shown = frame.kind == "error" or interval.part is Part.PERSON
+            answer = preview(frame.raw, frame.kind, method)[:TITLE] if is_shown else None
+        self._add(
+            "request", asked.request_seq, interval.from_ns, interval.to_ns,
+            self._titles.pop(asked.id, ""), method=asked.method, waits_for=interval.part,
+            status=outcome, answer=answer, open=not is_answered, failed=outcome == "error",
+        )  # fmt: skip
+
+    def ask(self, frame: FrameRun, asked: Exchange) -> None:
+        """Takes a request of the agent that the turn waits for."""
+        self._end_run()
+        if frame.kind == "request" and frame.raw is not None:  # else it is one of a batch
+            of_person = waiting_part(asked.method) is Part.PERSON
+            named = call_in(frame.raw).title if of_person else ""
+            self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:TITLE]
+
+    def speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
+        """Takes a piece of text."""
+        if (kind := VOICE.get(chunk.update)) is None:
+            return
+        run = self._run
+        if run is None or run.kind != kind or now_ns - run.end_ns >= PAUSE_NS:
+            self._end_run()
+            run = self._run = _TextRun(kind, seq, now_ns, now_ns)
+        run.end_ns = now_ns
+        run.frames += 1
+        if len(run.text) < TITLE:
+            run.text += chunk.text[:TITLE]
+
+    def _end_run(self) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            text = plain(run.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+            self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
+
+    def begin_call(self, name: str) -> None:
+        """Ends the last tool call with an id: the next message about it begins another one."""
+        if name in self._calls:
+            self._end_call(name)
+            self._unfinished.pop(name, None)
+
+    def update_call(self, name: str, frame: FrameRun) -> None:
+        """Takes an update of a tool call."""
+        now_ns = self.now_ns
+        call = self._calls.get(name)
+        if call is None:
+            self._end_run()
+            call = self._calls[name] = _TimedCall(seq=frame.seq, start_ns=now_ns)
+        if frame.raw is not None:
+            call.take(call_of(params_of(frame.raw)))
+        call.end_ns = now_ns
+        call.frames += 1
+        if call.is_over:
+            self._unfinished.pop(name, None)
+        else:
+            self._unfinished[name] = None
+
+    def _end_call(self, name: str) -> None:
+        call = self._calls.pop(name)
+        self._add(
+            "tool_call", call.seq, call.start_ns,
+            call.end_ns if call.is_over else self.now_ns,
+            call.title or plain(name[:TITLE]),
+            status=call.status or None, frames=call.frames,
+            open=not call.is_over, failed=call.is_failed, tool_call=name,
+        )  # fmt: skip
+
+    def end(self, frame: FrameRun, method: str | None) -> None:
+        """Takes the frame that ends the turn."""
+        failed = frame.kind == "error"
+        title = self._turn.stop_reason or ""
+        if failed and frame.raw is not None:
+            title = preview(frame.raw, "error", method)[:TITLE]
+        start = max(self.now_ns, frame.t_ns) - self._start_ns
+        self._end = WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed)
+
+    def _add(
+        self, kind: str, seq: int | None, start_ns: int, end_ns: int, title: str, **more: Any
+    ) -> None:
+        start = start_ns - self._start_ns
+        self._steps.append(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))

@@ -1,0 +1,1 @@
+"""The conversation of a recording, turn by turn."""

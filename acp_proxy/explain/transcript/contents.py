@@ -1,0 +1,270 @@
+"""Makes text blocks of content of any dialect, and collects texts that come in pieces.
+
+Content that is not text is described. Of a long text the beginning and the end are kept.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import Factory, define
+
+from acp_proxy.base.limits import BLOCKS, SHORT_LIST
+from acp_proxy.base.text_diff import unified
+from acp_proxy.explain.describe.content_texts import content as describe
+from acp_proxy.explain.describe.content_texts import diff as describe_diff
+from acp_proxy.explain.describe.content_texts import exit_state
+from acp_proxy.explain.describe.phrases import Value, part, parts, word
+from acp_proxy.explain.observed_faults import mark
+from acp_proxy.explain.transcript.entries import (
+    CutText,
+    EntryKind,
+    TextBlock,
+    TextForm,
+    TranscriptEntry,
+)
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.store.tables.checked_values import Row
+
+
+class TextCollector:
+    """Collects the pieces of one text.
+
+    Args:
+        most: how many characters are kept, a quarter of them from the end; None for all.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._kept_at_end = 0 if most is None else most // 4
+        self._start: list[str] = []
+        self._room = most
+        self._end = ""
+        self.characters = 0
+
+    def add(self, text: str) -> None:
+        """Adds a piece, which may end with half of a surrogate pair."""
+        self.characters += len(text)
+        if self._room is None:
+            self._start.append(text)
+            return
+        if self._room:
+            self._start.append(text[: self._room])
+            text, self._room = text[self._room :], max(0, self._room - len(text))
+        if text:
+            self._end += text[-self._kept_at_end :] if self._kept_at_end else ""
+            if len(self._end) > 2 * self._kept_at_end:
+                self._end = self._end[-self._kept_at_end :]
+
+    @property
+    def text(self) -> CutText:
+        """The text so far, cut if it is too long."""
+        start = "".join(self._start)
+        if self._most is None or self.characters <= self._most:
+            start = mended(start)
+            return CutText(start, "", len(start))
+        kept = self._most - self._kept_at_end
+        end = (start[kept:] + self._end)[-self._kept_at_end :] if self._kept_at_end else ""
+        return CutText(mended(start[:kept]), mended(end), self.characters)
+
+
+def cut_text(text: str, most: int | None) -> CutText:
+    """Returns a text, cut if it is too long.
+
+    Args:
+        text: the text.
+        most: how many characters are kept; None for all.
+    """
+    collector = TextCollector(most)
+    collector.add(text)
+    return collector.text
+
+
+def text_block(text: str, most: int | None, label: str = "") -> TextBlock:
+    """Returns a block of text.
+
+    Args:
+        text: the text.
+        most: how many characters are kept; None for all.
+        label: the label of the block.
+    """
+    return TextBlock(TextForm.TEXT, cut_text(text, most), label)
+
+
+def json_block(value: Any, most: int | None, label: str) -> TextBlock:
+    """Returns a block with indented JSON.
+
+    Args:
+        value: a JSON value.
+        most: how many characters are kept; None for all.
+        label: the label of the block.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return TextBlock(TextForm.JSON, cut_text(text, most), label)
+
+
+def value_block(value: Any, most: int | None, label: str) -> TextBlock:
+    """Returns a block with a text as it is, or with any other value as JSON.
+
+    Args:
+        value: a JSON value.
+        most: how many characters are kept; None for all.
+        label: the label of the block.
+    """
+    return (text_block if isinstance(value, str) else json_block)(value, most, label)
+
+
+def note_block(text: str, most: int | None = 500) -> TextBlock:
+    """Returns a block with a description of content that is not text.
+
+    Args:
+        text: the description.
+        most: how many characters are kept; None for all.
+    """
+    return TextBlock(TextForm.NOTE, cut_text(text, most))
+
+
+@define
+class MessageRun:
+    """Consecutive pieces of one message, or lines of stderr, which become one entry."""
+
+    key: tuple[str | None, str]
+    """The session and the message that all pieces belong to."""
+    _first: Row
+    """The frame of the first piece."""
+    _text: TextCollector
+    _kind: EntryKind
+    _by: str
+    """The sender: client or agent."""
+    _detail: str
+    """See `TranscriptEntry`."""
+    _last: Row = Factory(dict)
+    _remarks: list[str] = Factory(list)
+
+    def add(self, row: Row, text: str) -> None:
+        """Adds a piece.
+
+        Args:
+            row: the frame of the piece.
+            text: the text of the piece.
+        """
+        is_line = self._kind is EntryKind.STDERR
+        self._text.add(f"\n{text}" if is_line and self._text.characters else text)
+        self._last = row
+        if len(self._remarks) < SHORT_LIST and not is_line and (found := mark(row)):
+            self._remarks.append(f"#{row['seq']} {found.strip()}")
+
+    def entry(self) -> TranscriptEntry | None:
+        """Returns the entry, or None if there is neither text nor a remark."""
+        text = self._text.text
+        if not text.characters and not self._remarks:
+            return None
+        first, last = self._first, self._last
+        return TranscriptEntry(
+            self._kind,
+            first["seq"],
+            last["seq"],
+            first["t_ns"],
+            took_ns=last["t_ns"] - first["t_ns"],
+            session=self.key[0],
+            by=self._by,
+            detail=self._detail,
+            remarks=self._remarks,
+            blocks=[TextBlock(TextForm.TEXT, text)] if text.characters else [],
+        )
+
+
+_DEEPEST = 10
+
+
+def blocks_of(
+    value: object, most: int | None, label: str = "", depth: int = 0
+) -> Iterator[TextBlock]:
+    """Yields the blocks of a content block, of an array of them, or of plain text.
+
+    Args:
+        value: any JSON value.
+        most: how many characters of each text are kept; None for all.
+        label: the label of blocks of plain text.
+        depth: the number of content blocks and arrays around the value.
+    """
+    if isinstance(value, str):
+        if value:
+            yield text_block(value, most, label)
+    elif isinstance(value, list) and depth < _DEEPEST:
+        for item in value[:BLOCKS]:
+            yield from blocks_of(item, most, label, depth + 1)
+        if len(value) > BLOCKS:
+            yield note_block(f"… and {len(value) - BLOCKS:,} more")
+    elif isinstance(value, dict):
+        yield from _of_block(value, most, label, depth)
+
+
+def output_blocks(value: object, most: int | None) -> Iterator[TextBlock]:
+    """Yields the blocks of the output of a tool: content, text, or any JSON.
+
+    Args:
+        value: any JSON value.
+        most: how many characters of each text are kept; None for all.
+    """
+    items = value if isinstance(value, list) else [value]
+    if isinstance(value, str) or all(isinstance(one, dict) and "type" in one for one in items):
+        yield from blocks_of(value, most, "output")
+    elif value not in (None, {}, []):
+        yield json_block(value, most, "output")
+
+
+def _of_block(block: Value, most: int | None, label: str, depth: int) -> Iterator[TextBlock]:
+    match block.get("type"):
+        case "text" if isinstance(block.get("text"), str):
+            yield from blocks_of(block["text"], most, label)
+        case "content" if depth < _DEEPEST:
+            yield from blocks_of(block.get("content"), most, label, depth + 1)
+        case "diff":
+            yield from _diffs(block, most)
+        case "resource":
+            yield from _resource(block, most)
+        case "terminal":
+            yield from _terminal(block, most)
+        case _:
+            if text := describe(block):
+                yield note_block(text)
+
+
+def _diffs(block: Value, most: int | None) -> Iterator[TextBlock]:
+    path, new, old = word(block, "path"), block.get("newText"), block.get("oldText")
+    if isinstance(new, str) and (old is None or isinstance(old, str)):
+        is_new = old is None
+        lines = "\n".join(unified(old or "", new))
+        label = f"{path} (new file)" if is_new else path
+        if lines:
+            yield TextBlock(TextForm.DIFF, cut_text(lines, most), label)
+        else:
+            yield note_block(f"{label}: unchanged")
+        return
+    patch = block.get("patch")
+    text = patch.get("text") if isinstance(patch, dict) else patch
+    hunks = [word(hunk, "content") for hunk in parts(block, "hunks")]
+    text = text if isinstance(text, str) else "\n".join(filter(None, hunks))
+    if not text or parts(block, "changes"):
+        yield note_block(describe_diff(block))
+    if text:
+        yield TextBlock(TextForm.DIFF, cut_text(text, most), path or "patch")
+
+
+def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
+    inner = part(block, "resource") or block
+    text = inner.get("text", inner.get("content"))
+    if isinstance(text, str) and text:
+        yield text_block(text, most, word(inner, "uri") or "resource")
+    else:
+        yield note_block(describe(block))
+
+
+def _terminal(block: Value, most: int | None) -> Iterator[TextBlock]:
+    """Yields the blocks of a terminal; in the 1.0 draft with its command and its output."""
+    words = ("terminal", word(block, "terminalId"), word(block, "command"), exit_state(block))
+    yield note_block(" ".join(filter(None, words)))
+    for stream in ("stdout", "stderr"):
+        if text := word(block, stream):
+            yield text_block(text, most, stream)

@@ -1,0 +1,131 @@
+"""Divides a recording into sections: its turns, and the frames before, between and after them."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from acp_proxy.base.limits import LAST_NUMBER
+from acp_proxy.explain.transcript.entries import TranscriptSection
+from acp_proxy.recording.filters import Filter, parse
+from acp_proxy.store.queries.exchanges import TurnRow, turns
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+_AT_A_TIME = 100
+"""How many frames are read again with one query."""
+
+
+class SectionRows(NamedTuple):
+    """A section, its turn (None outside of turns), and its frames, messages of batches and events.
+
+    The rows have to be taken before the next section.
+    """
+
+    section: TranscriptSection
+    turn: TurnRow | None
+    rows: Iterator[Row]
+
+
+class Sections:
+    """Reads a recording once; each row belongs to one section.
+
+    Sections are numbered: 0 is what comes before the first turn, then each turn is followed by what
+    belongs to no turn until the next one begins. What belongs to a later section than the current
+    one is kept by its number and read again there: little, unless turns overlap.
+
+    Args:
+        reader: the recording.
+        chosen: a filter of frames.
+        only: the only turn to read; None for all sections.
+    """
+
+    def __init__(self, reader: RecordingReader, chosen: Filter, only: int | None = None) -> None:
+        self._reader, self._chosen, self._only = reader, chosen, only
+        self._turns = turns(reader)
+        self._places = {turn.id: place for place, turn in enumerate(self._turns)}
+        self._prompts = [turn.prompt_seq for turn in self._turns]
+        self._has_batches = bool(reader.first_of_kind("batch"))
+        after = self._prompts[self._places[only]] - 1 if only in self._places else 0
+        self._unread = reader.rows(chosen, after)
+        self._next: Row | None = None
+        self._kept: dict[int, list[int | Row]] = {}
+
+    def read(self) -> Iterator[SectionRows]:
+        """Yields the sections in the order in which they began."""
+        self._next = next(self._unread, None)
+        if self._only is None:
+            yield self._outside(-1, 1)
+        for place, turn in enumerate(self._turns):
+            if self._only in (None, turn.id):
+                section = _section(turn, is_open=self._reader.is_open)
+                rows = self._rows(2 * place + 1, turn.end_seq or LAST_NUMBER)
+                yield SectionRows(section, turn, rows)
+            if self._only is None:
+                yield self._outside(place, turn.prompt_seq)
+
+    def _outside(self, place: int, first: int) -> SectionRows:
+        section = TranscriptSection(None, None, first, None)
+        return SectionRows(section, None, self._rows(2 * place + 2, self._beyond(place)))
+
+    def _beyond(self, place: int) -> int:
+        """The last number before the turn after one begins."""
+        return self._prompts[place + 1] - 1 if place + 1 < len(self._prompts) else LAST_NUMBER
+
+    def _rows(self, number: int, last: int) -> Iterator[Row]:
+        yield from self._kept_rows(number)
+        while (row := self._next) is not None and row["seq"] <= last:
+            self._next = next(self._unread, None)
+            for one in row.get("members") or [row]:
+                if one is not row and not self._chosen.matches(one):
+                    continue
+                its = self._number(one)
+                if its == number:
+                    yield one
+                elif its > number and self._only is None:
+                    is_read_again = "raw" in one and not self._has_batches
+                    kept = one["seq"] if is_read_again else one
+                    self._kept.setdefault(its, []).append(kept)
+
+    def _kept_rows(self, number: int) -> Iterator[Row]:
+        for is_frame, group in groupby(self._kept.pop(number, ()), lambda one: type(one) is int):
+            kept: list[int | Row] = [*group]
+            if not is_frame:
+                yield from (one for one in kept if not isinstance(one, int))
+                continue
+            for start in range(0, len(kept), _AT_A_TIME):
+                some = " or ".join(f"seq:{seq}" for seq in kept[start : start + _AT_A_TIME])
+                yield from self._reader.frames(parse(some))
+
+    def _number(self, row: Row) -> int:
+        """The number of the section of a row; -1 for a message of a turn that comes after it."""
+        seq, turn = row["seq"], row.get("turn")
+        if turn is not None:
+            place = self._places.get(turn, -1)
+            is_within = place >= 0 and self._prompts[place] <= seq <= self._end(place)
+            return 2 * place + 1 if is_within else -1
+        place = bisect_right(self._prompts, seq) - 1
+        has_no_session = "raw" not in row or row["kind"] == "stderr"
+        if place >= 0 and has_no_session and seq <= self._end(place):
+            return 2 * place + 1  # it is shown in the latest open turn
+        return 2 * place + 2
+
+    def _end(self, place: int) -> int:
+        return self._turns[place].end_seq or LAST_NUMBER
+
+
+def _section(turn: TurnRow, *, is_open: bool) -> TranscriptSection:
+    state, is_failed = turn.stop_reason or "", False
+    if turn.end_seq is None:
+        state, is_failed = ("open", False) if is_open else ("never ended", True)
+    elif turn.outcome == "error":
+        state, is_failed = "error", True
+    return TranscriptSection(
+        turn.id,
+        turn.session,
+        turn.prompt_seq,
+        turn.end_seq,
+        state or "ended",
+        is_failed or turn.stop_reason in ("error", "refusal"),
+        turn.duration_ns,
+    )

@@ -1,0 +1,358 @@
+"""Reads a recording as a transcript: one pass over its frames, section by section.
+
+Frames are streamed, and only one unfinished message is kept in memory. All messages about a tool
+call or a terminal become one entry, at the place of the first of them; the others are looked up by
+an index. A request is shown with its answer.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve
+
+from acp_proxy.base.limits import DESCRIPTION, LAST_NUMBER
+from acp_proxy.base.safe_text import plain
+from acp_proxy.explain.choice import row_of
+from acp_proxy.explain.describe.content_texts import content as describe
+from acp_proxy.explain.describe.event_texts import describe_event
+from acp_proxy.explain.describe.phrases import Value, message_of, part
+from acp_proxy.explain.describe.session_texts import prompt_result
+from acp_proxy.explain.describe.update_texts import is_hidden
+from acp_proxy.explain.message_pass import HISTORY, opened_before
+from acp_proxy.explain.observed_faults import mark
+from acp_proxy.explain.origins import known_value
+from acp_proxy.explain.preview import preview
+from acp_proxy.explain.transcript import request_entries
+from acp_proxy.explain.transcript.contents import (
+    MessageRun,
+    TextCollector,
+    blocks_of,
+    text_block,
+)
+from acp_proxy.explain.transcript.entries import (
+    EntryKind,
+    TextBlock,
+    TextLimits,
+    TranscriptEntry,
+    TranscriptSection,
+)
+from acp_proxy.explain.transcript.entry_lookup import MessageLookup
+from acp_proxy.explain.transcript.sections import SectionRows, Sections
+from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
+from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.protocol.updates import (
+    CALL_UPDATES,
+    PLANS,
+    STATE_UPDATES,
+    THOUGHT_CHUNKS,
+    UPDATE,
+    WHOLE_MESSAGES,
+    WHOLE_THOUGHT,
+    kind_and_update,
+)
+from acp_proxy.recording.filters import EVERYTHING, Filter
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+_THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
+_QUIET = ("start", "eof")
+"""Events that say nothing about the conversation."""
+_ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
+"""Signals with which clients end an agent."""
+_TROUBLE = ("gap", "undelivered", "fault")
+
+
+class TranscriptReader:
+    """Reads one recording as a transcript.
+
+    Args:
+        reader: the recording.
+        chosen: a filter of frames; a tool call, a terminal or a request is shown with all its
+            frames if one of them matches.
+        limits: how much of each text is kept.
+        turn: the only turn to show; None for the whole recording.
+    """
+
+    def __init__(
+        self,
+        reader: RecordingReader,
+        chosen: Filter = EVERYTHING,
+        limits: TextLimits = TextLimits(),  # noqa: B008  it is frozen
+        turn: int | None = None,
+    ) -> None:
+        self._reader = reader
+        self._chosen = chosen
+        self._limits = limits
+        self._only = turn
+        self._lookup = MessageLookup(reader, limits)
+        self._hints = self._lookup.hints
+        self._part: SectionRows
+        self._run: MessageRun | None = None
+        self._calls: set[tuple[str | None, str, int]] = set()
+        self._terminals: set[tuple[str | None, str]] = set()
+        self._loading: dict[str | None, float] = {}
+        """By session, the number of the answer to the request that loads it; the frames before that
+        answer are history."""
+        self._opened_before = opened_before(reader.recording)
+        self._opened: set[str | None] = set()
+        """The sessions of which the request that opens them was shown."""
+        self._exchanges: set[int] = set()
+        """The exchanges that were shown; only used with a filter, which may leave out requests."""
+
+    def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
+        """Yields each section before its entries; sections without entries are left out.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        recording = self._reader.recording
+        for found in Sections(self._reader, self._chosen, self._only).read():
+            self._part = found
+            self._calls.clear()
+            is_begun = False
+            for entry in self._entries():
+                if not is_begun:
+                    yield found.section
+                is_begun = True
+                yield known_value(recording, entry)
+
+    def _entries(self) -> Iterator[TranscriptEntry]:
+        """Yields the entries of the current section; consecutive chunks become one entry."""
+        is_empty = True
+        for one in self._part.rows:
+            for entry in self._of(one):
+                yield from self._end_run()
+                is_empty = False
+                is_own = entry.seq == one["seq"] and not entry.session
+                yield evolve(entry, session=one.get("session")) if is_own else entry
+        for entry in self._end_run():
+            is_empty = False
+            yield entry
+        turn = self._part.turn
+        if turn is not None and turn.end_seq is None and not is_empty:
+            state = "open" if self._reader.is_open else "never answered"
+            failed = not self._reader.is_open
+            yield TranscriptEntry(
+                EntryKind.END, turn.prompt_seq, turn.prompt_seq, 0, state=state, is_failed=failed
+            )
+
+    def _end_run(self) -> Iterator[TranscriptEntry]:
+        if self._run is not None:
+            entry = self._run.entry()
+            self._run = None
+            if entry is not None:
+                yield entry
+
+    def _of(self, row: Row) -> Iterator[TranscriptEntry]:
+        """Yields the entry of a row; nothing if another entry shows the row."""
+        if "raw" not in row:
+            yield from self._event(row)
+            return
+        match row["kind"]:
+            case "blank":
+                pass
+            case "stderr":
+                yield from self._said("stderr", row, _decoded(row), EntryKind.STDERR)
+            case "invalid":
+                block = text_block(_decoded(row), self._limits.output)
+                title = plain(row["parse_error"] or "")
+                yield _entry(EntryKind.NOT_ACP, row, title, [block], is_failed=True)
+            case "request":
+                yield from self._request(row)
+            case "response" | "error":
+                yield from self._answer(row)
+            case "notification" if row["method"] == UPDATE:
+                yield from self._update(row)
+            case _:
+                yield self._notice(row)
+
+    def _event(self, row: Row) -> Iterator[TranscriptEntry]:
+        if row["kind"] in _QUIET and not self._limits.is_full:
+            return
+        data = json.loads(row["data"])
+        is_asked = data.get("name", "SIGTERM") in _ASKED_TO_END and not data.get("code")
+        failed = row["kind"] in _TROUBLE or (row["kind"] == "exit" and not is_asked)
+        seq = row["seq"]
+        title = describe_event(row["kind"], data)[:DESCRIPTION]
+        yield TranscriptEntry(
+            EntryKind.EVENT,
+            seq,
+            seq,
+            row["t_ns"],
+            title,
+            is_failed=bool(failed),
+            detail=row["kind"],
+        )
+
+    def _notice(self, row: Row) -> TranscriptEntry:
+        hints = self._hints.of(row)
+        title = preview(row["raw"], row["kind"], row["method"], None, hints, size=row["size"])
+        failed = row["kind"] == "error"
+        return _entry(EntryKind.NOTICE, row, title[:DESCRIPTION], is_failed=failed)
+
+    # Session updates
+
+    def _update(self, row: Row) -> Iterator[TranscriptEntry]:
+        chunk = chunk_of(row["raw"])
+        if chunk is not None:
+            yield from self._chunk(row, chunk)
+            return
+        kind, update = kind_and_update(part(message_of(row["raw"]), "params"))
+        turn = self._part.turn
+        if kind in CALL_UPDATES and row["tool_call"] is not None:
+            yield from self._call(row)
+        elif kind in ("terminal_update", "terminal_output_chunk") and row["terminal"] is not None:
+            yield from self._terminal(row, row["terminal"])
+        elif kind in PLANS:
+            yield request_entries.plan(update, row["seq"], row["t_ns"], self._limits)
+        elif kind == "state_update" and turn is not None and row["seq"] == turn.end_seq:
+            yield self._end(row, prompt_result(update))
+        elif kind in WHOLE_MESSAGES or kind.endswith("_message_chunk") or kind in _THOUGHTS:
+            yield from self._message(row, kind, update)
+        elif self._limits.is_full or kind not in (*STATE_UPDATES, "state_update"):
+            yield self._notice(row)
+
+    def _chunk(self, row: Row, chunk: Chunk) -> Iterator[TranscriptEntry]:
+        key = f"{chunk.update} {chunk.message_id or ''}"
+        kind = EntryKind.THOUGHT if chunk.update in _THOUGHTS else EntryKind.MESSAGE
+        by = "client" if chunk.update.startswith("user") else "agent"
+        detail = chunk.update if chunk.update.startswith("compaction") else ""
+        if kind is EntryKind.THOUGHT and b'"visible"' in row["raw"]:
+            _, update = kind_and_update(part(message_of(row["raw"]), "params"))
+            detail = "not visible" if is_hidden(update) else ""
+        yield from self._said(f"{key} {detail}", row, chunk.text, kind, by=by, detail=detail)
+
+    def _said(
+        self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""
+    ) -> Iterator[TranscriptEntry]:
+        """Adds a piece to the current run; if it belongs to another one, yields the entry first."""
+        run = self._run
+        if run is None or run.key != (row["session"], key):
+            yield from self._end_run()
+            is_said = kind is not EntryKind.STDERR
+            most = self._limits.said if is_said else self._limits.output
+            run = self._run = MessageRun(
+                (row["session"], key), row, TextCollector(most), kind, by, detail
+            )
+        run.add(row, text)
+
+    def _message(self, row: Row, kind: str, update: Value) -> Iterator[TranscriptEntry]:
+        """Yields the entry of a message that is not a text chunk, such as an image."""
+        blocks = [*blocks_of(update.get("content"), self._limits.said)]
+        if not blocks and "content" in update:
+            shown = describe(update["content"]) or "(empty)"
+            blocks = [text_block(shown, self._limits.said)]
+        if blocks:
+            what = EntryKind.THOUGHT if kind in _THOUGHTS else EntryKind.MESSAGE
+            by = "client" if kind.startswith("user") else "agent"
+            yield _entry(what, row, "", blocks, by=by)
+
+    def _call(self, row: Row) -> Iterator[TranscriptEntry]:
+        session, tool_call = row["session"], row["tool_call"]
+        span = self._hints.span(session, tool_call, row["seq"])
+        key = (session, tool_call, span[0])
+        if key in self._calls:
+            return
+        self._calls.add(key)
+        section = self._part.section
+        entry = self._lookup.call(row, section, span)
+        if section.turn is None:
+            session = row["session"]
+            upto = 0 if session in self._opened else self._opened_before
+            is_history = row["seq"] < self._loading.get(session, upto)
+            entry.remarks.append("history" if is_history else "outside of a turn")
+        yield entry
+
+    # Requests and answers
+
+    def _request(self, row: Row) -> Iterator[TranscriptEntry]:
+        method = row["method"]
+        if row["exchange"] is not None and self._chosen is not EVERYTHING:
+            self._exchanges.add(row["exchange"])
+        terminal = row["terminal"] or row.get("answer_terminal")
+        if (method or "").startswith("terminal/") and terminal is not None:
+            yield from self._terminal(row, terminal)
+            return
+        if method in OPENING:
+            self._opened.add(row["session"] or row.get("answer_session"))
+        if method in HISTORY:
+            self._loading[row["session"]] = row["response_seq"] or LAST_NUMBER
+        asked = self._lookup.asked(row)
+        if method == PROMPT:
+            entry = request_entries.prompt(asked, self._limits)
+        elif method == PERMISSION:
+            entry = request_entries.permission(asked, self._limits)
+        else:
+            entry = request_entries.request(asked, self._limits)
+        _add_mark(entry, row)
+        yield entry
+
+    def _terminal(self, row: Row, terminal: str) -> Iterator[TranscriptEntry]:
+        """Yields the entry of a terminal, if this is the first frame about it."""
+        key = (row["session"], terminal)
+        is_new = row["method"] == "terminal/create" and row["kind"] == "request"
+        if key in self._terminals and not is_new:
+            return
+        self._terminals.add(key)
+        entry = self._lookup.terminal(row, terminal, is_new=is_new)
+        _add_mark(entry, row)
+        yield entry
+
+    def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
+        """Yields the entry of an answer that ends a turn, or whose request is not shown otherwise.
+
+        All other answers are shown with their requests.
+        """
+        turn = self._part.turn
+        if row["method"] == PROMPT and turn is not None and row["seq"] == turn.end_seq:
+            if row["kind"] == "error":
+                hints = self._hints.of(row)
+                error = preview(row["raw"], "error", PROMPT, None, hints)[:DESCRIPTION]
+                yield self._end(row, f"error {error}", is_failed=True)
+            else:
+                yield self._end(row, prompt_result(part(message_of(row["raw"]), "result")))
+        elif row["request_seq"] is None:
+            yield self._notice(row)
+        elif self._chosen is not EVERYTHING and row["exchange"] not in self._exchanges:
+            asked = row_of(self._reader, row["request_seq"])
+            for one in asked.get("members") or [asked]:
+                if one["exchange"] == row["exchange"] and one["method"] != PROMPT:
+                    yield from self._request(one)
+
+    def _end(self, row: Row, title: str, *, is_failed: bool = False) -> TranscriptEntry:
+        turn = self._part.turn
+        assert turn is not None
+        is_odd = (turn.stop_reason or "end_turn") not in ("end_turn", "cancelled")
+        entry = TranscriptEntry(
+            EntryKind.END, row["seq"], row["seq"], row["t_ns"], title or "ended",
+            is_failed=is_failed or is_odd, took_ns=turn.duration_ns,
+        )  # fmt: skip
+        _add_mark(entry, row)
+        return entry
+
+
+def _entry(
+    kind: EntryKind,
+    row: Row,
+    title: str,
+    blocks: Iterable[TextBlock] = (),
+    *,
+    is_failed: bool = False,
+    by: str = "",
+) -> TranscriptEntry:
+    by = by or SENDERS.get(row["stream"], "")
+    detail = row["method"] or ""
+    entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, by=by, detail=detail,
+                  is_failed=is_failed, blocks=[*blocks])  # fmt: skip
+    _add_mark(entry, row)
+    return entry
+
+
+def _add_mark(entry: TranscriptEntry, row: Row) -> None:
+    if found := mark(row):
+        entry.remarks.append(found.strip())
+
+
+def _decoded(row: Row) -> str:
+    return bytes(row["raw"]).decode(errors="replace")

@@ -1,0 +1,135 @@
+"""Chooses the frames of a recording that a replay of some of its turns needs.
+
+These are the handshake, what opens or sets up the sessions of the turns, and the turns. Exchanges
+are kept whole, so that the rest is a possible conversation: each reply has its request, and each
+request has its reply if that was recorded.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field
+
+from acp_proxy.protocol.dialects import FORK, HANDSHAKE
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
+
+_FOREVER = 1 << 63
+
+
+def trim(
+    heads: Iterable[StoredFrame],
+    exchanges: Iterable[ExchangeRow],
+    turns: Iterable[TurnRow],
+) -> set[int]:
+    """Returns the numbers of the frames that a replay of some turns needs.
+
+    Args:
+        heads: all frames of the recording, in order.
+        exchanges: all its exchanges; a fork is one of the session that it is made from.
+        turns: the turns to keep.
+    """
+    known = {exchange.id: exchange for exchange in exchanges}
+    trimmer = _Trimmer(known, list(turns))
+    kept = {head.seq for head in heads if trimmer.keeps(head)}
+    _complete(kept, list(known.values()))
+    return kept
+
+
+def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
+    """Adds the other half of each exchange; only batches can lack one."""
+    before = -1
+    while len(kept) != before:
+        before = len(kept)
+        for exchange in exchanges:
+            if exchange.response_seq is not None:
+                pair = {exchange.request_seq, exchange.response_seq}
+                if pair & kept:
+                    kept |= pair
+
+
+@define
+class _Trimmer:
+    """Decides on frames, one after the other."""
+
+    exchanges: dict[int, ExchangeRow]
+    turns: list[TurnRow]
+    _client_kept: dict[str | None, bool] = field(factory=dict)
+    """By session, whether the client's last message was kept: it decides on frames of the agent
+    outside of turns."""
+    _last_kept: bool = False
+    """Whether the last frame was kept: it decides on frames without a session."""
+    _ends: dict[str | None, int] = field(init=False)
+    _chosen: set[int] = field(init=False)
+    _decisions: dict[int, bool] = field(factory=dict)
+    _begun_in: dict[int, list[ExchangeRow]] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._chosen = {turn.id for turn in self.turns}
+        self._ends = {}
+        for turn in self.turns:
+            self._ends[turn.session] = max(_last_seq(turn), self._ends.get(turn.session, 0))
+        for exchange in self.exchanges.values():
+            self._begun_in.setdefault(exchange.request_seq, []).append(exchange)
+        self._follow_forks()
+
+    def _follow_forks(self) -> None:
+        """Keeps how a session was opened from which a session of the turns may be forked."""
+        last = max(self._ends.values(), default=0)
+        for exchange in self.exchanges.values():
+            if exchange.method == FORK and exchange.request_seq < last:
+                self._ends.setdefault(exchange.session, exchange.request_seq)
+
+    def keeps(self, head: StoredFrame) -> bool:
+        if head.stream == Stream.STDERR:
+            return self._last_kept
+        exchange = self.exchanges.get(head.exchange) if head.exchange is not None else None
+        session = head.session or (exchange.session if exchange else None)
+        if exchange is not None and exchange.id in self._decisions:
+            kept = self._decisions[exchange.id]
+        else:
+            kept = self._decide(head, session)
+            if exchange is not None:
+                self._decisions[exchange.id] = kept
+        if head.stream == Stream.TO_AGENT and session is not None:
+            self._client_kept[session] = kept
+        self._last_kept = kept
+        return kept
+
+    def _decide(self, head: StoredFrame, session: str | None) -> bool:
+        from_client = head.stream == Stream.TO_AGENT
+        if head.method in HANDSHAKE or self._begins_handshake(head):
+            return True
+        if head.turn is not None:
+            return head.turn in self._chosen
+        if session is None:
+            asks = from_client or head.kind in ("request", "batch")
+            return self._is_within(head.seq) if asks else self._last_kept
+        if session not in self._ends:
+            return False
+        return (
+            head.seq <= self._ends[session]
+            if from_client
+            else self._client_kept.get(session, False)
+        )
+
+    def _begins_handshake(self, head: StoredFrame) -> bool:
+        """Whether a frame is a batch with a part of the handshake."""
+        return any(e.method in HANDSHAKE for e in self._begun_in.get(head.seq, ()))
+
+    def _is_within(self, seq: int) -> bool:
+        return any(turn.prompt_seq <= seq <= _last_seq(turn) for turn in self.turns)
+
+
+def _last_seq(turn: TurnRow) -> int:
+    """The number of a turn's last frame; beyond all numbers if the turn never ended."""
+    return _FOREVER if turn.end_seq is None else turn.end_seq
+
+
+def spans(numbers: Iterable[int]) -> Iterator[str]:
+    """Writes numbers as ranges in order: ``2``, ``4..6``."""
+    ordered = enumerate(sorted(numbers))
+    for _, run in itertools.groupby(ordered, key=lambda place: place[1] - place[0]):
+        span = [number for _, number in run]
+        yield f"{span[0]}" if len(span) == 1 else f"{span[0]}..{span[-1]}"

@@ -1,0 +1,132 @@
+"""The values of waiting: who has to act on a request, open requests, and silences that are hangs.
+
+An open request is no fault by itself. A person may think for an hour over a permission, a program
+may run for a day; silence counts only where a peer had to answer and nothing else held it up. See
+`intervals` for how that is followed.
+"""
+
+import heapq
+from enum import StrEnum
+
+from attrs import define, field, frozen
+
+from acp_proxy.base.limits import SHORT_LIST
+from acp_proxy.protocol.dialects import LOGIN, PERMISSION
+
+_PERSON = {PERMISSION, "elicitation/create", *LOGIN}
+_PROGRAM = {"terminal/wait_for_exit"}
+
+
+class Party(StrEnum):
+    """Who has to act before an open request is answered."""
+
+    PERSON = "person"
+    PROGRAM = "program"
+    CLIENT = "client"
+    AGENT = "agent"
+
+
+LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
+"""A longer silence of a peer is a hang: a model may think, but a client only reads a file."""
+
+
+def answering_party(direction: str, method: str | None) -> Party:
+    """Returns who has to act on a request: its receiver, or a person or program that it waits for.
+
+    Args:
+        direction: the direction of the request.
+        method: the method of the request.
+    """
+    if method in _PERSON:
+        return Party.PERSON
+    if method in _PROGRAM:
+        return Party.PROGRAM
+    return Party.AGENT if direction == "to-agent" else Party.CLIENT
+
+
+@frozen
+class PendingRequest:
+    """A request without an answer so far, or a turn without an end."""
+
+    seq: int
+    """The frame of the request, or of the prompt."""
+    t_ns: int
+    direction: str
+    """Of that frame."""
+    method: str | None
+    session: str | None
+    turn: int | None
+    """Set for a turn, and for a request within one."""
+    awaited: Party
+
+
+@frozen
+class Silence:
+    """A stretch in which a peer had to act and sent nothing."""
+
+    # The names in JSON are a contract with programs (docs/json.md).
+    party: Party = field(metadata={"json": "debtor"})
+    """The agent or the client."""
+    request: PendingRequest = field(metadata={"json": "owed"})
+    from_seq: int
+    """The frame or event from which on it had to act, or the last frame that it sent."""
+    to_seq: int | None
+    """The frame with which it went on, or the event from which on it was held up; None if it never
+    went on."""
+    t_ns: int
+    """When it began."""
+    length_ns: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is a hang."""
+        return self.length_ns >= LONG_NS[self.party]
+
+
+@frozen
+class OpenWait:
+    """An open request, how long it has waited, and how long the peer that has to act was silent."""
+
+    request: PendingRequest
+    waited_ns: int
+    last_seq: int | None = None
+    """The last frame from the peer that has to act; the request's own, if none came. None where no
+    peer is to blame, or another request comes first."""
+    silent_ns: int | None = None
+    """How long ago that was."""
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether anything came since the request."""
+        return self.last_seq is not None and self.last_seq > self.request.seq
+
+    @property
+    def is_hang(self) -> bool:
+        """Whether a peer has to act and has been silent for too long."""
+        limit = LONG_NS.get(self.request.awaited)
+        return self.silent_ns is not None and limit is not None and self.silent_ns >= limit
+
+
+@define
+class SilenceLog:
+    """Keeps the longest silence, and the longest of those that were hangs."""
+
+    longest: Silence | None = None
+    long_count: int = 0
+    """How many silences were hangs."""
+    _long: list[tuple[int, int, Silence]] = field(factory=list)
+
+    @property
+    def long(self) -> list[Silence]:
+        """The longest of the silences that were hangs, in their order."""
+        return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
+
+    def add(self, silence: Silence) -> None:
+        """Keeps a silence if it is a hang or the longest so far."""
+        if self.longest is None or silence.length_ns > self.longest.length_ns:
+            self.longest = silence
+        if silence.is_long:
+            self.long_count += 1
+            heapq.heappush(self._long, (silence.length_ns, self.long_count, silence))
+            if len(self._long) > SHORT_LIST:
+                heapq.heappop(self._long)

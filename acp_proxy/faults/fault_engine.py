@@ -1,0 +1,283 @@
+"""The fault engine: frames go in, what is delivered in their place comes out.
+
+Pure: it is given the moment at which a frame came and decides when its bytes are due; a driver
+waits. Frames of both directions pass through one engine, since rules know exchanges and turns, and
+the state machine that finds them is the recorder's own. The rules of a plan apply in order, each to
+what the ones before it have left.
+
+Order within a direction is kept (`faults.delivery_queue`): a frame that is late makes those after
+it late as well. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let
+others go first. At the end of a direction everything that is held goes out.
+
+A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). What a
+kind keeps between frames it keeps for each rule and direction.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.faults.delivery_queue import DeliveryQueue, HeldDelivery
+from acp_proxy.faults.fault import PassingFrame
+from acp_proxy.faults.fault_effects import (
+    CloseEffect,
+    Delivery,
+    DeliveryPiece,
+    DirectionEnd,
+    ExitEffect,
+    Fired,
+    Output,
+    RuleEffect,
+    ScheduledWrite,
+    SideEffect,
+    StallEffect,
+)
+from acp_proxy.faults.plan import FaultRule, Plan
+from acp_proxy.faults.triggers import Triggers, firing_in
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.peers import Direction
+
+
+@define
+class _Flow:
+    """What becomes of one frame.
+
+    Attributes:
+        number: the frame's, counted from 1 as received.
+        frame: what the rules get; its delivery changes from rule to rule.
+        deliveries: what goes out in its place, and with it, in order.
+        late: how late each of them is due, in nanoseconds; None for what is held or does not pass.
+    """
+
+    number: int
+    frame: PassingFrame
+    deliveries: list[Delivery]
+    side_effects: list[tuple[FaultRule, SideEffect]] = field(factory=list)
+    fired: list[FaultRule] = field(factory=list)
+    late: list[int | None] = field(factory=list)
+
+    @classmethod
+    def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "_Flow":
+        """Begins with a frame as it came."""
+        direction = row["stream"]
+        delivery = Delivery(direction, (DeliveryPiece(row["raw"] + newline),))
+        return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
+
+    def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
+        """Applies a rule that matches the frame, if it fires; `state` is for the direction."""
+        frame, fault, deliveries = self.frame, rule.fault, self.deliveries
+        copies = [delivery for delivery in deliveries if not delivery.is_made_up]
+        if not copies:
+            if not fault.has_side_effect:
+                return
+            copies = [Delivery(frame.direction, ())]
+            deliveries = [*deliveries, *copies]
+        frame.delivery, frame.state = copies[0], state
+        if not fault.fits(frame):
+            return
+        chance = triggers.fires(rule, frame.row, frame.at)
+        if chance is None:
+            return
+        frame.chance = chance
+        self.fired.append(rule)
+        self.deliveries = []
+        for delivery in deliveries:
+            if delivery.is_made_up:
+                self.deliveries.append(delivery)
+            else:
+                self._apply(rule, delivery, is_first=delivery is copies[0])
+
+    def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
+        """Returns what the rules made of the frame, and the lines they injected, as they go out."""
+        found = list[Fired]()
+        is_lost = True
+        for delivery, late in zip(self.deliveries, self.late, strict=True):
+            if not delivery.is_injected and is_lost:
+                is_lost = False
+                found += self._of_the_frame(delivery.data or None, late)
+            elif delivery.is_injected and lets_pass(delivery.direction):
+                kind = next(rule.kind for rule in self.fired if rule.name == delivery.by)
+                data, direction = delivery.data, delivery.direction
+                fired = Fired(delivery.by, kind, direction, None, data, self.number, late_ns=late)
+                found.append(fired)
+        return self._of_the_frame(None) + found if is_lost else found
+
+    def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
+        """Applies a rule to one copy; side effects and made-up lines come once, with the first."""
+        self.frame.delivery = delivery
+        for effect in rule.fault.apply(self.frame):
+            if not isinstance(effect, Delivery):
+                if is_first:
+                    self.side_effects.append((rule, effect))
+            elif is_first if effect.is_made_up else effect.pieces:
+                is_unsigned = effect.is_injected and not effect.by
+                self.deliveries.append(effect._replace(by=rule.name) if is_unsigned else effect)
+
+    def _of_the_frame(self, delivered: bytes | None, late: int | None = None) -> list[Fired]:
+        direction, raw, number = self.frame.direction, self.frame.row["raw"], self.number
+        return [
+            Fired(rule.name, rule.kind, direction, raw, delivered, number, late_ns=late)
+            for rule in self.fired
+        ]
+
+
+class FaultEngine:
+    """Carries a plan out on a connection that began at `origin`, monotonic nanoseconds.
+
+    The seed of the plan counts, if it has one.
+    """
+
+    def __init__(self, plan: Plan, seed: int, origin: int) -> None:
+        self.seed = plan.seed if plan.seed is not None else seed
+        self._origin = origin
+        self._connection = Connection()
+        self._queues = {direction: DeliveryQueue() for direction in Direction}
+        self._rules = {
+            direction: [(rule, rule.fault.new_state()) for rule in firing_in(plan, direction)]
+            for direction in Direction
+        }
+        self._triggers = Triggers(plan.rules, self.seed, origin)
+        self._frames = 0
+        self._seq = 0
+
+    @property
+    def fired(self) -> dict[str, int]:
+        """How often each rule fired."""
+        return self._triggers.fired
+
+    def receive(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> list[Output]:
+        """Takes a frame; returns what happens in its place.
+
+        Args:
+            direction: where it was going.
+            raw: the line, without its newline.
+            newline: how it ended; empty for a last line that did not.
+            at: when its last byte was read, monotonic nanoseconds.
+        """
+        self._frames += 1
+        message, queue = read(raw), self._queues[direction]
+        total, queue.total = queue.total, queue.total + len(raw) + len(newline)
+        labels = self._label(direction, message, at)
+        outputs: list[Output]
+        if (by := queue.ended_by) is not None:
+            outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
+        else:
+            row = self._row(direction, raw, message, labels)
+            flow = self._apply_rules(row, newline, at, total)
+            if flow is None:
+                outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]
+            else:
+                writes = self._send(flow)
+                outputs = [*flow.firings(self._lets_pass), *writes]
+                if flow.side_effects:
+                    outputs += self._stop(flow.side_effects)
+        for other in self._queues.values():
+            if other.held:
+                outputs += other.cancel(direction, message, labels, at)
+        return outputs
+
+    def observe(self, direction: Direction, raw: bytes, at: int) -> None:
+        """Takes note of a frame that no rule can touch, to which answers may belong.
+
+        Args:
+            direction: where it went.
+            raw: the line, without its newline.
+            at: when its last byte was read, monotonic nanoseconds.
+        """
+        self._frames += 1
+        self._label(direction, read(raw), at)
+
+    def end(self, direction: Direction, at: int) -> Iterator[Output]:
+        """Ends a direction: what is held goes out, then it is closed.
+
+        Args:
+            direction: which.
+            at: when its end was read, monotonic nanoseconds.
+        """
+        queue = self._queues[direction]
+        yield from queue.empty(at)
+        if not queue.is_closed:
+            queue.is_closed = True
+            yield DirectionEnd(direction)
+
+    def _row(
+        self, direction: Direction, raw: bytes, message: Message, labels: Transition
+    ) -> dict[str, Any]:
+        """What is known of a frame when it passes, with the names of the columns of `frames`."""
+        return {
+            "stream": direction,
+            "kind": message.kind,
+            "method": labels.method,
+            "rpc_id": message.rpc_id,
+            "session": labels.session,
+            "turn": labels.turn,
+            "tool_call": labels.tool_call,
+            "terminal": labels.terminal,
+            "size": len(raw),
+            "raw": raw,
+            "dialect": self._connection.dialect,
+        }
+
+    def _apply_rules(
+        self, row: dict[str, Any], newline: bytes, at: int, total: int
+    ) -> _Flow | None:
+        """Applies the rules that match; None if a frame passes, and nothing waits for it."""
+        direction = row["stream"]
+        flow = None
+        for rule, state in self._rules[direction]:
+            if rule.chosen.matches(row):
+                flow = flow or _Flow.of(self._frames, at, row, newline, total)
+                flow.apply_rule(rule, self._triggers, state)
+        if self._queues[direction].held:
+            return flow or _Flow.of(self._frames, at, row, newline, total)
+        return flow if flow is not None and flow.fired else None
+
+    def _send(self, flow: _Flow) -> list[ScheduledWrite]:
+        """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
+        own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
+        queue, writes = self._queues[own], list[ScheduledWrite]()
+        waiting = queue.held.copy()
+        for delivery in flow.deliveries:
+            to = self._queues[delivery.direction]
+            if delivery.behind_frames or delivery.until_cancel:
+                to.held.append(HeldDelivery(delivery, at, number, row["session"], row["rpc_id"]))
+                flow.late.append(None)
+            else:
+                sent = to.send(delivery, at, number)
+                flow.late.append(max(0, sent[-1].due - at) if sent else None)
+                writes += sent
+            if delivery.is_injected:
+                # Its receiver takes it for the peer's: what answers it belongs to it.
+                self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)
+        if waiting and any(delivery.direction is own for delivery in flow.deliveries):
+            writes += queue.let_overtake(waiting, at)
+        if queue.held:
+            writes += queue.make_room(at)
+        return writes
+
+    def _lets_pass(self, direction: Direction) -> bool:
+        return self._queues[direction].ended_by is None
+
+    def _stop(self, side_effects: Iterable[tuple[FaultRule, SideEffect]]) -> Iterator[Output]:
+        """Yields side effects, and stops the directions in which they let nothing pass."""
+        for rule, effect in side_effects:
+            yield RuleEffect(rule.name, rule.kind, effect)
+            match effect:
+                case StallEffect(direction):
+                    self._queues[direction].stop(rule)
+                case CloseEffect(direction):
+                    queue = self._queues[direction]
+                    queue.stop(rule)
+                    if not queue.is_closed:
+                        queue.is_closed = True
+                        yield DirectionEnd(direction)
+                case ExitEffect():
+                    for queue in self._queues.values():
+                        queue.stop(rule)
+
+    def _label(self, direction: Direction, message: Message, at: int) -> Transition:
+        self._seq += 1
+        return self._connection.feed(self._seq, at - self._origin, direction, message)

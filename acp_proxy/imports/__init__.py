@@ -1,0 +1,1 @@
+"""Reads the logs of other tools: text comes in, messages and remarks go out."""

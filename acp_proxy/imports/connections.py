@@ -1,0 +1,190 @@
+"""Divides the messages of a log into connections, and infers directions that it does not say.
+
+A method tells who sends it; an answer goes back to who asked with its id. Where both peers have an
+open request with the same id, the result decides if the method of one of them shows it.
+"""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from acp_proxy.imports.log_entries import Entry, Facts, LoggedLine, Remark, UnreadLines
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.peers import Stream
+
+_TO_AGENT, _TO_CLIENT = Stream.TO_AGENT, Stream.TO_CLIENT
+TO_CLIENT_METHODS = (
+    "session/update", "session/request_permission", "fs/", "terminal/", "elicitation/",
+    "mcp/connect", "mcp/disconnect", "auth/status_update",
+)  # fmt: skip
+"""Methods of the agent; one that ends in a slash stands for all that begin with it."""
+TO_AGENT_METHODS = (
+    "initialize", "_proxy/initialize", "proxy/initialize", "authenticate", "logout", "auth/",
+    "session/", "providers/", "nes/", "document/",
+)  # fmt: skip
+"""Methods of the client, apart from those above."""
+_TO_AGENT_RESULTS = {
+    "outcome", "content", "terminalId", "output", "exitStatus", "exitCode", "action", "truncated",
+}  # fmt: skip
+"""Members of results of the client."""
+_SURE = {
+    "session/prompt": "stopReason",
+    "session/new": "sessionId",
+    "initialize": "protocolVersion",
+}
+"""The member that every result of a method has."""
+_MOST_OPEN = 10_000
+_LONGEST_ID = 100
+"""Characters of an id that is kept as it is."""
+
+
+def direction_of_method(method: str) -> Stream | None:
+    """Returns who is asked by a method of the protocol; None if both are, or it is unknown."""
+    for names, stream in ((TO_CLIENT_METHODS, _TO_CLIENT), (TO_AGENT_METHODS, _TO_AGENT)):
+        for name in names:
+            if method == name or (name.endswith("/") and method.startswith(name)):
+                return stream
+    return None
+
+
+def guessed(message: Any) -> Stream:
+    """Returns the likely direction of a message that nothing shows.
+
+    An agent announces with methods of its own and a client asks with them; an answer goes whence
+    such results come.
+
+    Args:
+        message: parsed JSON.
+    """
+    one = _first(message)
+    if isinstance(one.get("method"), str):
+        return _TO_CLIENT if one.get("id") is None else _TO_AGENT
+    result = one.get("result")
+    names = set(result) if isinstance(result, dict) else set()
+    return _TO_AGENT if names & _TO_AGENT_RESULTS and "stopReason" not in names else _TO_CLIENT
+
+
+class DirectionFinder:
+    """Infers the directions of the messages of one connection, in their order."""
+
+    def __init__(self) -> None:
+        self._open: dict[Stream, dict[str, str]] = {_TO_AGENT: {}, _TO_CLIENT: {}}
+        """The methods of open requests by their ids, by the direction of the request."""
+
+    def find(self, message: Any) -> Stream | None:
+        """Returns the direction of the next message; None if nothing shows it.
+
+        Args:
+            message: parsed JSON.
+        """
+        one = _first(message)
+        if isinstance(method := one.get("method"), str):
+            if method != "$/cancel_request":
+                return direction_of_method(method)
+            params = one.get("params")
+            asked = self._asked(params.get("requestId") if isinstance(params, dict) else None)
+            return asked[0] if len(asked) == 1 else None
+        asked = self._asked(one.get("id"))
+        if len(asked) == 1:
+            return _opposite(asked[0])
+        result, key = one.get("result"), _key(one.get("id"))
+        if not asked or (member := _SURE.get(self._open[_TO_AGENT][key])) is None:
+            return None
+        if "result" not in one:
+            return None
+        return _TO_CLIENT if isinstance(result, dict) and member in result else _TO_AGENT
+
+    def _asked(self, request_id: Any) -> list[Stream]:
+        key = _key(request_id)
+        return [stream for stream, opened in self._open.items() if key in opened]
+
+    def note(self, message: Any, stream: Stream) -> None:
+        """Keeps what the next message opens or answers; its direction is known.
+
+        Args:
+            message: parsed JSON.
+            stream: its direction.
+        """
+        for one in message if isinstance(message, list) else [message]:
+            if not isinstance(one, dict) or one.get("id") is None or stream not in self._open:
+                continue
+            key = _key(one["id"])
+            if isinstance(one.get("method"), str):
+                opened = self._open[stream]
+                opened[key] = one["method"]
+                if len(opened) > _MOST_OPEN:
+                    del opened[next(iter(opened))]
+            else:
+                self._open[_opposite(stream)].pop(key, None)
+
+
+def _first(message: Any) -> dict[str, Any]:
+    one = next(iter(message), None) if isinstance(message, list) else message
+    return one if isinstance(one, dict) else {}
+
+
+def _key(request_id: Any) -> str:
+    """Returns what stands for an id, which may be any JSON, of any size."""
+    text = repr(request_id)
+    return text if len(text) <= _LONGEST_ID else sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _opposite(stream: Stream) -> Stream:
+    return _TO_CLIENT if stream is _TO_AGENT else _TO_AGENT
+
+
+_UNKNOWN = "expected > (to the agent) or < (to the client) before the message: neither its method"
+_UNKNOWN += " nor its id shows which way it went"
+
+
+class ConnectionBegins(NamedTuple):
+    """A client starts another agent: the messages that follow are those of another connection."""
+
+
+class Sent(NamedTuple):
+    """A message with its direction, or a line of stderr."""
+
+    line: LoggedLine
+    stream: Stream
+    begins: bool
+    """Whether the client introduces itself with it."""
+
+
+Happened = Sent | ConnectionBegins | Remark | UnreadLines | Facts
+
+
+def connections(entries: Iterable[Entry], *, guesses: bool = False) -> Iterator[Happened]:
+    """Yields the entries of a log with directions, and where a connection begins after another.
+
+    A client introduces itself once in a connection, with the request ``initialize``.
+
+    Args:
+        entries: what a reader has yielded.
+        guesses: whether a direction is guessed that does not follow; otherwise it is an error.
+    """
+    finder = DirectionFinder()
+    has_messages = False
+    for entry in entries:
+        if not isinstance(entry, LoggedLine):
+            yield entry
+            continue
+        if entry.stream is Stream.STDERR:
+            yield Sent(entry, Stream.STDERR, begins=False)
+            continue
+        value = json_or_none(entry.raw)
+        begins = _introduces(value) and entry.stream in (None, Stream.TO_AGENT)
+        if begins and has_messages:
+            finder = DirectionFinder()
+            yield ConnectionBegins()
+        stream = entry.stream or finder.find(value) or (guessed(value) if guesses else None)
+        if stream is None:
+            yield UnreadLines(entry.first, entry.last, _UNKNOWN)
+            continue
+        finder.note(value, stream)
+        has_messages = True
+        is_inferred = entry.is_inferred or entry.stream is None
+        yield Sent(entry._replace(is_inferred=is_inferred), stream, begins)
+
+
+def _introduces(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("method") == "initialize" and "id" in value

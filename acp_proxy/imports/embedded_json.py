@@ -1,0 +1,240 @@
+"""Finds where the JSON objects of a text begin and end, without parsing them, and reads messages.
+
+An object may stand in one line or in many, as pretty printers write it, and a file may be one
+object with all messages in it. The text comes in pieces and is never held whole: an object is
+returned as soon as its last bracket has come.
+
+A message is read pretty printed or not; only its layout changes. Members may be missing that the
+protocol asks for: what a peer sent wrongly is to be seen.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from acp_proxy.imports.log_entries import LONGEST, TOO_LONG, Remark, UnreadLines
+from acp_proxy.protocol.json_text import members, parse
+
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
+"""A whole string, or a character that changes the state of the parser."""
+_OUTSIDE = re.compile(rb"[{}\[\]\n]")
+"""The same outside of all brackets, where a quotation mark is one of somebody's words."""
+_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
+"""The rest of a string, with the quote that ends it or half of an escape that the piece has cut."""
+_SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
+"""Blanks, and strings so that those in them are left alone."""
+
+
+class FoundText(NamedTuple):
+    """Text that is no object: what stands between them, and around them."""
+
+    first: int
+    last: int
+    text: bytes | None
+    """The text so far; None if it is too long to be held."""
+
+
+class FoundObject(NamedTuple):
+    """An object."""
+
+    first: int
+    last: int
+    text: bytes | None
+    """The text so far; None if it is too long to be held."""
+    is_whole: bool = True
+    """False if the text ended within it."""
+
+
+def too_long(found: FoundObject | FoundText) -> Remark | UnreadLines:
+    """Returns the entry of what is too long to be held; only an object should be a message."""
+    if isinstance(found, FoundText):
+        return Remark(found.first, found.last)
+    return UnreadLines(found.first, found.last, f"expected a message, got one {TOO_LONG}")
+
+
+class ObjectSplitter:
+    """Splits a text into JSON objects and what is between them.
+
+    Args:
+        inside: the brackets within which an object is one to return, such as ``b"{["`` for the
+            items of arrays in one large object.
+    """
+
+    def __init__(self, *inside: bytes) -> None:
+        self._inside = inside
+        self._open = bytearray()
+        self._begun: int | None = None
+        """How many brackets were open when the object began; None outside of objects."""
+        self._in_string = self._is_cut = False
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._ends_line = False
+        """Whether the text that was kept ends with a newline."""
+        self._first = self._line = 1
+
+    def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:
+        """Yields the objects and the texts between them, in order; they cover every line."""
+        for piece in pieces:
+            yield from self._feed(piece)
+        if self._begun is not None:
+            yield FoundObject(self._first, self._last_line(), self._taken(), is_whole=False)
+        elif self._size:
+            yield self._text(self._last_line())
+
+    def _feed(self, piece: bytes) -> Iterator[FoundObject | FoundText]:
+        start = 0
+        place = self._end_of_string(piece, 0) if self._in_string else 0
+        while found := (_TOKEN if self._open else _OUTSIDE).search(piece, place):
+            token, place = found[0], found.end()
+            if token == b"\n":
+                self._line += 1
+                if self._begun is None:
+                    self._keep(piece[start:place])
+                    start = place
+                    yield self._text(self._line - 1)
+            elif token.startswith(b'"'):
+                if len(token) == 1:
+                    self._in_string = True
+                    place = self._end_of_string(piece, place)
+                else:
+                    self._line += token.count(b"\n")
+            elif token in b"{[":
+                if self._begun is None and token == b"{" and bytes(self._open) in self._inside:
+                    self._keep(piece[start : place - 1])
+                    start = place - 1
+                    text = self._text(self._line)
+                    if text.text is None or text.text.strip(b" \t,[{"):
+                        yield text
+                    self._begun, self._first = len(self._open), self._line
+                self._open += token
+            elif self._open:
+                self._open.pop()
+                if self._begun is not None and len(self._open) <= self._begun:
+                    self._keep(piece[start:place])
+                    start = place
+                    yield FoundObject(self._first, self._line, self._taken())
+                    self._begun, self._first = None, self._line
+        self._keep(piece[start:])
+
+    def _end_of_string(self, piece: bytes, place: int) -> int:
+        """Returns where a string ends that has begun before a place, or the end of the piece."""
+        if self._is_cut:
+            place += 1
+            self._line += piece[:1] == b"\n"
+        match = _STRING.match(piece, place)
+        end = match.end() if match else len(piece)
+        self._in_string = match is None or match[1] != b'"'
+        self._is_cut = match is not None and match[1] == b"\\"
+        self._line += piece.count(b"\n", place, end)
+        return end
+
+    def _keep(self, part: bytes) -> None:
+        if part:
+            self._size += len(part)
+            self._ends_line = part.endswith(b"\n")
+            if self._size <= LONGEST:
+                self._parts.append(part)
+            else:
+                self._parts.clear()
+
+    def _taken(self) -> bytes | None:
+        text = b"".join(self._parts) if self._size <= LONGEST else None
+        self._parts, self._size = [], 0
+        return text
+
+    def _text(self, last: int) -> FoundText:
+        found = FoundText(self._first, last, self._taken())
+        self._first = self._line
+        return found
+
+    def _last_line(self) -> int:
+        return max(self._first, self._line - self._ends_line)
+
+
+class Brackets:
+    """Follows the brackets of a value from line to line."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+
+    def end(self, line: bytes, place: int = 0) -> int | None:
+        """Reads the next line, and returns where in it the value ends; None if it goes on.
+
+        Args:
+            line: the line.
+            place: where in it to begin.
+        """
+        if self._in_string:
+            match = _STRING.match(line, place)
+            place = match.end() if match else len(line)
+            self._in_string = match is None or match[1] != b'"'
+        while found := _TOKEN.search(line, place):
+            token, place = found[0], found.end()
+            if token == b'"':
+                self._in_string = True
+                return None
+            if token in b"{[":
+                self._depth += 1
+            elif token in b"}]":
+                self._depth -= 1
+                if self._depth <= 0:
+                    return place
+        return None
+
+
+def items_of(array: bytes) -> Iterator[bytes]:
+    """Yields the objects in an array."""
+    for found in ObjectSplitter(b"[").split([array]):
+        if isinstance(found, FoundObject) and found.text is not None and found.is_whole:
+            yield found.text
+
+
+class ReadMessage(NamedTuple):
+    """JSON that was read from a log."""
+
+    raw: bytes
+    """The JSON in one line."""
+    value: Any
+
+
+def read_message(text: bytes) -> ReadMessage | None:
+    """Reads the text of an object or array in any layout; None if it is anything else.
+
+    Args:
+        text: the text, with or without blanks around it.
+    """
+    text = text.strip()
+    if text[:1] not in (b"{", b"["):
+        return None
+    try:
+        text.decode()
+        value = parse(text)
+    except (ValueError, RecursionError):
+        return None
+    is_one_line = b"\n" not in text and b"\r" not in text
+    return ReadMessage(text if is_one_line else _SPACE.sub(rb"\1", text), value)
+
+
+def member_texts(raw: bytes) -> dict[str, bytes] | None:
+    """Returns the members of an object that `read_message` has read, each as it is written.
+
+    Returns:
+        None if a value is nested too deeply.
+    """
+    text = raw.decode()
+    try:
+        return {one.key: text[one.start : one.end].encode() for one in members(text)}
+    except (ValueError, IndexError, RecursionError):
+        return None
+
+
+def is_message(value: Any) -> bool:
+    """Whether parsed JSON is a message of JSON-RPC, or a batch of them."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(one, dict) and is_message(one) for one in value)
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("method"), str):
+        return "jsonrpc" in value or not value.keys() - {"method", "params", "id", "type", "_meta"}
+    return ("result" in value or "error" in value) and ("jsonrpc" in value or "id" in value)

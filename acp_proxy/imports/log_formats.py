@@ -1,0 +1,33 @@
+"""The formats of foreign logs that are read. To add one: a module, and its line here."""
+
+from acp_proxy.imports import acp_devtools, jetbrains, zed
+from acp_proxy.imports.log_entries import LogFormat
+from acp_proxy.imports.message_lines import ACPX, LINES
+
+SOURCES: tuple[LogFormat, ...] = (
+    acp_devtools.SOURCE, zed.SOURCE, jetbrains.SOURCE, ACPX, LINES,
+)  # fmt: skip
+"""In the order in which they are tried: what fits nearly everything comes last."""
+NAMES = tuple(source.name for source in SOURCES)
+
+
+def source_of(head: bytes) -> LogFormat | None:
+    """Returns the format of an input by its beginning; None if nothing in it is a message."""
+    return next((source for source in SOURCES if source.recognizes(head)), None)
+
+
+def import_hint(head: bytes) -> str:
+    """Returns what to do with a file that is no recording, as the end of an error message.
+
+    Args:
+        head: its beginning.
+    """
+    found = source_of(head)
+    if found is None:
+        return ""
+    return f"; it looks like {found.title}: `acp-proxy inspect import` makes a recording of it"
+
+
+def source_named(name: str) -> LogFormat:
+    """Returns a format by its name, which is one of `NAMES`."""
+    return next(source for source in SOURCES if source.name == name)

@@ -1,0 +1,270 @@
+"""Reads logs and pastes that have a message in each line, or in several.
+
+Before the JSON of a message may stand the time at which it was sent, and a mark that says which way
+it went: an arrow, ``OUT:``, ``Received``, ``CLIENT → AGENT`` and so on. Both may also stand on the
+lines above. Blank lines, comments and the fences of Markdown are skipped; a line with anything else
+should be a message and is not.
+
+An arrow is seen from the side that wrote the log. Where the messages in the beginning of the input
+contradict it, all arrows are read the other way round, and count as inferred.
+
+The streams of acpx are such lines, without times and marks. Between them acpx notes where a segment
+of its journal or a turn begins, and how the turn has ended.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeGuard
+
+from acp_proxy.imports.connections import direction_of_method
+from acp_proxy.imports.embedded_json import (
+    Brackets,
+    ReadMessage,
+    is_message,
+    items_of,
+    read_message,
+)
+from acp_proxy.imports.headings import Clock, Heading, read_heading
+from acp_proxy.imports.log_entries import (
+    BROKEN,
+    CUT_OFF,
+    LONGEST,
+    OTHER_TEXT,
+    Entry,
+    LogFormat,
+    LoggedLine,
+    Remark,
+    RemarkKind,
+    UnreadLines,
+    bad_too_long,
+    numbered,
+)
+from acp_proxy.imports.no_messages import broken, is_explained, other_json
+from acp_proxy.protocol.peers import Stream
+
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s]*)")
+"""A fence, a comment or a rule."""
+_JSON = re.compile(rb"\{(?=\s*(?:[\"'}.&\xe2\xc2]|\Z))|\[(?=\s*(?:\{|\Z))")
+_BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
+_NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
+"""A member of a message, whatever its quotation marks are."""
+_JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
+_NO_HEADING = Heading()
+_OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
+
+
+def _reads(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
+    return _LineReader(is_flipped=_is_flipped(head)).read(pieces)
+
+
+def _beginning(head: bytes) -> Iterator[Entry]:
+    """Yields the entries of the beginning of an input, as far as it has whole lines."""
+    whole = head[: head.rfind(b"\n") + 1] or head
+    return _LineReader(is_flipped=None).read(io.BytesIO(whole))
+
+
+def _is_flipped(head: bytes) -> bool:
+    """Whether arrows are seen from the agent's side, by the methods in the beginning."""
+    votes = 0
+    for entry in _beginning(head):
+        if isinstance(entry, LoggedLine) and entry.stream is not None:
+            implied = _direction_of(entry.raw)
+            votes += 0 if implied is None else -1 if implied is entry.stream else 1
+    return votes > 0
+
+
+def _direction_of(raw: bytes) -> Stream | None:
+    """Returns the direction that the method of a message implies; None if it implies none."""
+    found = read_message(raw)
+    method = found.value.get("method") if found and isinstance(found.value, dict) else None
+    return direction_of_method(method) if isinstance(method, str) else None
+
+
+class _LineReader:
+    """Reads the lines of a log.
+
+    Args:
+        is_flipped: whether arrows are seen from the agent's side; None if that is being found out.
+    """
+
+    def __init__(self, *, is_flipped: bool | None) -> None:
+        self._is_flipped = is_flipped
+        self._clock = Clock()
+        self._above = _NO_HEADING
+        """What the lines above say of the next message."""
+        self._first: int | None = None
+        """The line in which a message begins that goes on; None outside of messages."""
+        self._indentation = 0
+        """Blanks before that line."""
+        self._heading = _NO_HEADING
+        self._brackets = Brackets()
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """Yields the entries of a log; together they have every line.
+
+        Args:
+            pieces: of the input.
+        """
+        number = 0
+        for number, line in numbered(pieces):
+            if line is None:
+                yield from self._given_up(number - 1)
+                yield bad_too_long(number)
+                continue
+            line = _ANSI.sub(b"", line) if b"\x1b" in line else line
+            if self._first is not None and self._is_new(line):
+                yield from self._given_up(number - 1)
+            yield from self._line(number, line)
+        yield from self._given_up(number)
+
+    def _line(self, number: int, line: bytes) -> Iterator[Entry]:
+        if self._first is not None:
+            yield from self._continued(number, line)
+        elif not line or line.isspace():
+            yield Remark(number, number, RemarkKind.BLANK)
+        elif _SKIPPED.fullmatch(line) or _JOURNAL.match(line):
+            yield Remark(number, number)
+        elif (found := _JSON.search(line)) is None:
+            yield self._announced(number, read_heading(line))
+        elif (heading := read_heading(line[: found.start()])) is None:
+            yield UnreadLines(number, number, OTHER_TEXT)
+        else:
+            self._first, self._heading = number, self._joined(heading)
+            self._indentation = _indentation(line)
+            self._above, self._brackets = _NO_HEADING, Brackets()
+            yield from self._continued(number, line[found.start() :])
+
+    def _announced(self, number: int, heading: Heading | None) -> Entry:
+        """Keeps what a line says of the JSON that follows it."""
+        if not _is_announced(heading):
+            self._above = _NO_HEADING
+            return UnreadLines(number, number, OTHER_TEXT)
+        self._above = self._joined(heading)
+        return Remark(number, number)
+
+    def _joined(self, heading: Heading) -> Heading:
+        """Adds what the lines above say."""
+        return Heading(heading.mark or self._above.mark, heading.stamp or self._above.stamp)
+
+    def _is_new(self, line: bytes) -> bool:
+        """Whether a line begins another message, so that the one before was cut off."""
+        if _SKIPPED.fullmatch(line) and line.strip():
+            return True
+        if _indentation(line) > self._indentation or line.lstrip()[:1] in (b'"', b"}", b"]"):
+            return False
+        if (found := _JSON.search(line)) is None:
+            return _is_announced(read_heading(line))
+        is_marked = read_heading(line[: found.start()]) not in (None, _NO_HEADING)
+        return is_marked or _BEGINNING.match(line) is not None
+
+    def _continued(self, number: int, line: bytes) -> Iterator[Entry]:
+        assert self._first is not None
+        end = self._brackets.end(line)
+        self._parts.append(line if end is None else line[:end])
+        self._size += len(line) + 1
+        if end is None and self._size <= LONGEST:
+            return
+        first, text = self._taken()
+        if end is None:
+            yield UnreadLines(first, number, BROKEN)
+            return
+        entries = self._messages(first, number, text)
+        rest = line[end:].strip(b" \t\r,")
+        if rest and isinstance(entries[0], LoggedLine):
+            entries = [UnreadLines(first, number, "expected nothing after the message")]
+        yield from entries
+
+    def _given_up(self, last: int) -> Iterator[Entry]:
+        """Ends a message that never came to its end."""
+        if self._first is not None:
+            first, text = self._taken()
+            yield UnreadLines(first, last, broken(text, CUT_OFF))
+
+    def _taken(self) -> tuple[int, bytes]:
+        assert self._first is not None
+        first, text = self._first, b"\n".join(self._parts)
+        self._first, self._parts, self._size = None, [], 0
+        return first, text
+
+    def _messages(self, first: int, last: int, text: bytes) -> list[Entry]:
+        """Returns the message in a text, or each of those in an array that nothing marks."""
+        found = read_message(text)
+        if found is None:
+            return [UnreadLines(first, last, broken(text))]
+        if not is_message(found.value):
+            return [UnreadLines(first, last, other_json(text))]
+        if not isinstance(found.value, list) or self._heading.mark is not None:
+            return [self._message(first, last, found)]
+        items = [one for item in items_of(found.raw) if (one := read_message(item)) is not None]
+        return [self._message(first, last, one) for one in items]
+
+    def _message(self, first: int, last: int, found: ReadMessage) -> Entry:
+        mark, stamp = self._heading
+        stream = None if mark is None else mark.stream
+        is_turned = bool(self._is_flipped) and mark is not None and not mark.names_peers
+        return LoggedLine(
+            first,
+            last,
+            _OPPOSITE[stream] if stream is not None and is_turned else stream,
+            found.raw,
+            None if stamp is None else self._clock.time(stamp),
+            is_inferred=is_turned,
+            has_zone=stamp is None or stamp.has_zone,
+        )
+
+
+def _is_announced(heading: Heading | None) -> TypeGuard[Heading]:
+    """Whether a line without JSON says something of the message after it."""
+    if heading is None or heading == _NO_HEADING:
+        return False
+    return heading.mark is None or heading.mark.is_alone
+
+
+def _indentation(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
+
+
+def _introduces(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("method") in ("initialize", "proxy/initialize")
+
+
+def _is_of_acpx(head: bytes) -> bool:
+    """Whether an input is a whole stream: it begins as the journal of acpx or a connection does."""
+    if _JOURNAL.match(head):
+        return True
+    found = [entry for entry in _beginning(head) if isinstance(entry, LoggedLine)]
+    if not found or found[0].first > 1 or any(one.stream or one.time_ns for one in found):
+        return False
+    first = read_message(found[0].raw)
+    return first is not None and _introduces(first.value)
+
+
+def _has_message(head: bytes) -> bool:
+    """Whether a message is in an input, or one of which the reader can say what is wrong."""
+    has_names = _NAMES.search(head) is not None
+    return has_names and any(
+        isinstance(entry, LoggedLine)
+        or (isinstance(entry, UnreadLines) and is_explained(entry.reason))
+        for entry in _beginning(head)
+    )
+
+
+LINES = LogFormat(
+    name="lines",
+    title="a plain log",
+    lost=("bytes", "command", "ending", "stderr"),
+    recognizes=_has_message,
+    read=_reads,
+)
+ACPX = LogFormat(
+    name="acpx",
+    title="a stream of messages, one in each line, as acpx keeps it",
+    lost=("bytes", "command", "ending", "stderr", "times"),
+    recognizes=_is_of_acpx,
+    read=_reads,
+    has_marks=False,
+)

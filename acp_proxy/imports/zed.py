@@ -1,0 +1,123 @@
+"""Reads what Zed copies from its ACP logs: an array of messages, pretty printed.
+
+Zed writes the params of a request, and in their place the result or the error of an answer.
+Messages are made of that again. What is an error follows from its form alone, so the recording
+says that results and errors are not told apart by the source. Zed also writes the method that an
+answer is for, which is kept for those whose request is not in the log. An excerpt, and several
+arrays one after the other, are read as well.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from acp_proxy.imports.embedded_json import (
+    FoundObject,
+    ObjectSplitter,
+    member_texts,
+    read_message,
+    too_long,
+)
+from acp_proxy.imports.log_entries import (
+    BROKEN,
+    MISPLACED,
+    NOT_WHOLE,
+    Entry,
+    LogFormat,
+    LoggedLine,
+    Remark,
+    RemarkKind,
+    UnreadLines,
+)
+from acp_proxy.imports.no_messages import broken
+from acp_proxy.protocol.json_text import storable
+from acp_proxy.protocol.peers import Stream
+
+_STREAMS = {"outgoing": Stream.TO_AGENT, "incoming": Stream.TO_CLIENT, "stderr": Stream.STDERR}
+
+
+def _recognizes(head: bytes) -> bool:
+    return b'"_direction"' in head and b'"_type"' in head
+
+
+def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
+    has_ended = False
+    for found in ObjectSplitter(b"", b"[").split(pieces):
+        if found.text is None:
+            yield too_long(found)
+        elif not isinstance(found, FoundObject) and b'"_direction"' in found.text:
+            yield UnreadLines(found.first, found.last, MISPLACED)
+        elif not isinstance(found, FoundObject):
+            yield Remark(found.first, found.last, _kind_of(found.text))
+            if has_ended and b"[" in found.text:  # another copy, of a later part
+                yield Remark(found.first, found.last, RemarkKind.GAP)
+            has_ended = has_ended or b"]" in found.text
+        elif not found.is_whole:
+            yield UnreadLines(found.first, found.last, NOT_WHOLE)
+        else:
+            yield from _message(found.first, found.last, found.text)
+
+
+def _kind_of(text: bytes) -> RemarkKind:
+    if text.strip(b" \t\r\n[],"):
+        return RemarkKind.REMARK
+    return RemarkKind.BRACKETS if b"[" in text or b"]" in text else RemarkKind.BLANK
+
+
+def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
+    found = read_message(text)
+    if found is None or not isinstance(found.value, dict):
+        yield UnreadLines(first, last, broken(text))
+        return
+    value = found.value
+    stream = _STREAMS.get(str(value.get("_direction")))
+    if stream is None:
+        yield UnreadLines(first, last, 'expected "_direction" to be incoming, outgoing or stderr')
+    elif stream is Stream.STDERR:
+        params = value.get("params")
+        words = params if isinstance(params, str) else json.dumps(params)
+        for each in words.split("\n"):
+            yield LoggedLine(first, last, stream, storable(each).encode())
+    elif (texts := member_texts(found.raw)) is None:
+        yield UnreadLines(first, last, BROKEN)
+    elif (raw := _rebuilt(value, texts)) is None:
+        expected = "request, response or notification"
+        yield UnreadLines(first, last, f'expected "_type" to be {expected}')
+    else:
+        answered = value.get("method") if value["_type"] == "response" else None
+        yield LoggedLine(first, last, stream, raw, answered=answered)
+
+
+def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
+    """Returns the message that Zed saw; None if its type is unknown."""
+    kind, params = value.get("_type"), texts.get("params", b"null")
+    known = {"id": texts.get("id", b"null"), "method": texts.get("method", b"null")}
+    if kind == "response":
+        name = "error" if _is_error(value.get("params")) else "result"
+        return _spelled({"id": known["id"], name: params})
+    if kind not in ("request", "notification"):
+        return None
+    if kind == "notification":
+        del known["id"]
+    return _spelled(known if params == b"null" else {**known, "params": params})
+
+
+def _spelled(parts: dict[str, bytes]) -> bytes:
+    members = b"".join(b',"%s":%s' % (name.encode(), text) for name, text in parts.items())
+    return b'{"jsonrpc":"2.0"' + members + b"}"
+
+
+def _is_error(params: Any) -> bool:
+    if not isinstance(params, dict) or params.keys() - {"code", "message", "data"}:
+        return False
+    code = params.get("code")
+    return type(code) is int and isinstance(params.get("message"), str)
+
+
+SOURCE = LogFormat(
+    name="zed",
+    title="messages copied from the ACP logs of Zed",
+    lost=("bytes", "command", "ending", "times", "values"),
+    recognizes=_recognizes,
+    read=_read,
+)

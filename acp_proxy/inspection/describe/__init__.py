@@ -1,6 +1,0 @@
-"""Describes the parts of a message in words, a module per topic.
-
-A describer takes an object of any shape and returns a text, which is empty if there is nothing to
-say. `methods.METHODS` and `updates.UPDATES` list what describes which message. The text may hold
-any character; `preview` makes it safe to print.
-"""

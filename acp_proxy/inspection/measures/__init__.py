@@ -1,1 +1,0 @@
-"""Where the time and the bytes went."""

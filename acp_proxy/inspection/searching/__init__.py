@@ -1,1 +1,0 @@
-"""Searches the texts of a recording, however they were escaped and cut into chunks."""

@@ -1,1 +1,0 @@
-"""Reads a recording as a conversation: prompts, messages, tool calls and requests, by turns."""

@@ -1,0 +1,1 @@
+"""Runs the engines on streams and processes."""

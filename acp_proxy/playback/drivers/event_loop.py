@@ -1,0 +1,70 @@
+"""Runs trio: its clock, its errors, and those signals that were not ignored when we started."""
+
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import trio
+
+from acp_proxy.base.errors import AcpProxyError
+from acp_proxy.playback.events import STOP_SIGNALS
+
+_Result = TypeVar("_Result")
+
+
+def now_ns() -> int:
+    """Returns the time of trio's clock, which tests can set, in nanoseconds."""
+    return round(trio.current_time() * 1e9)
+
+
+def handled(*signums: signal.Signals) -> list[signal.Signals]:
+    """Returns the signals that were not ignored when we were started, as SIGHUP is with `nohup`.
+
+    A signal that something other than Python handles is left out: it could not be restored.
+    """
+    return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
+
+
+@contextmanager
+def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
+    """Receives those signals that `handled` returns; the others stay as they are."""
+    if ours := handled(*signums):
+        with trio.open_signal_receiver(*ours) as signals:
+            yield signals
+    else:
+        never, nothing = trio.open_memory_channel[int](0)
+        with never:
+            yield nothing
+
+
+def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
+    """Runs trio; raises an expected error without the groups that trio puts around it.
+
+    Raises:
+        AcpProxyError: a task has raised it.
+    """
+    try:
+        return trio.run(task)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, AcpProxyError):
+            raise error from None
+        raise
+
+
+def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
+    """Runs trio for a replay, and ignores stop signals when the replay is over.
+
+    Many clients close their end and then terminate their agent. The report is still written, and
+    the exit code is that of the replay.
+    """
+    for signum in handled(*STOP_SIGNALS):
+        signal.signal(signum, _ignore)
+    return run_alone(task)
+
+
+def _ignore(_: int, __: object) -> None:
+    """Does nothing; with `SIG_IGN` a signal that is blocked until the replay runs would be lost."""

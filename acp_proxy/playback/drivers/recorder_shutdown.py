@@ -1,0 +1,206 @@
+"""Ends a recorder that is our child, its agent with it, and what the agent leaves behind.
+
+We are the client of the agent, and a recorder ends no agent whose client still listens. So we leave
+as a client does: we close our end, read until nothing comes for the grace time, and then close the
+other end as well. An agent that is still there then overstays, and its recorder ends it. A process
+that the agent started in a session of its own is unknown to the recorder, so we adopt and end it.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from math import inf
+from pathlib import Path
+
+import trio
+
+from acp_proxy.base.limits import CHUNK, TITLE
+from acp_proxy.playback.drivers.event_loop import now_ns
+from acp_proxy.record.capture.process_table import all_processes
+
+_MORE_S = 5.0
+"""Seconds that a recorder has to end, beyond twice the agent's grace: in the first grace it waits
+for the agent, and in the second for SIGTERM to end it. Then the recorder gets SIGTERM itself."""
+_PAUSE_S = 0.01
+_SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
+_PROC = Path("/proc")
+_MOMENT_S = 0.5
+"""Seconds for orphans that end by themselves."""
+_LOOK_S = 0.02
+
+
+class RecorderShutdown:
+    """Ends a recorder, and its agent, from which nothing is expected after `grace` s of silence.
+
+    Attributes:
+        signum: the signal that stopped us, or None.
+        is_hopeless: whether the agent will not end by itself.
+        was_stopped: whether the recorder got a signal to stop.
+        last_read_ns: when the agent last sent something.
+        hurried: set when a signal comes while we wait for the recorder.
+    """
+
+    def __init__(self, process: trio.Process, grace: float) -> None:
+        self.signum: int | None = None
+        self.is_hopeless = False
+        self.was_stopped = False
+        self.hurried = trio.Event()
+        self.last_read_ns = now_ns()
+        self._process = process
+        self._grace = grace
+        self._patience = 2 * grace + _MORE_S
+
+    @property
+    def killed_by(self) -> int | None:
+        """The signal of which the recorder died, as its agent or alone, unless it got one of us."""
+        code = self._process.returncode
+        return None if self.was_stopped or code is None or code >= 0 else -code
+
+    async def cancel_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+        """Stops the conversation when a signal comes.
+
+        Args:
+            signals: those that stop us.
+            scope: the scope of the conversation.
+        """
+        async for signum in signals:
+            self.signum = signum
+            scope.cancel()
+
+    async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
+        """Kills the recorder, and so its agent, when a signal comes while we wait for it."""
+        async for signum in signals:
+            self.signum = self.signum or signum
+            self.hurried.set()
+            self._send(signal.SIGKILL)
+
+    async def end(self) -> None:
+        """Waits for the recorder, then sends it SIGTERM, then SIGKILL."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(trio.BrokenResourceError):
+            await self._process.stdin.aclose()
+        steps = [signal.SIGTERM, signal.SIGKILL]
+        if self.signum is not None or self.is_hopeless:
+            self._send(steps.pop(0))
+        while True:
+            with trio.move_on_after(self._patience if steps else inf):
+                await self._read_rest()
+                await self._process.wait()
+                return
+            self._send(steps.pop(0))
+
+    async def _read_rest(self) -> None:
+        """Reads what still comes, so that no writer waits for us; slowly, if it has no end.
+
+        After a silence of the grace time we close the pipe, which shows the recorder that its
+        client is gone. What was written is recorded whether we read it or not.
+        """
+        out = self._process.stdout
+        assert out is not None
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while True:
+                left = max(0.0, self._grace - (now_ns() - self.last_read_ns) / 1e9)
+                with trio.move_on_after(left) as silence:
+                    if not await out.receive_some(CHUNK):
+                        break
+                    self.last_read_ns = now_ns()
+                if silence.cancelled_caught:
+                    await out.aclose()
+                    break
+                if self.was_stopped:  # a flood must not keep us busy
+                    await trio.sleep(_PAUSE_S)
+
+    def _send(self, signum: int) -> None:
+        self.was_stopped = True
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signum)
+
+
+class Orphans:
+    """Adopts orphaned descendants of ours while it is entered.
+
+    On Linux a process may be a subreaper, which adopts its orphaned descendants in place of `init`.
+    Elsewhere no process is adopted, and none is ended.
+    """
+
+    def __init__(self) -> None:
+        self._was_set = False
+        self._had: set[int] = set()
+
+    def __enter__(self) -> "Orphans":
+        if sys.platform == "linux":
+            self._was_set = _is_set()
+            self._had = set(_children())
+            _set(True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if sys.platform == "linux":
+            _set(self._was_set)
+
+    async def end(self, grace: float, hurried: trio.Event | None = None) -> list[str]:
+        """Ends all adopted processes, first with SIGTERM; returns the commands of these.
+
+        Args:
+            grace: seconds from SIGTERM to SIGKILL.
+            hurried: once it is set, all are killed at once.
+        """
+        signalled_commands: dict[int, str] = {}
+        for signum in (None, signal.SIGTERM, signal.SIGKILL):
+            signalled: set[int] = set()
+            with trio.move_on_after(max(grace, _MOMENT_S) if signum else _MOMENT_S):
+                while left := set(self._left()):
+                    if hurried is not None and hurried.is_set() and signum != signal.SIGKILL:
+                        break
+                    for pid in left - signalled:
+                        if signum is not None:
+                            signalled_commands.setdefault(pid, _command(pid))
+                            _send(pid, signum)
+                    signalled |= left
+                    await trio.sleep(_LOOK_S)
+                else:
+                    break
+        return list(signalled_commands.values())
+
+    def _left(self) -> Iterator[int]:
+        """Yields the adopted processes that still run, and reaps the others."""
+        for pid in _children():
+            if pid in self._had:
+                continue
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                    yield pid
+
+
+def _send(pid: int, signum: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signum)
+
+
+def _children() -> Iterator[int]:
+    """Yields our children, including zombies."""
+    ours = os.getpid()
+    return (process.pid for process in all_processes() if process.parent == ours)
+
+
+def _command(pid: int) -> str:
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        words = []
+    command = b" ".join(words).decode(errors="replace").strip()
+    return f"{command[:TITLE] or 'a process'} (pid {pid})"
+
+
+def _is_set() -> bool:
+    found = ctypes.c_int()
+    return ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(found)) == 0 and bool(
+        found.value
+    )
+
+
+def _set(is_set: bool) -> None:
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(is_set), 0, 0, 0)

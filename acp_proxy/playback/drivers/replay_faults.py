@@ -1,0 +1,246 @@
+"""Faults between a replayed agent and its client, whose bytes pass through the fault engine.
+
+The replayed agent reads and writes as if these were its pipes. What either peer
+sends goes through the engine line by line into the schedule (`faults.delivery_schedule`). A task
+for each outlet takes what is due, by trio's clock. There is no process that a signal could reach:
+what would end the agent ends the replay, and is in `fate`; a pause stops the output.
+"""
+
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Iterable
+
+import trio
+
+from acp_proxy.base import system
+from acp_proxy.faults.delivery_schedule import DeliverySchedule
+from acp_proxy.faults.fault_effects import ExitEffect, Fired, Output, RuleEffect, SignalEffect
+from acp_proxy.faults.fault_engine import FaultEngine
+from acp_proxy.faults.plan import Plan
+from acp_proxy.playback.drivers.event_loop import now_ns, play_out, received
+from acp_proxy.playback.drivers.replayer import Descriptor, ReadSome, Replayer, WriteAll, next_chunk
+from acp_proxy.playback.events import STOP_SIGNALS
+from acp_proxy.playback.replay.recording_choice import RecordingChoice
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.protocol.framing import LineCutter
+from acp_proxy.protocol.peers import Direction, Stream
+
+_PATIENCE_S = 5.0
+"""How long a client that has left still gets what is late."""
+
+Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
+
+
+class ReplayFaults:
+    """The streams of a replayed agent, with faults.
+
+    `read` and `write` reach the client, and `close` ends its input. The clock is that of the
+    engine. `lose` gets each line of the client that a rule drops, and the rule.
+
+    Attributes:
+        fate: what ended the agent: a signal or an exit; None if nothing did.
+    """
+
+    def __init__(
+        self,
+        engine: FaultEngine,
+        read: ReadSome,
+        write: WriteAll,
+        write_stderr: WriteAll,
+        close: Callable[[], None],
+        clock: Callable[[], int] = now_ns,
+        lose: Callable[[bytes, str], object] = lambda *_: None,
+    ) -> None:
+        self.fate: SignalEffect | ExitEffect | None = None
+        self._engine = engine
+        self._read_some, self._write_all, self._write_stderr = read, write, write_stderr
+        self._close = close
+        self._clock = clock
+        self._lose = lose
+        self._schedule = DeliverySchedule()
+        self._cutters = {direction: LineCutter() for direction in Direction}
+        self._changed = {outlet: trio.Event() for outlet in Stream}
+        self._is_paused = False
+        self._has_left = False
+        self._playing = trio.CancelScope()
+        self._finishing = trio.CancelScope()
+        self._into, self._out_of = trio.open_memory_channel[bytes](0)
+
+    async def run(self, play: Play) -> None:
+        """Lets an agent play until it has ended, and all that it sent has gone out."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._receive_all)
+            for outlet in Stream:
+                nursery.start_soon(self._deliver, outlet)
+            with self._playing:
+                await play(self._read_as_agent, self.send)
+                await self._finish()
+            nursery.cancel_scope.cancel()
+
+    async def send(self, data: bytes) -> None:
+        """Takes what the agent sends; waits while too much of it is on its way."""
+        await trio.lowlevel.checkpoint()
+        await self._take(Direction.TO_CLIENT, data)
+
+    def let_go(self) -> None:
+        """Takes note that the client has left, or is leaving: it is not waited for very long."""
+        if not self._has_left:
+            self._has_left = True
+            self._finishing.deadline = trio.current_time() + _PATIENCE_S
+
+    async def _receive_all(self) -> None:
+        """Takes what the client sends, until it leaves."""
+        while chunk := await next_chunk(self._read_some):
+            await self._take(Direction.TO_AGENT, chunk)
+        self.let_go()
+        self._end(Direction.TO_AGENT)
+
+    async def _read_as_agent(self, _: int) -> bytes:
+        """Returns the next bytes that were delivered to the agent; nothing at the end."""
+        try:
+            return await self._out_of.receive()
+        except trio.EndOfChannel:
+            return b""
+
+    async def _take(self, direction: Direction, chunk: bytes) -> None:
+        for cut in self._cutters[direction].feed(chunk):
+            self._add(self._engine.receive(direction, cut.raw, cut.newline, self._clock()))
+        outlet = Stream(direction)
+        while not self._schedule.outboxes[outlet].has_room:
+            await self._changed[outlet].wait()
+
+    async def _finish(self) -> None:
+        """The agent has sent all: held deliveries go out now, late ones when they are due."""
+        self._end(Direction.TO_CLIENT)
+        with self._finishing as scope:
+            if self._has_left:
+                scope.deadline = trio.current_time() + _PATIENCE_S
+            for outlet in (Stream.TO_CLIENT, Stream.STDERR):
+                while self._schedule.outboxes[outlet].size and not self._is_paused:
+                    await self._changed[outlet].wait()
+
+    def _end(self, direction: Direction) -> None:
+        """Ends a direction; the last line of it may have no newline."""
+        if (rest := self._cutters[direction].finish()) is not None:
+            self._add(self._engine.receive(direction, rest.raw, rest.newline, self._clock()))
+        self._add(self._engine.end(direction, self._clock()))
+
+    def _add(self, outputs: Iterable[Output]) -> None:
+        for output in outputs:
+            match output:
+                case RuleEffect(effect=SignalEffect(signum)) if signum == system.SIGCONT:
+                    self._pause(is_paused=False)  # at once, since earlier output waits for it
+                case Fired(rule, _, Direction.TO_AGENT, bytes() as raw, None):
+                    self._lose(raw, rule)
+                case _:
+                    if (outlet := self._schedule.add(output, self._clock())) is not None:
+                        self._ring(outlet)
+        self._follow_up()
+
+    async def _deliver(self, outlet: Stream) -> None:
+        """Writes to an outlet what is due, in order."""
+        outbox = self._schedule.outboxes[outlet]
+        while True:
+            is_paused = self._is_paused and outlet is Stream.TO_CLIENT
+            data = None if is_paused else outbox.take(self._clock())
+            if data is None:
+                due = None if is_paused else outbox.due_at
+                # The clock goes on while we look, so what was not due may be overdue by now.
+                wait = float("inf") if due is None else max(0.0, (due - self._clock()) / 1e9)
+                with trio.move_on_after(wait):
+                    await self._changed[outlet].wait()
+                continue
+            with contextlib.suppress(trio.BrokenResourceError):
+                # That a peer is gone is known from the end of the other direction.
+                await self._write(outlet, data)
+            outbox.gone()
+            self._ring(outlet)
+            self._follow_up()
+
+    async def _write(self, outlet: Stream, data: bytes) -> None:
+        match outlet:
+            case Stream.TO_AGENT:
+                await self._into.send(data)
+            case Stream.TO_CLIENT:
+                await self._write_all(data)
+            case Stream.STDERR:
+                await self._write_stderr(data)
+
+    def _follow_up(self) -> None:
+        """Carries out the side effects and the ends that waited for bytes that are gone now."""
+        for wanted in self._schedule.take_effects(self._clock()):
+            match wanted.effect:
+                case SignalEffect(signum) if signum == system.SIGSTOP:
+                    self._pause(is_paused=True)
+                case SignalEffect() | ExitEffect() as effect:
+                    self.fate = self.fate or effect
+                    self._playing.cancel()
+        for outlet, close in (
+            (Stream.TO_AGENT, self._into.close),
+            (Stream.TO_CLIENT, self._close),
+        ):
+            outbox = self._schedule.outboxes[outlet]
+            if outbox.has_ended:
+                outbox.close()
+                close()
+
+    def _pause(self, *, is_paused: bool) -> None:
+        self._is_paused = is_paused
+        self._ring(Stream.TO_CLIENT)
+
+    def _ring(self, outlet: Stream) -> None:
+        """Wakes the tasks that wait for something new on an outlet, or for room."""
+        self._changed[outlet].set()
+        self._changed[outlet] = trio.Event()
+
+
+def play_with_faults(
+    plan: Plan, seed: int, replay: Replay | RecordingChoice, source: int, sink: int
+) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
+    """Plays a replay on two descriptors; returns how often each rule fired, and the agent's fate.
+
+    Args:
+        plan: the faults.
+        seed: of all chance.
+        replay: the engine that plays the agent.
+        source: what the client writes to.
+        sink: what the client reads from, which is closed at the end.
+    """
+
+    async def run() -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
+        engine = FaultEngine(plan, seed, now_ns())
+        with contextlib.ExitStack() as ends:
+            ends.callback(os.close, sink)
+            client = Descriptor(source).read, Descriptor(sink).write
+            streams = ReplayFaults(
+                engine, *client, Descriptor(2).write, ends.close, lose=replay.note_lost
+            )
+
+            async def play(read: ReadSome, write: WriteAll) -> None:
+                replayer = Replayer(replay, read, write)
+                await replayer.run()
+                if replayer.was_stopped:
+                    streams.let_go()
+
+            async with trio.open_nursery() as nursery:
+                await nursery.start(let_go_on_signal, streams)
+                await streams.run(play)
+                nursery.cancel_scope.cancel()
+        return engine.fired, streams.fate
+
+    return play_out(run)
+
+
+async def let_go_on_signal(
+    streams: ReplayFaults, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Lets go of the client on a signal, even when only late bytes have still to go out.
+
+    Args:
+        streams: which let go.
+        task_status: is started when signals are received.
+    """
+    with received(*STOP_SIGNALS) as signals:
+        task_status.started()
+        async for _ in signals:
+            streams.let_go()

@@ -1,0 +1,372 @@
+"""Plays a client's engine to an agent, which a recorder of ours starts if the run is recorded.
+
+`verify` starts the same recorder as ``acp-proxy record``. So the new run is recorded as any other,
+the agent's stderr passes through, and the recorder ends whatever the agent leaves behind. If we are
+killed, the recorder reads the end of its input and ends the agent.
+
+One task reads, one feeds the engine, one writes. The agent's messages are read even while others
+wait to be written, so neither side can block the other. What waits is held in memory: no more than
+was recorded, and an answer to each request that the agent may make before that counts as a flood.
+An agent that neither reads nor writes anything for as long as a stall takes is reported to the
+engine.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from subprocess import PIPE
+
+import trio
+from attrs import define, frozen
+from trio.abc import ReceiveStream, SendStream
+
+from acp_proxy.base.limits import CHUNK, LINE_WITHOUT_END
+from acp_proxy.playback.drivers.event_loop import now_ns, received, run_alone
+from acp_proxy.playback.drivers.recorder_shutdown import Orphans, RecorderShutdown
+from acp_proxy.playback.events import (
+    EndOfInput,
+    Event,
+    Finish,
+    LineReceived,
+    PartReceived,
+    Send,
+    WakeAt,
+    Wakeup,
+    WriteStalled,
+)
+from acp_proxy.playback.shared.playback_options import NS_PER_S
+from acp_proxy.playback.verify.scripted_client import ScriptedClient
+from acp_proxy.playback.verify.verification import Verification
+from acp_proxy.protocol.framing import LineCutter
+from acp_proxy.record.capture.new_recording import MADE_BY, SECRETS
+from acp_proxy.record.capture.record_options import RECORD
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_CHUNKS_AHEAD = 4
+_LAST_MESSAGES_S = 5.0
+"""How long messages are read of an agent whose input was closed."""
+
+
+_PATIENCE_S = 3
+"""Seconds of silence before it is shown what is waited for."""
+
+ClientEngine = Verification | ScriptedClient
+"""An engine that plays a client."""
+Show = Callable[[str], None]
+"""Replaces the line that shows what is waited for; an empty text removes it."""
+
+
+@frozen
+class _Chunk:
+    """What a chunk has brought: whole lines, and so many bytes of one that has not ended."""
+
+    lines: list[bytes]
+    part: int = 0
+
+
+@define
+class VerifyOutcome:
+    """How a run ended.
+
+    Attributes:
+        signum: the signal that stopped us, or None.
+        was_stopped: whether the agent got a signal to stop, and has not ended by itself.
+        recorder_signal: the signal that ended the recorder, if it was none of ours; else None. It
+            may be the one that the agent died of.
+        left_behind: what the agent had started where its recorder could not see it; it was ended.
+        pauses: when a message was held back for what never came, in nanoseconds of the monotonic
+            clock.
+    """
+
+    signum: int | None
+    was_stopped: bool
+    recorder_signal: int | None
+    left_behind: list[str]
+    pauses: tuple[tuple[int, int], ...] = ()
+
+
+def verify(
+    engine: Verification,
+    recording: str,
+    command: Sequence[str],
+    *,
+    grace: float,
+    redact: str = "secrets",
+    secrets: Mapping[str, str] | None = None,
+    show: Show | None = None,
+) -> VerifyOutcome:
+    """Plays a verification against an agent and records it.
+
+    Args:
+        engine: the engine.
+        recording: the path of the new recording, at which there must be nothing yet.
+        command: the command of the agent.
+        grace: seconds that the agent has to end after its input was closed.
+        redact: what is masked in the new recording.
+        secrets: names of variables with secrets that are sent, and the marker of each.
+        show: shows what the client waits for; None to show nothing.
+    """
+    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
+    recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
+    known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
+    ours = {MADE_BY: "verify", **({SECRETS: known} if known else {})}
+    variables = environment(os.environ) | ours
+
+    async def run() -> VerifyOutcome:
+        return await _verify(engine, recorder, variables, grace, show)
+
+    return run_alone(run)
+
+
+def play(engine: ClientEngine, command: Sequence[str]) -> int:
+    """Plays an engine against an agent, records nothing, and returns the agent's exit code.
+
+    Args:
+        engine: the engine.
+        command: the command of the agent.
+    """
+    return trio.run(_play, engine, command)
+
+
+async def _play(engine: ClientEngine, command: Sequence[str]) -> int:
+    process = await trio.lowlevel.open_process(command, stdin=PIPE, stdout=PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    async with process.stdin as sink, process.stdout as source:
+        await Verifier(engine, source, sink).run()
+        await sink.aclose()
+        # An agent that cannot write might never end.
+        with contextlib.suppress(trio.BrokenResourceError):
+            while await source.receive_some(CHUNK):
+                pass
+    return await process.wait()
+
+
+async def _verify(
+    engine: Verification,
+    recorder: list[str],
+    variables: dict[str, str],
+    grace: float,
+    show: Show | None,
+) -> VerifyOutcome:
+    ahead = now_ns() - time.monotonic_ns()  # the clock of trio starts at any number
+    with received(*_SIGNALS) as signals, Orphans() as orphans:
+        process = await trio.lowlevel.open_process(
+            recorder,
+            stdin=PIPE,
+            stdout=PIPE,
+            env=variables,
+            # A terminal's Ctrl-C goes to its whole foreground group; the recorder is not in it, so
+            # that we stop it in the order below.
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        shutdown = RecorderShutdown(process, grace)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(shutdown.cancel_on_signal, signals, nursery.cancel_scope)
+                verifier = Verifier(engine, process.stdout, process.stdin, show, grace=grace)
+                await verifier.run()
+                shutdown.is_hopeless = engine.is_hopeless
+                shutdown.last_read_ns = verifier.moved_at
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(shutdown.kill_on_signal, signals)
+                    await shutdown.end()
+                    left = await orphans.end(grace, shutdown.hurried)
+                    nursery.cancel_scope.cancel()
+        pauses = tuple((start - ahead, end - ahead) for start, end in engine.state.patience.pauses)
+        return VerifyOutcome(
+            shutdown.signum, shutdown.was_stopped, shutdown.killed_by, left, pauses
+        )
+
+
+class Verifier:
+    """Plays an engine on two streams.
+
+    The source is the output of the agent. The sink is its input, closed when everything was sent.
+    At the end no more messages are expected after `grace` seconds of silence.
+
+    Attributes:
+        moved_at: when the agent last read or wrote something, or got something to read after a
+            while; in nanoseconds of trio's clock.
+    """
+
+    def __init__(
+        self,
+        engine: ClientEngine,
+        source: ReceiveStream,
+        sink: SendStream,
+        show: Show | None = None,
+        *,
+        grace: float = inf,
+    ) -> None:
+        self._engine = engine
+        self._source = source
+        self._sink = sink
+        self._display = WaitDisplay(show)
+        self._wake_at: float = inf
+        self.moved_at = now_ns()
+        self._grace = grace
+        self._unwritten = 0
+        """Bytes that wait to be written."""
+        self._is_over = False
+
+    async def run(self) -> None:
+        """Plays until the engine has finished, and then reads the agent's last messages."""
+        into, chunks = trio.open_memory_channel[_Chunk | None](_CHUNKS_AHEAD)
+        outgoing, queued = trio.open_memory_channel[bytes](inf)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._read, into)
+            nursery.start_soon(self._write, queued)
+            try:
+                with outgoing:
+                    await self._play(chunks, outgoing)
+            finally:
+                self._display.clear()
+            if not self._engine.is_hopeless:
+                await self._receive_last(chunks)
+            nursery.cancel_scope.cancel()
+
+    async def _play(
+        self,
+        chunks: "trio.MemoryReceiveChannel[_Chunk | None]",
+        outgoing: "trio.MemorySendChannel[bytes]",
+    ) -> None:
+        self.moved_at = now_ns()
+        self._feed(Wakeup(self.moved_at), outgoing)
+        while not self._is_over:
+            with trio.move_on_after(self._timeout_s()) as timeout:
+                chunk = await chunks.receive()
+            if timeout.cancelled_caught:
+                now = now_ns()
+                self._feed(WriteStalled(now) if now >= self._stalls_at else Wakeup(now), outgoing)
+            elif chunk is None:
+                self._feed(EndOfInput(now_ns()), outgoing)
+            else:
+                for line in chunk.lines:
+                    self._feed(LineReceived(line, now_ns()), outgoing)
+                if chunk.part:
+                    self._feed(PartReceived(chunk.part, now_ns()), outgoing)
+            self._display.update(now_ns(), self._engine.last_activity, lambda: self._engine.awaited)
+
+    async def _receive_last(self, chunks: "trio.MemoryReceiveChannel[_Chunk | None]") -> None:
+        """Feeds the engine with what comes after the end, until the agent has left or is silent."""
+        if self._engine.has_left:
+            return
+        with trio.move_on_after(_LAST_MESSAGES_S):
+            while True:
+                chunk = None
+                with trio.move_on_after(self._grace):
+                    chunk = await chunks.receive()
+                if chunk is None:
+                    return
+                for line in chunk.lines:
+                    for _ in self._engine.feed(LineReceived(line, now_ns())):
+                        pass
+
+    def _timeout_s(self) -> float:
+        shows_at = self._display.next_at(self._engine.last_activity)
+        return max(0.0, (min(self._wake_at, self._stalls_at, shows_at) - now_ns()) / 1e9)
+
+    @property
+    def _stalls_at(self) -> float:
+        """When writing counts as stalled, if the agent neither reads nor writes until then."""
+        limit = self._engine.stall_ns
+        return inf if limit is None or not self._unwritten else self.moved_at + limit
+
+    def _feed(self, event: Event, outgoing: "trio.MemorySendChannel[bytes]") -> None:
+        for command in self._engine.feed(event):
+            match command:
+                case Send(data):
+                    # Silence before there was anything to read is no sign of a stall.
+                    if not self._unwritten:
+                        self.moved_at = now_ns()
+                    self._unwritten += len(data)
+                    outgoing.send_nowait(data)
+                case WakeAt(at):
+                    self._wake_at = inf if at is None else at
+                case Finish():
+                    self._is_over = True
+
+    async def _write(self, queued: "trio.MemoryReceiveChannel[bytes]") -> None:
+        """Writes. That the agent is gone is known from the end of its output, so not from here."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            async for data in queued:
+                for start in range(0, len(data), CHUNK):
+                    chunk = data[start : start + CHUNK]
+                    await self._sink.send_all(chunk)
+                    self._unwritten -= len(chunk)
+                    self.moved_at = now_ns()
+            await self._sink.aclose()
+
+    async def _read(self, into: "trio.MemorySendChannel[_Chunk | None]") -> None:
+        """Passes on what each chunk brings; None is the end."""
+        cutter, held = LineCutter(), 0
+        while chunk := await self._receive():
+            lines = [cut.raw for cut in cutter.feed(chunk)]
+            part = len(chunk) - chunk.rfind(b"\n") - 1
+            held = part if lines else held + part
+            if held > LINE_WITHOUT_END and (rest := cutter.finish()) is not None:
+                held = part = 0
+                lines.append(rest.raw)
+            await into.send(_Chunk(lines, part))
+        if (rest := cutter.finish()) is not None:
+            await into.send(_Chunk([rest.raw]))
+        await into.send(None)
+
+    async def _receive(self) -> bytes:
+        try:
+            chunk = bytes(await self._source.receive_some(CHUNK))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return b""
+        self.moved_at = now_ns()
+        return chunk
+
+
+class WaitDisplay:
+    """The line that is shown while nothing happens, renewed every second; none without `show`."""
+
+    def __init__(self, show: Show | None) -> None:
+        self._show = show
+        self._shown_s = 0
+
+    def next_at(self, quiet_since: int) -> float:
+        """Returns when to call `update` next, in nanoseconds; infinity for never."""
+        if self._show is None:
+            return inf
+        return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
+
+    def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
+        """Shows what is waited for, or nothing if something has just happened.
+
+        Args:
+            now: the time, in nanoseconds.
+            quiet_since: when something last happened, by the same clock.
+            awaited: describes what is waited for; called only if it is shown.
+        """
+        quiet_s = (now - quiet_since) // NS_PER_S
+        if quiet_s < _PATIENCE_S:
+            self.clear()
+        elif self._show is not None and quiet_s != self._shown_s:
+            self._shown_s = quiet_s
+            self._show(f"waiting {quiet_s} s for {awaited()}")
+
+    def clear(self) -> None:
+        """Removes the line, if one is shown."""
+        if self._show is not None and self._shown_s:
+            self._shown_s = 0
+            self._show("")
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """Returns the recorder's environment: ours, without what configures another recording."""
+    unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
+    return {name: value for name, value in ours.items() if name not in unwanted}

@@ -1,0 +1,279 @@
+"""Handles the client's lines: pairs them with the recording, or notes how they diverge.
+
+In the 1.0 draft the client pushes the output of terminals, in random pieces. So recorded pieces may
+be missing, and nothing waits for them once the program has ended. Additional pieces are answered
+like recorded ones, until the terminal is released.
+
+When exactly the user pressed stop must not matter, so all that was recorded before a recorded
+cancellation goes out first. An unrecorded cancellation is a divergence. It still ends what it
+cancels, as the specification demands, so that no client hangs.
+"""
+
+from collections.abc import Iterator
+
+from acp_proxy.playback.events import Command, Send
+from acp_proxy.playback.replay.client_replies import ClientReplies
+from acp_proxy.playback.replay.divergence_handler import (
+    PARSE_ERROR,
+    DivergenceHandler,
+    cancelled_answer,
+    cancelled_request,
+    cancelled_update,
+    received,
+    refusal,
+)
+from acp_proxy.playback.replay.frame_sender import AgentSender
+from acp_proxy.playback.replay.lanes import Lane
+from acp_proxy.playback.replay.message_comparison import ClientMessage
+from acp_proxy.playback.replay.message_matcher import MessageMatch, MessageMatcher
+from acp_proxy.playback.replay.replay_state import ReplayState
+from acp_proxy.playback.shared.comparison import Comparison
+from acp_proxy.playback.shared.divergence import DivergenceKind
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, PROMPT, PUSH, V2
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.recording.steps import REPLIES, Step
+
+
+class Cancellations:
+    """Handles cancellations, one after the other."""
+
+    def __init__(
+        self,
+        state: ReplayState,
+        sender: AgentSender,
+        matcher: MessageMatcher,
+        handler: DivergenceHandler,
+    ) -> None:
+        self._state = state
+        self._schedule = state.schedule
+        self._requests = state.requests
+        self._sender = sender
+        self._matcher = matcher
+        self._handler = handler
+        self._cancelled: dict[str, int] = {}
+        """The recorded cancellations of requests that came, by the live id of the request."""
+
+    def take_turn(
+        self, match: MessageMatch | None, lane: Lane, live: ClientMessage
+    ) -> Iterator[Command]:
+        """Handles a ``session/cancel``; one that comes before its prompt counts as unrecorded.
+
+        Args:
+            match: the recorded cancellation, if there is one.
+            lane: the lane of the message's session.
+            live: the message.
+        """
+        self._requests.cancel_turns(lane)
+        if match is None or self._is_too_early(match.step, lane):
+            yield from self._take_unrecorded(lane, live)
+            return
+        lane, step = self._handler.pair(match, live)
+        yield from self._flush(lane, step)
+
+    def take_request(self, live: ClientMessage) -> Iterator[Command]:
+        """Handles a ``$/cancel_request``."""
+        token = live.message.target or "null"
+        if (recorded := self._find_cancel_request(token)) is None:
+            yield from self._take_unrecorded_of_request(token, live)
+            return
+        lane, step = self._handler.pair(MessageMatch(recorded, Comparison()), live)
+        if step.exchange is not None:
+            self._cancelled[token] = step.seq
+        if lane.name is not None:
+            yield from self._flush(lane, step)
+
+    def forget(self, token: str) -> None:
+        """Notes that the client uses an id for another request."""
+        self._cancelled.pop(token, None)
+
+    def _is_too_early(self, cancel: Step, lane: Lane) -> bool:
+        return any(step.method == PROMPT and step.key < cancel.key for step in lane.expected)
+
+    def _take_unrecorded_of_request(self, token: str, live: ClientMessage) -> Iterator[Command]:
+        request = self._requests.with_id(token)
+        lane = self._schedule.lanes[None if request is None else request.step.lane]
+        if (again := self._cancelled.get(token)) is not None:
+            summary = f"the client cancelled request {token} once more than recorded"
+            self._handler.note(DivergenceKind.EXHAUSTED, lane, summary, live, seq=again)
+        elif request is not None:
+            summary = f"the client cancelled request {token}, which was not recorded"
+            kind = DivergenceKind.UNRECORDED_CANCEL
+            divergence = self._handler.note(kind, lane, summary, live)
+            self._requests.close(request)
+            yield cancelled_request(token, divergence)
+        else:
+            summary = f"the client cancelled request {token}, which is not open"
+            self._handler.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
+        if request is not None:
+            yield from self._handler.abandon(lane)
+
+    def _take_unrecorded(self, lane: Lane, live: ClientMessage) -> Iterator[Command]:
+        """Ends the turn as the specification demands."""
+        if (again := self._matcher.find_played(live)) is not None:
+            kind, seq = DivergenceKind.EXHAUSTED, again.seq
+            summary = "the client cancelled once more than recorded"
+        else:
+            kind, seq = DivergenceKind.UNRECORDED_CANCEL, None
+            summary = "the client cancelled, which was not recorded"
+        self._handler.note(kind, lane, summary, live, seq=seq)
+        for request in self._requests.open_in(lane):
+            if request.step.method == PROMPT:
+                self._requests.close(request)
+                yield cancelled_answer(request.token, is_v2=self._state.script.dialect == V2)
+        # In v2 an update ends the turn, and not the answer to the prompt.
+        session = live.message.session
+        if self._requests.turn_of(lane) is not None and session is not None:
+            self._requests.end_turns(lane.name)
+            yield cancelled_update(session)
+        yield from self._handler.abandon(lane)
+
+    def _find_cancel_request(self, token: str) -> Step | None:
+        """Returns the expected ``$/cancel_request`` for an id.
+
+        If no request with the id is open, it is one that named no open request when recorded.
+        """
+        exchanges = self._requests.exchanges_of(token)
+        for step in self._schedule.expected:
+            is_of_open = step.exchange in exchanges
+            is_of_none = step.exchange is None and not exchanges
+            if step.method == CANCEL_REQUEST and (is_of_open or is_of_none):
+                return step
+        return None
+
+    def _flush(self, lane: Lane, cancel: Step) -> Iterator[Command]:
+        """Sends all frames that were recorded before a cancellation, even if they are not due."""
+        while (ready := self._state.scheduler.next_before(lane, cancel.seq)) is not None:
+            yield from self._sender.send(ready)
+
+
+class ClientMessages:
+    """Handles the client's lines, one after the other."""
+
+    def __init__(self, state: ReplayState, sender: AgentSender) -> None:
+        self.lines = 0
+        """How many lines came."""
+        self.handler = DivergenceHandler(state, matcher := MessageMatcher(state))
+        self._state = state
+        self._matcher = matcher
+        self._sender = sender
+        self._replies = ClientReplies(state, self.handler)
+        self._cancellations = Cancellations(state, sender, matcher, self.handler)
+
+    def take(self, raw: bytes) -> Iterator[Command]:
+        """Handles a line without its newline."""
+        self.lines += 1
+        message = read(raw)
+        if message.kind is Kind.BLANK:
+            return
+        for member in message.members or (message,):
+            yield from self._take(ClientMessage(member, self.lines, self._state.masking))
+
+    def lose(self, raw: bytes, rule: str) -> None:
+        """Handles a line that a fault dropped on its way to the agent.
+
+        It was sent, so it is no divergence that the agent never gets it, nor what follows from
+        that. If the client sends it once more, that counts as the recorded one.
+
+        Args:
+            raw: the line, without its newline.
+            rule: the rule that dropped it.
+        """
+        message = read(raw)
+        for member in message.members or (message,):
+            step = self._recorded(member)
+            if step is None or step.key in (lost := self._state.schedule.lanes[step.lane].lost):
+                continue
+            lost.add(step.key)
+            self._state.divergences.excuse(step.seq)
+            lane = self._state.schedule.lanes[step.lane]
+            summary = f"{step.title} #{step.seq} was dropped by fault {rule}"
+            self._state.divergences.note(DivergenceKind.DROPPED, lane, summary, seq=step.seq)
+
+    def _recorded(self, lost: Message) -> Step | None:
+        """Returns the recorded message that a lost one matches."""
+        schedule = self._state.schedule
+        wanted: tuple[int | None, int | None] | None = None
+        if lost.kind in REPLIES:
+            request = self._state.requests.oldest_of_agent(lost.rpc_id)
+            wanted = (request.ask.reply_seq, request.ask.exchange) if request else None
+        elif lost.method is not None:
+            match = self._matcher.find(ClientMessage(lost, self.lines, self._state.masking))
+            wanted = (match.step.seq, match.step.exchange) if match else None
+        if wanted is None or wanted[0] is None:
+            return None
+        schedule.read_to(wanted[0])
+        return next((one for one in schedule.expected if (one.seq, one.exchange) == wanted), None)
+
+    def _take(self, live: ClientMessage) -> Iterator[Command]:
+        match live.message.kind:
+            case Kind.REQUEST:
+                yield from self._take_request(live)
+            case Kind.NOTIFICATION:
+                yield from self._take_notification(live)
+            case Kind.RESPONSE | Kind.ERROR:
+                yield from self._replies.take(live)
+            case _:
+                yield from self._take_unreadable(live)
+
+    def _take_request(self, live: ClientMessage) -> Iterator[Command]:
+        message = live.message
+        lane = self._matcher.lane_of(message.session)
+        self._cancellations.forget(live.token)
+        if lane.abandoned:
+            summary = f"{message.method} in a session that has diverged"
+            divergence = self.handler.note(DivergenceKind.UNMATCHED, lane, summary, live)
+            yield refusal(message.rpc_id, divergence)
+            return
+        match = self._matcher.find(live)
+        if self._is_additional_output(match, live):
+            yield self._output_answer(live)
+            return
+        if match is None or not match.comparison.bind_to(self._state.bindings):
+            yield from self.handler.refuse(live, conflict=match)
+            return
+        _, step = self.handler.pair(match, live)
+        self._state.requests.add_of_client(step, live.token)
+
+    def _take_notification(self, live: ClientMessage) -> Iterator[Command]:
+        if live.message.method == CANCEL_REQUEST:
+            yield from self._cancellations.take_request(live)
+            return
+        lane = self._matcher.lane_of(live.message.session)
+        match = self._matcher.find(live)
+        if lane.abandoned:
+            return
+        if live.message.method == CANCEL:
+            yield from self._cancellations.take_turn(match, lane, live)
+        elif match is not None and match.comparison.bind_to(self._state.bindings):
+            self.handler.pair(match, live)
+        else:
+            summary = f"the client sent {live.message.method}, which was not recorded there"
+            self.handler.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
+
+    def _is_additional_output(self, match: MessageMatch | None, live: ClientMessage) -> bool:
+        """Whether a request is a piece of an open terminal's output that was not recorded."""
+        is_open = live.message.terminal in self._state.bindings.live_terminals
+        if live.message.method != PUSH or not is_open:
+            return False
+        return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
+
+    def _output_answer(self, live: ClientMessage) -> Command:
+        """Answers a piece of output as the recorded agent answered another one."""
+        schedule = self._state.schedule
+        for step in (*schedule.played, *schedule.expected):
+            if step.is_push and step.response_seq is not None and step.rpc_id is not None:
+                return self._sender.repeat_answer(step, live.token)
+        return received(live.token)
+
+    def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
+        """Handles a line that is no message; unless it was recorded, an error answers it."""
+        lane = self._state.schedule.lanes[None]
+        for step in lane.expected:
+            if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:
+                self._state.requests.add_unreadable(step)
+                self._state.schedule.match(step)
+                return
+        reason = live.message.parse_error or "no JSON-RPC message"
+        summary = f"the client sent no message: {reason}"
+        self.handler.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
+        yield Send(PARSE_ERROR)

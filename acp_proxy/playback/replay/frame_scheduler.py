@@ -1,0 +1,246 @@
+"""Decides which recorded frame goes out next, and when.
+
+A frame goes out when its place in its track is reached, the requests that it answers have come, and
+the handshake is over. Of several, the one with the lowest recorded number goes first. Time only
+delays a frame; it never decides between two.
+"""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from acp_proxy.playback.replay.lanes import Lane, Track, WaitingFrame
+from acp_proxy.playback.replay.replay_requests import OpenRequests
+from acp_proxy.playback.replay.schedule import ReplaySchedule
+from acp_proxy.playback.shared.playback_options import Order, PlaybackOptions
+from acp_proxy.recording.steps import Script, Step
+
+
+@frozen
+class ScheduledFrame:
+    """A frame that waits for nothing but perhaps its time."""
+
+    seq: int
+    step: Step | None
+    """None for a notification: only its number is held."""
+    source: Track | WaitingFrame
+    due: int
+    """When it goes out, in live nanoseconds."""
+
+
+class FrameScheduler:
+    """Chooses frames, and removes from tracks and the connection's frames what has passed."""
+
+    def __init__(
+        self,
+        script: Script,
+        schedule: ReplaySchedule,
+        requests: OpenRequests,
+        options: PlaybackOptions,
+    ) -> None:
+        self._script = script
+        self._schedule = schedule
+        self._requests = requests
+        self._pacing = options.pacing
+        self._order = options.order
+        self._seen: tuple[int, ...] = ()
+        """What may hold any track, as it was when it was last looked at."""
+        self._held_by: dict[int, set[Track]] = {}
+        """The tracks that wait for requests to come, by the exchange of the last one."""
+
+    def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
+        """Returns the first recorded frame of those that are due, or of those that are ready."""
+        now = self._schedule.now
+        return min(
+            (ready for ready in self.ready_frames() if at_once or ready.due <= now),
+            key=lambda ready: ready.seq,
+            default=None,
+        )
+
+    def ready_frames(self) -> Iterator[ScheduledFrame]:
+        """Yields the frames that wait for nothing but perhaps their time."""
+        self._wake()
+        for track in [*self._schedule.awake]:
+            if (ready := self._next_on(track)) is not None:
+                yield ready
+            else:
+                del self._schedule.awake[track]
+                if not track.queue:
+                    self._schedule.drained[track] = None
+        for waiting in self._schedule.connection.waiting:
+            step = waiting.step
+            if waiting.is_free and self._may_pass_handshake(step.seq):
+                yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq))
+
+    def _wake(self) -> None:
+        """Wakes the tracks that may go on since requests came, or nothing waits for some."""
+        schedule, exempt = self._schedule, self._schedule.exempt
+        exempted = len(exempt.optional), len(exempt.prevented), len(exempt.skipped)
+        seen = (*exempted, schedule.abandoned, schedule.handshake_is_over)
+        if seen != self._seen:
+            self._seen = seen
+            schedule.wake_all()
+        for exchange in self._requests.take_come():
+            schedule.awake.update(dict.fromkeys(self._held_by.pop(exchange, ())))
+
+    def next_before(self, lane: Lane, seq: int) -> ScheduledFrame | None:
+        """Returns the next frame on a lane's track, whenever it is due.
+
+        Args:
+            lane: the lane.
+            seq: the number before which the frame has to be recorded.
+        """
+        track = self._schedule.track_of(lane.name)
+        ready = None if track is None else self._next_on(track)
+        return ready if ready is not None and ready.seq <= seq else None
+
+    def take(self, ready: ScheduledFrame, recorded: int) -> None:
+        """Removes a frame that goes out from where it waits.
+
+        Args:
+            ready: the frame.
+            recorded: when it went out in the recording.
+        """
+        if isinstance(ready.source, Track):
+            self._schedule.awake[ready.source] = None
+            ready.source.send_first(self._schedule.now, recorded)
+        else:
+            self._schedule.connection.remove(ready.source, self._schedule.now)
+        self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
+
+    def has_earlier_frames(self, step: Step) -> bool:
+        """Returns whether frames of a session recorded before a message have not gone out yet."""
+        track = self._schedule.track_of(step.lane)
+        if track is None or self._order is not Order.SESSION:
+            return False
+        self._head(track)
+        return bool(track.queue) and _number(track.queue[0]) < step.seq
+
+    def unsent(self, lane: Lane) -> Iterator[int]:
+        """Yields the frames of a lane that have not gone out, but for those that are left out."""
+        if lane.name is None and self._order is not Order.RECORDED:
+            yield from self._unsent_of_connection()
+            return
+        track = self._schedule.track_of(lane.name)
+        for one in track.queue if track is not None else ():
+            if isinstance(one, int):
+                yield one
+            elif one.from_agent and one.lane == lane.name:
+                yield one.seq
+
+    @property
+    def left_out(self) -> int:
+        """How many frames answer nothing but what the client may leave out and did."""
+        unsent = sum(1 for _ in self._unsent_of_connection())
+        return len(self._schedule.connection.waiting) - unsent
+
+    def read_if_needed(self) -> bool:
+        """Reads on, and returns True, if more could go out without another message."""
+        if self._schedule.is_whole or not self._needs_more():
+            return False
+        self._schedule.read_on()
+        return True
+
+    def _needs_more(self) -> bool:
+        schedule = self._schedule
+        requests = self._requests.open_in(schedule.lanes[None])
+        answered = max((one.step.response_seq or 0 for one in requests), default=0)
+        if schedule.horizon == 0 or answered > schedule.horizon:
+            return True
+        if len(schedule.lanes) == 1 and not schedule.connection.waiting and not requests:
+            return True  # there is no session yet, and the connection waits for nothing
+        return any(track.lane is None or not track.lane.abandoned for track in schedule.drained)
+
+    def _unsent_of_connection(self) -> Iterator[int]:
+        """Yields the connection's frames that have not gone out, but for those that are left out.
+
+        A frame is left out if none of the requests that it answers came, and none had to come.
+        """
+        if not (every := self._schedule.connection.waiting):
+            return
+        expected = self._schedule.lanes[None].expected
+        optional = {step.key for step in expected if step.is_optional}
+        optional.update(self._schedule.exempt.optional.values())
+        for waiting in every:
+            has_come = any(a.exchange in self._requests.live_ids for a in waiting.step.answers)
+            if has_come or not waiting.asked or not waiting.asked <= optional:
+                yield waiting.step.seq
+
+    def _next_on(self, track: Track) -> ScheduledFrame | None:
+        head = self._head(track)
+        if head is None or not self._may_pass_handshake(seq := _number(head)):
+            return None
+        step = None if isinstance(head, int) else head
+        return ScheduledFrame(seq, step, track, self._due(track, seq))
+
+    def _head(self, track: Track) -> int | Step | None:
+        """Returns the frame that is next on a track; None while the track waits for the client."""
+        queue = track.queue
+        track.waits_for = None
+        self._schedule.held_by_optional.pop(track, None)
+        if track.lane is not None and track.lane.abandoned:
+            queue.clear()
+        while queue:
+            head = queue[0]
+            if isinstance(head, int):
+                return head
+            if self._is_given_up(head):
+                self._schedule.drop(head)
+            elif head.from_agent:
+                optional, unasked = self._schedule.exempt.optional, self._unasked(head)
+                if not unasked:
+                    return head
+                if not unasked <= optional.keys():
+                    self._held_by.setdefault(max(unasked), set()).add(track)
+                    return None
+                self._schedule.connection.add_unasked(head, {optional[e] for e in unasked})
+            elif not self._can_pass(track, head):
+                track.waits_for = head
+                if head.is_optional:
+                    self._schedule.held_by_optional[track] = None
+                return None
+            queue.popleft()
+        return None
+
+    def _is_given_up(self, head: Step) -> bool:
+        """Whether a frame or a message is of an abandoned lane, or answers what will not come."""
+        if self._schedule.lanes[head.lane].abandoned:
+            return True
+        answered = {answer.exchange for answer in head.answers}
+        exempt = self._schedule.exempt
+        return bool(answered) and answered <= exempt.prevented | exempt.skipped
+
+    def _unasked(self, head: Step) -> set[int]:
+        """The exchanges that a frame answers although their requests have not come."""
+        answered = {answer.exchange for answer in head.answers}
+        return answered - self._schedule.exempt.prevented - self._requests.live_ids.keys()
+
+    def _can_pass(self, track: Track, step: Step) -> bool:
+        """Whether a track can go on past a message of the client."""
+        if step.exchange in self._schedule.exempt.prevented or track.pass_arrived(step):
+            return True
+        if not self._blocks_nothing(step):
+            return False
+        if step.is_push:
+            self._schedule.exempt.add_optional(step)
+        return True
+
+    def _blocks_nothing(self, step: Step) -> bool:
+        """Whether no frame waits for a message of the client."""
+        if step.exchange in self._schedule.exempt.optional:
+            return True
+        return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
+
+    def _may_pass_handshake(self, seq: int) -> bool:
+        """Whether the handshake is over, or was recorded after this frame."""
+        handshake = self._schedule.handshake
+        return handshake is None or self._schedule.handshake_is_over or seq <= handshake
+
+    def _due(self, source: Track | WaitingFrame, seq: int) -> int:
+        if self._pacing.is_instant or source.since is None:
+            return self._schedule.now
+        return self._pacing.due(*source.since, self._script.wire(seq).t_ns)
+
+
+def _number(item: int | Step) -> int:
+    return item if isinstance(item, int) else item.seq

@@ -1,0 +1,271 @@
+"""Lanes: the client's messages of one session or of the connection, and the order of its frames.
+
+A lane exists for each ACP session, and one for the connection. A session's lane begins at the
+request that creates or loads it. Within a session's lane a frame of the agent waits for every
+earlier frame of the lane, the client's required messages included; a `Track` keeps that order. The
+frames of the connection's lane wait for less, see `ConnectionFrames`.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from attrs import define, field
+
+from acp_proxy.recording.steps import Step
+
+Key = tuple[int, int]
+"""Identifies a step, see `Step.key`."""
+Moments = tuple[int, int]
+"""A moment in live nanoseconds and one in recorded nanoseconds."""
+_REMEMBERED = 200
+"""The most messages that are kept after they came, to recognize one that is sent twice."""
+
+
+@define(eq=False)
+class Lane:
+    """The client's messages of one lane."""
+
+    name: str | None
+    """The session's id, None for the connection."""
+    expected: list[Step] = field(factory=list)
+    """The messages that have not come yet, in recorded order."""
+    played: deque[Step] = field(factory=lambda: deque(maxlen=_REMEMBERED))
+    """The latest messages that came."""
+    messages: int = 0
+    """How many messages came."""
+    first: Step | None = None
+    """The first message that was recorded."""
+    missed: set[Key] = field(factory=set)
+    """Messages that are known to be missing, and were reported."""
+    lost: set[Key] = field(factory=set)
+    """Messages that the client sent and a fault dropped."""
+    abandoned: bool = False
+    """Whether the lane diverged for good, and nothing of it is played any more."""
+    is_overtaken: bool = False
+    """Whether a message came while an earlier one is missing."""
+
+    @property
+    def title(self) -> str:
+        """The lane's name in reports."""
+        return self.name or "connection"
+
+    @property
+    def first_missing(self) -> Step | None:
+        """The first awaited message that has not come and is not optional."""
+        return next(self.missing(), None)
+
+    def missing(self) -> Iterator[Step]:
+        """Yields the awaited messages that have not come and are not optional."""
+        return (step for step in self.expected if step.is_awaited and not step.is_optional)
+
+    def expect(self, step: Step) -> None:
+        """Adds a message that the client is expected to send."""
+        self.expected.append(step)
+        self.first = self.first or step
+
+    def forget(self, step: Step) -> None:
+        """Removes a message from those that are expected."""
+        self.expected.remove(step)
+
+    def match(self, step: Step) -> None:
+        """Notes that an expected message has come."""
+        self.expected.remove(step)
+        self.played.append(step)
+        self.messages += 1
+        self.is_overtaken = False
+        self.note_overtaken(step)
+
+    def note_overtaken(self, step: Step) -> None:
+        """Notes that a message came, perhaps before one that was recorded earlier."""
+        awaited = self.first_missing
+        self.is_overtaken |= awaited is not None and awaited.key < step.key
+
+    def note_missing(self) -> Step | None:
+        """Counts the awaited message as missing from now on, and returns it."""
+        self.is_overtaken = False
+        if (missing := self.first_missing) is not None:
+            self.missed.add(missing.key)
+        return missing
+
+    def abandon(self) -> None:
+        """Stops playing the lane."""
+        self.abandoned = True
+
+
+def latest(since: Moments | None, at: int, recorded: int) -> Moments:
+    """Returns the later live and the later recorded time of two moments.
+
+    Args:
+        since: the moments known so far, if there are any.
+        at: live nanoseconds.
+        recorded: recorded nanoseconds.
+    """
+    return (at, recorded) if since is None else (max(since[0], at), max(since[1], recorded))
+
+
+@define(eq=False)
+class Track:
+    """Frames whose recorded order is kept: those of one lane, or of all lanes."""
+
+    lane: Lane | None = None
+    """The lane whose frames they are; None for all lanes."""
+    queue: deque[int | Step] = field(factory=deque)
+    """Agent's frames and client's messages in recorded order. A number alone is a notification of
+    the agent; a recording may have a million of them."""
+    since: Moments | None = None
+    """When the last frame or message of the track passed: live, and in the recording.
+
+    The two are independent. A message that came early passed long before the frames that it
+    overtook, and its sender's time to think is not repeated."""
+    waits_for: Step | None = None
+    """The client's message without which the track cannot go on."""
+    _arrived: dict[Key, int] = field(factory=dict)
+    """When the messages that are still in the queue came, if they have."""
+
+    def arrive(self, step: Step, at: int) -> None:
+        """Notes that a message of the client came, which may be anywhere in the queue.
+
+        Args:
+            step: the recorded message.
+            at: when it came, in live nanoseconds.
+        """
+        self._arrived[step.key] = at
+
+    def pass_arrived(self, step: Step) -> bool:
+        """Lets the track pass a message if it has come; returns whether it has."""
+        at = self._arrived.pop(step.key, None)
+        if at is None:
+            return False
+        self.since = latest(self.since, at, step.t_ns)
+        return True
+
+    def send_first(self, at: int, recorded: int) -> None:
+        """Removes the first frame, which goes out.
+
+        Args:
+            at: when, in live nanoseconds.
+            recorded: when it went out in the recording.
+        """
+        self.queue.popleft()
+        self.since = latest(self.since, at, recorded)
+
+
+@define(eq=False)
+class WaitingFrame:
+    """A frame of the connection's lane and what it still waits for."""
+
+    step: Step
+    asked: set[Key]
+    """The requests that it answers."""
+    messages: set[Key] = field(factory=set)
+    """Requests that were in flight with these and were recorded before the frame."""
+    frames: set[int] = field(factory=set)
+    """Numbers of frames that were in flight with these and were recorded before the frame."""
+    since: Moments | None = None
+    """When the last thing that it waited for passed, as `Track.since`."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the frame waits for nothing."""
+        return not (self.asked or self.messages or self.frames)
+
+
+@define
+class ConnectionFrames:
+    """Decides which frames of the connection's lane may go out.
+
+    Order is kept only among exchanges that were in flight together in the recording. A reply
+    otherwise waits for its own request alone. So a client that never opens its history panel stalls
+    nothing.
+    """
+
+    waiting: list[WaitingFrame] = field(factory=list)
+    """Frames that have not gone out, in recorded order."""
+    _requests: dict[Key, Step] = field(factory=dict)
+    """The client's requests that may be in flight with the next frame."""
+    _come: dict[Key, int] = field(factory=dict)
+    """When those requests came that have come."""
+
+    def add_request(self, step: Step) -> None:
+        """Adds a request of the client, or a line that the agent may have answered."""
+        self._requests[step.key] = step
+
+    def add_frame(self, step: Step) -> None:
+        """Adds a frame of the agent; what was in flight with its exchange comes before it.
+
+        A frame that answers nothing follows everything that came before it.
+        """
+        begun = step.request_seq if step.request_seq is not None else step.seq
+        for key in [k for k, r in self._requests.items() if r.response_seq in range(begun)]:
+            self._requests.pop(key)
+            self._come.pop(key, None)
+        answered = {answer.exchange for answer in step.answers}
+        asked = {key for key, r in self._requests.items() if r.exchange in answered}
+        frames = {other.step.seq for other in self.waiting}
+        if step.answers:
+            frames &= {r.response_seq or 0 for r in self._requests.values()}
+        come = self._come.keys()
+        waiting = WaitingFrame(step, asked - come, self._requests.keys() - come, frames)
+        for key, request in self._requests.items():
+            if (at := self._come.get(key)) is not None:
+                waiting.since = latest(waiting.since, at, request.t_ns)
+        self.waiting.append(waiting)
+
+    def add_unasked(self, step: Step, asked: set[Key]) -> None:
+        """Adds an answer to requests that may be left out: it goes out if they come after all.
+
+        Args:
+            step: the answer, of any lane.
+            asked: the requests that have not come.
+        """
+        self.waiting.append(WaitingFrame(step, asked))
+
+    def note_message(self, step: Step, at: int) -> None:
+        """Notes that a message of the client came.
+
+        Args:
+            step: the recorded message.
+            at: when, in live nanoseconds.
+        """
+        key = step.key
+        self._come[key] = at
+        for waiting in self.waiting:
+            if key in waiting.asked or key in waiting.messages:
+                waiting.asked.discard(key)
+                waiting.messages.discard(key)
+                waiting.since = latest(waiting.since, at, step.t_ns)
+
+    def remove(self, waiting: WaitingFrame, at: int) -> None:
+        """Removes a frame, which goes out or never will; others wait for it no longer.
+
+        Args:
+            waiting: the frame.
+            at: when, in live nanoseconds.
+        """
+        self.waiting.remove(waiting)
+        for other in self.waiting:
+            if waiting.step.seq in other.frames:
+                other.frames.discard(waiting.step.seq)
+                other.since = latest(other.since, at, waiting.step.t_ns)
+
+    def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
+        """Lets frames whose requests came wait for optional messages no longer; returns these."""
+        unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
+        passed: set[Key] = set()
+        for waiting in self.waiting:
+            if not waiting.asked:
+                passed |= waiting.messages & optional
+                waiting.messages -= optional
+                waiting.frames -= unasked
+        return passed
+
+    def skip(self, exchange: int) -> int:
+        """Removes the frames that answer only a request which will not come; returns how many."""
+        skipped = [
+            waiting
+            for waiting in self.waiting
+            if {answer.exchange for answer in waiting.step.answers} == {exchange}
+        ]
+        for waiting in skipped:
+            self.remove(waiting, 0)
+        return len(skipped)

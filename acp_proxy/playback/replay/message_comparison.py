@@ -1,0 +1,134 @@
+"""Compares messages that the client sent with recorded ones."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.playback.shared.comparison import Comparer, Comparison, Difference, shown
+from acp_proxy.playback.shared.message_mask import MessageMask
+from acp_proxy.protocol.dialects import FORK, OPENING
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.typed_places import Place, places_of
+from acp_proxy.recording.steps import Script, Step
+
+SESSION_ID = "/params/sessionId"
+
+
+@define
+class ClientMessage:
+    """A line of the client, or a member of a batch."""
+
+    message: Message
+    line: int
+    """The line's number, counted from 1."""
+    _masking: MessageMask
+    value: Any = field(init=False)
+    """The message without its secrets, decoded."""
+    _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
+    """The places that must not be shown beside a recorded message, by its number."""
+
+    @value.default
+    def _decoded(self) -> Any:
+        return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
+
+    def hide(self, seq: int, found: Comparison) -> None:
+        """Notes what must not be shown of it beside a recorded message.
+
+        Args:
+            seq: the number of the recorded one.
+            found: the comparison with that.
+        """
+        if found.hidden:
+            self._hidden[seq] = found.hidden
+
+    def hidden_beside(self, seqs: Iterable[int | None]) -> list[tuple[str, ...]]:
+        """Returns the places that must not be shown beside recorded messages, by their numbers."""
+        return [place for seq in seqs if seq in self._hidden for place in self._hidden[seq]]
+
+    @property
+    def raw(self) -> bytes:
+        """The message as it was sent."""
+        return self.message.raw or b""
+
+    @property
+    def token(self) -> str:
+        """The id as JSON."""
+        return self.message.rpc_id or "null"
+
+
+class MessageComparer:
+    """Reads recorded messages, and compares them with live ones and with each other."""
+
+    def __init__(
+        self,
+        script: Script,
+        bindings: Bindings,
+        ignored: tuple[str, ...],
+        masking: MessageMask,
+    ) -> None:
+        self._masking = masking
+        self._script = script
+        self._bindings = bindings
+        self._comparer = Comparer(bindings, ignored)
+        self._unbound = Comparer(Bindings(), ignored)
+
+    def raw(self, step: Step) -> bytes:
+        """Returns a recorded message; of a batch, the member."""
+        return self._script.wire(step.seq).message_of(step)
+
+    def value(self, step: Step) -> Any:
+        """Returns a recorded message without its secrets, decoded."""
+        return self._masking.value(self.raw(step), places_of(step.kind, step.method))
+
+    def compare(self, step: Step, live: ClientMessage) -> Comparison:
+        """Compares a recorded message with a live one.
+
+        Args:
+            step: the recorded message.
+            live: the live one, of the same kind and method.
+        """
+        recorded = self.value(step)
+        if step.kind in ("invalid", "blank") or recorded is None or live.value is None:
+            lines = self.raw(step), live.raw
+            if lines[0] == lines[1]:
+                return Comparison()
+            old, new = (self._masking.masked(line).decode(errors="replace") for line in lines)
+            if old == new:
+                return Comparison([Difference("", shown(old), shown(new))])
+            found = self._comparer.values(old, new)
+            live.hide(step.seq, found)
+            return found
+        comparison = _compared(self._comparer, step, recorded, live.value)
+        live.hide(step.seq, comparison)
+        if step.method in OPENING and _has_session_to_bind(step):
+            old, new = step.session or "", live.message.session or ""
+            comparison = comparison.without(SESSION_ID)
+            if self._bindings.live(Place.SESSION, old) != new:
+                comparison.proposals.append((Place.SESSION, old, new))
+        return comparison
+
+    def are_alike(self, one: Step, two: Step) -> bool:
+        """Returns whether two recorded messages differ in nothing but their session.
+
+        Args:
+            one: a recorded message.
+            two: another one.
+        """
+        if (one.kind, one.method) != (two.kind, two.method):
+            return False
+        found = _compared(self._unbound, one, *(json_or_none(self.raw(s)) for s in (one, two)))
+        return found.is_match if one.is_reply else not found.without(SESSION_ID).differences
+
+
+def _compared(comparer: Comparer, step: Step, recorded: Any, live: Any) -> Comparison:
+    if step.is_reply:
+        return comparer.results(recorded, live, places_of("response", step.method))
+    return comparer.params(step.method, recorded, live, places_of(step.kind, step.method))
+
+
+def _has_session_to_bind(step: Step) -> bool:
+    """Whether a request that opens a session names it, as all but a new session's and a fork's."""
+    return step.names_session and not step.is_reply and step.method != FORK

@@ -1,0 +1,163 @@
+"""Finds the recorded message that a live one matches, or those that it nearly matches.
+
+Candidates are the unplayed messages of the lane. Exact equality wins, the first recorded among
+equals; then one that is equal once a directory or terminal of the client is bound. There is no
+best guess. What lies beyond the part of the recording that is read is looked up by method.
+
+Sessions created by equal requests are interchangeable while equal messages came in both: if a
+message has no match in its own session, but one in such a sibling, the two sessions are swapped.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from attrs import frozen
+
+from acp_proxy.base.limits import CANDIDATES, NAMED
+from acp_proxy.playback.replay.lanes import Lane
+from acp_proxy.playback.replay.message_comparison import SESSION_ID, ClientMessage
+from acp_proxy.playback.replay.replay_state import ReplayState
+from acp_proxy.playback.shared.comparison import Comparison
+from acp_proxy.playback.shared.divergence import NearMiss
+from acp_proxy.protocol.dialects import OPENING
+from acp_proxy.recording.steps import Step
+
+
+@frozen
+class MessageMatch:
+    """The recorded message that a live one matches, perhaps but for values in conflict."""
+
+    step: Step
+    comparison: Comparison
+
+
+class MessageMatcher:
+    """Finds the recorded messages that live requests and notifications match."""
+
+    def __init__(self, state: ReplayState) -> None:
+        self._script = state.script
+        self._schedule = state.schedule
+        self._bindings = state.bindings
+        self._comparer = state.comparer
+
+    def lane_of(self, session: str | None) -> Lane:
+        """Returns the lane of a live session; the connection's for one that was not recorded."""
+        return self._schedule.lane_of(self._bindings.recorded_session(session))
+
+    def find(self, live: ClientMessage) -> MessageMatch | None:
+        """Finds the recorded message of a live one; swaps two sessions if it is in the other.
+
+        A match with conflicts would be one but for what the client chose before.
+        """
+        if (match := self._best(self._candidates(live), live)) is not None:
+            return match
+        lane = self.lane_of(live.message.session)
+        sibling = self._find_sibling(lane, live)
+        if sibling is None or lane.name is None or sibling.name is None:
+            return None
+        self._bindings.swap_sessions(lane.name, sibling.name)
+        return self._best(self._candidates(live), live)
+
+    def find_played(self, live: ClientMessage) -> Step | None:
+        """Finds an equal message that was used up already, the latest one first."""
+        for step in _same_kind(reversed(self._played(live)), live):
+            if self._comparer.compare(step, live).is_match:
+                return step
+        return None
+
+    def near_misses(self, live: ClientMessage) -> tuple[NearMiss, ...]:
+        """Finds recorded messages of the same method: the awaited one, then the most alike.
+
+        Those that are not played yet come before those that are.
+        """
+        awaited = self.lane_of(live.message.session).first_missing
+        expected = None if awaited is None else awaited.seq
+        unplayed = islice(self._candidates(live), CANDIDATES)
+        played = _same_kind(self._played(live), live)
+        misses = [
+            *(self._near_miss(step, live, is_played=False) for step in unplayed),
+            *(self._near_miss(step, live, is_played=True) for step in played),
+        ]
+        misses.sort(key=lambda m: (m.is_played, m.seq != expected, len(m.differences), m.seq))
+        return tuple(misses[:NAMED])
+
+    def _best(
+        self, candidates: Iterable[Step], live: ClientMessage, without: str | None = None
+    ) -> MessageMatch | None:
+        """Finds the best match, without the differences at one pointer."""
+        bindable = conflicting = None
+        for step in candidates:
+            comparison = self._comparer.compare(step, live)
+            if without is not None:
+                comparison = comparison.without(without)
+            if comparison.is_equal:
+                return MessageMatch(step, comparison)
+            if comparison.is_match:
+                bindable = bindable or MessageMatch(step, comparison)
+            elif not comparison.differences:
+                conflicting = conflicting or MessageMatch(step, comparison)
+        return bindable or conflicting
+
+    def _near_miss(self, step: Step, live: ClientMessage, *, is_played: bool) -> NearMiss:
+        differences = self._comparer.compare(step, live).all_differences
+        return NearMiss(step.seq, step.method or step.kind, differences, is_played)
+
+    def _candidates(self, live: ClientMessage) -> Iterator[Step]:
+        message = live.message
+        if _is_of_any_lane(live):
+            known = self._schedule.expected_like(message.kind, message.method)
+            yield from _same_kind(known, live)
+        elif not (lane := self.lane_of(message.session)).abandoned:
+            yield from _same_kind(lane.expected, live)
+        if self._schedule.is_whole:
+            return
+        recorded = self._bindings.recorded_session(message.session)
+        later = self._script.later(message.method, message.kind, self._schedule.horizon)
+        for step in _same_kind(later, live):
+            if _is_of_any_lane(live) or step.session == recorded:
+                yield step
+
+    def _lanes(self, live: ClientMessage) -> list[Lane]:
+        """The lanes that a message may be of."""
+        if _is_of_any_lane(live):
+            return list(self._schedule.lanes.values())
+        return [self.lane_of(live.message.session)]
+
+    def _played(self, live: ClientMessage) -> list[Step]:
+        """The messages that were played last and that a message may be once more."""
+        played = (step for one in self._lanes(live) for step in [*one.played][-CANDIDATES:])
+        return sorted(played, key=lambda step: step.key)
+
+    def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
+        """Finds a lane that is interchangeable with a message's lane and has the message."""
+        if lane.name != self._bindings.recorded_session(live.message.session):
+            return None  # a session without a lane of its own
+        if lane.name is None or lane.abandoned or lane.messages == 0:
+            return None
+        for other in self._schedule.live_lanes:
+            if other is lane or other.name is None or not self._are_alike(lane, other):
+                continue
+            match = self._best(_same_kind(other.expected, live), live, without=SESSION_ID)
+            if match is not None:
+                return other if match.comparison.is_match else None
+        return None
+
+    def _are_alike(self, lane: Lane, other: Lane) -> bool:
+        """Whether equal messages came in both lanes."""
+        if lane.messages != other.messages or lane.messages != len(lane.played):
+            return False
+        pairs = zip(lane.played, other.played, strict=True)
+        return all(self._comparer.are_alike(one, two) for one, two in pairs)
+
+
+def _is_of_any_lane(live: ClientMessage) -> bool:
+    return live.message.session is None or live.message.method in OPENING
+
+
+def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
+    """Yields the steps of a live message's kind and method that name a session if it does."""
+    kind, method = live.message.kind, live.message.method
+    names_session = live.message.session is not None
+    for step in steps:
+        if step.kind == kind and step.method == method and step.names_session == names_session:
+            yield step

@@ -1,0 +1,353 @@
+"""The replay engine: a recorded agent, played to a client; events in, commands out.
+
+It runs to quiescence after each line of the client: everything that the recording allows to go out
+goes out, lowest recorded number first, before the next line is looked at. Time comes with the
+events and nothing is random, so the same lines give the same bytes.
+"""
+
+from collections.abc import Iterator
+
+from acp_proxy.base.wording import counted
+from acp_proxy.playback.events import (
+    Command,
+    EndOfInput,
+    Event,
+    Finish,
+    LineReceived,
+    Started,
+    WakeAt,
+    WriteStalled,
+)
+from acp_proxy.playback.replay.client_messages import ClientMessages
+from acp_proxy.playback.replay.frame_sender import AgentSender
+from acp_proxy.playback.replay.lanes import Lane
+from acp_proxy.playback.replay.replay_state import ReplayOptions, ReplayState
+from acp_proxy.playback.shared.divergence import DivergenceKind, DivergenceLog
+from acp_proxy.playback.shared.playback_options import NS_PER_S
+from acp_proxy.protocol.dialects import HANDSHAKE
+from acp_proxy.recording.steps import Script, Step
+
+SETTLE_NS = 10**9
+"""How long a message may be late because of reordering before it counts as missing."""
+
+
+class Replay:
+    """One connection, played; no other replay may use the same script."""
+
+    def __init__(self, script: Script, options: ReplayOptions) -> None:
+        self.state = state = ReplayState(script, options)
+        self.is_over = False
+        """Whether nothing will be sent any more."""
+        self.sender = AgentSender(state)
+        self._scheduler = state.scheduler
+        self._messages = ClientMessages(state, self.sender)
+        self._ending = ReplayEnding(state)
+        self._progress = Progress(options.stall_ns)
+        self._schedule = state.schedule
+
+    @property
+    def divergences(self) -> DivergenceLog:
+        """The divergences of the client."""
+        return self.state.divergences
+
+    @property
+    def lines(self) -> int:
+        """How many lines the client has sent."""
+        return self._messages.lines
+
+    @property
+    def unplayed(self) -> int:
+        """How many of the frames that were read never went out."""
+        return self._schedule.frames - self.sender.passed
+
+    @property
+    def is_played_out(self) -> bool:
+        """Whether all recorded frames went out, and all messages came except optional ones."""
+        is_awaited = any(lane.first_missing for lane in self._schedule.lanes.values())
+        is_sent = self.unplayed == self._scheduler.left_out
+        return self._schedule.is_whole and is_sent and not is_awaited
+
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Feeds an event and yields commands; take all before the next event is fed."""
+        self._schedule.now = event.at
+        if self.is_over:
+            return
+        self.divergences.set_time(event.at)
+        self._progress.begin(event.at)
+        if isinstance(event, LineReceived | Started):
+            self._progress.note_input(event.at)
+        if isinstance(event, LineReceived):
+            yield from self._messages.take(event.raw)
+        yield from self._play()
+        if isinstance(event, EndOfInput):
+            yield from self._end()
+        elif isinstance(event, WriteStalled):
+            yield from self._give_up()
+        else:
+            yield from self._look_for_missing()
+            yield from self._look_for_stall()
+        if not self.is_over and self._ending.has_come(is_settled=self._is_settled):
+            self._ending.note_harmless()
+            yield self._finish()
+        if not self.is_over:
+            yield WakeAt(self._next_moment())
+
+    def note_lost(self, raw: bytes, rule: str) -> None:
+        """Notes that a fault dropped a line of the client.
+
+        Args:
+            raw: the line, without its newline.
+            rule: the rule that dropped it.
+        """
+        self._messages.lose(raw, rule)
+
+    def _play(self, *, at_once: bool = False) -> Iterator[Command]:
+        """Sends all that can be sent now, or also what is not due yet."""
+        while True:
+            while (ready := self._scheduler.next(at_once=at_once)) is not None:
+                self._progress.note_output(self._schedule.now)
+                yield from self.sender.send(ready)
+            if not self._scheduler.read_if_needed():
+                return
+
+    @property
+    def _is_settled(self) -> bool:
+        return self._schedule.now >= self._progress.settles_at
+
+    @property
+    def _overtaken(self) -> list[Lane]:
+        """The lanes in which a message came while an earlier one is missing."""
+        if not self._schedule.overtaken:
+            return []
+        return [lane for lane in self._schedule.live_lanes if lane.is_overtaken]
+
+    @property
+    def _waiting(self) -> list[tuple[Lane, Step]]:
+        """The lanes that wait for the client, and the message that each waits for."""
+        awaited = ((lane, lane.first_missing) for lane in self._schedule.live_lanes)
+        return [(lane, step) for lane, step in awaited if step is not None]
+
+    def _look_for_missing(self) -> Iterator[Command]:
+        """Finds messages that will not come any more, and reports them."""
+        if not self._is_settled:
+            return
+        for lane in self._overtaken:
+            if not lane.abandoned:
+                yield from self._skip_message(lane)
+        while self._schedule.stop_waiting_for_optional():
+            yield from self._play()
+
+    def _skip_message(self, lane: Lane) -> Iterator[Command]:
+        """Reports a lane's awaited message as missing; skips it, or abandons the lane."""
+        missing = lane.note_missing()
+        if missing is None:
+            return
+        is_lost = missing.key in lane.lost
+        if is_lost and missing.kind == "request":
+            yield from self._go_on_without(missing)
+        if is_lost:
+            return
+        divergence = self.divergences.note(
+            DivergenceKind.MISSING_EXPECTED,
+            lane,
+            f"the client never sent {missing.title} #{missing.seq}, but what came after it",
+            seq=missing.seq,
+            of_handshake=missing.method in HANDSHAKE,
+        )
+        if self.state.options.lenient:
+            yield from self._go_on_without(missing)
+        elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
+            for each in list(self._schedule.lanes.values()):
+                yield from self._messages.handler.abandon(each, divergence)
+        else:
+            yield from self._messages.handler.abandon(lane)
+
+    def _go_on_without(self, missing: Step) -> Iterator[Command]:
+        self._schedule.skip(missing)
+        self._schedule.match(missing)
+        yield from self._play()
+
+    def _look_for_stall(self) -> Iterator[Command]:
+        """Ends a replay that has made no progress for too long, and waits for the client."""
+        stalls_at = self._progress.stalls_at
+        is_due = stalls_at is not None and self._schedule.now >= stalls_at
+        if not is_due or any(self._scheduler.ready_frames()):
+            return
+        if waiting := self._waiting:
+            for lane, step in waiting:
+                what = f"{step.method or step.kind} #{step.seq}"
+                is_lost = step.key in lane.lost
+                why = f"a fault dropped {what}" if is_lost else f"the recording expected {what}"
+                summary = f"nothing came for {self._stall_s:g} s; {why}"
+                self.divergences.note(DivergenceKind.STALL, lane, summary, seq=step.seq)
+            yield self._finish()
+
+    @property
+    def _stall_s(self) -> float:
+        return (self.state.options.stall_ns or 0) / NS_PER_S
+
+    def _end(self) -> Iterator[Command]:
+        """Ends since the client is gone: what it has not sent is missing, and the rest unplayed."""
+        yield from self._play(at_once=True)
+        while self._schedule.read_on():
+            yield from self._play(at_once=True)
+        while self._schedule.stop_waiting_for_optional():
+            yield from self._play(at_once=True)
+        self._ending.note_missing()
+        self._ending.note_unplayed()
+        self._ending.note_harmless()
+        yield self._finish()
+
+    def _give_up(self) -> Iterator[Command]:
+        """Ends since the client does not read any more."""
+        summary = f"the client has not read what it was sent for {self._stall_s:g} s"
+        self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary)
+        yield self._finish()
+
+    def _finish(self) -> Finish:
+        self.is_over = True
+        return Finish()
+
+    def _next_moment(self) -> int | None:
+        """Returns when to check again: when a frame is due, or a message counts as missing."""
+        now = self._schedule.now
+        moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
+        is_paced = bool(moments)
+        waits = self._schedule.connection.waiting or self._schedule.optional_waits
+        if any(map(_is_overtaken, self._schedule.overtaken)) or waits or self._ending.is_near:
+            moments.append(self._progress.settles_at)
+        stalls_at = self._progress.stalls_at
+        is_awaited = any(lane.first_missing is not None for lane in self._schedule.expecting)
+        if not is_paced and stalls_at is not None and is_awaited:
+            moments.append(stalls_at)
+        return min((moment for moment in moments if moment > now), default=None)
+
+
+def _is_overtaken(lane: Lane) -> bool:
+    return lane.is_overtaken and not lane.abandoned
+
+
+class Progress:
+    """Measures how long nothing has come, and how long nothing has gone out either."""
+
+    def __init__(self, stall_ns: int | None) -> None:
+        self._stall_ns = stall_ns
+        self._input_at: int | None = None
+        self._moved_at = 0
+
+    def begin(self, at: int) -> None:
+        """Counts silence from now on, unless it is counted already."""
+        if self._input_at is None:
+            self.note_input(at)
+
+    def note_input(self, at: int) -> None:
+        """Notes that a message came, or that messages can come from now on."""
+        self._input_at = self._moved_at = at
+
+    def note_output(self, at: int) -> None:
+        """Notes that a frame went out."""
+        self._moved_at = at
+
+    @property
+    def settles_at(self) -> int:
+        """When a silence of the client becomes too long to be explained by reordering."""
+        return (self._input_at or 0) + SETTLE_NS
+
+    @property
+    def stalls_at(self) -> int | None:
+        """When the replay stalls if it makes no progress until then; None for never."""
+        return None if self._stall_ns is None else self._moved_at + self._stall_ns
+
+
+class ReplayEnding:
+    """Decides when a replayed agent ends, and logs what was not played by then.
+
+    An agent that the end of its input or a signal stopped stays until its client stops it again.
+    One that ended by itself ends after its last frame: at once if the client has sent all that was
+    recorded, and otherwise when nothing came for as long as reordering may take, since what is
+    missing then is what a client may leave out.
+    """
+
+    def __init__(self, state: ReplayState) -> None:
+        self._log = state.divergences
+        self._schedule = state.schedule
+        self._requests = state.requests
+        self._left_at = state.script.agent_left_at
+        self._scheduler = state.scheduler
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the recorded agent ended by itself here, apart from optional messages."""
+        if self._left_at is None or not self._schedule.is_whole:
+            return False
+        awaited = (lane.first_missing for lane in self._schedule.expecting)
+        if any(step is not None and step.seq < self._left_at for step in awaited):
+            return False
+        lanes = self._schedule.live_lanes
+        return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))
+
+    def has_come(self, *, is_settled: bool) -> bool:
+        """Returns whether the replayed agent ends by itself now; `is_settled` tells of silence."""
+        return self.is_near and (is_settled or not self._is_more_expected())
+
+    def note_missing(self) -> None:
+        """Logs the messages that the recorded client sent and the live one did not."""
+        for lane in self._schedule.live_lanes:
+            missing = [step for step in lane.missing() if step.key not in lane.lost]
+            if not missing or missing[0].key in lane.missed:
+                continue
+            first, more = missing[0], len(missing) - 1
+            summary = f"the client left without sending {first.title} #{first.seq}"
+            self._log.note(
+                DivergenceKind.MISSING_EXPECTED,
+                lane,
+                summary + (f" and {more} more" if more else ""),
+                seq=first.seq,
+                of_handshake=any(step.method in HANDSHAKE for step in missing),
+            )
+
+    def note_unplayed(self) -> None:
+        """Logs how many frames of each lane never went out."""
+        for lane in self._schedule.live_lanes:
+            if left := [*self._scheduler.unsent(lane)]:
+                summary = f"{counted(len(left), 'frame')} of the agent's never went out"
+                self._log.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
+
+    def note_harmless(self) -> None:
+        """Logs, for information, what the client may leave out or the agent left unanswered."""
+        for lane in self._schedule.live_lanes:
+            for step in lane.expected:
+                if step.is_optional and not step.is_push and step.key not in lane.lost:
+                    self._note_left_out(lane, step)
+            self._note_output(lane, [step for step in lane.expected if step.is_push])
+            for request in self._requests.open_in(lane):
+                step = request.step
+                if step.response_seq is None:
+                    summary = f"{step.title} #{step.seq} was never answered, as in the recording"
+                    self._log.note(DivergenceKind.UNANSWERED, lane, summary, seq=step.seq)
+
+    def _is_more_expected(self) -> bool:
+        """Whether anything that the recorded agent was sent before it ended has not come."""
+        left_at = self._left_at or 0
+        lanes = self._schedule.expecting
+        return any(step.seq < left_at for lane in lanes for step in lane.expected)
+
+    def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
+        """Logs how many pieces of output did not come: in one entry, since pieces are random."""
+        if pieces:
+            what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
+            summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"
+            self._note_not_sent(lane, pieces[0], summary)
+
+    def _note_left_out(self, lane: Lane, step: Step) -> None:
+        what = step.method or "the line that is no message,"
+        summary = f"the client never sent {what} #{step.seq}, and need not have"
+        if step.response_seq is not None:
+            summary += f"; its answer #{step.response_seq} was not played"
+        elif not step.is_awaited:
+            return
+        self._note_not_sent(lane, step, summary)
+
+    def _note_not_sent(self, lane: Lane, step: Step, summary: str) -> None:
+        kind = DivergenceKind.MISSING_EXPECTED
+        self._log.note(kind, lane, summary, seq=step.seq, is_harmless=True)

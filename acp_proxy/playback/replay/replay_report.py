@@ -1,0 +1,185 @@
+"""The report of a replay: a verdict, all divergences, and what was not played."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from acp_proxy.base.safe_text import visible
+from acp_proxy.base.wording import counted, listed
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.playback.shared.divergence import (
+    SHOWN,
+    Divergence,
+    DivergenceKind,
+    DivergenceReporter,
+    Rank,
+    masked_lines,
+    summaries,
+)
+
+CLEAN, DIVERGED, STALLED = 0, 1, 3
+"""Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
+
+REPORTER = DivergenceReporter("client")
+"""Formats the divergences of a client."""
+
+
+@frozen
+class LaneWait:
+    """What a lane was waiting for at the end."""
+
+    lane: str
+    waits_for: str
+    """``client`` or ``agent``, the recorded one."""
+    seq: int
+    method: str
+    """The message's; ``the answer to ...`` if it is one."""
+
+
+@frozen
+class ReplayReport:
+    """The report of one replay."""
+
+    recording: str
+    verdict: str
+    """clean, diverged, stalled or incomplete."""
+    exit_code: int
+    frames_sent: int
+    lines_received: int
+    messages_matched: int
+    unplayed: int
+    """Frames of the agent that never went out."""
+    divergences: tuple[Divergence, ...]
+    left_out: int
+    """Divergences beyond those that are listed."""
+    withheld: tuple[int, ...]
+    """Numbers of the frames that were kept from the client, or a part of them."""
+    waits: tuple[LaneWait, ...]
+    bindings: dict[str, str]
+    """Recorded values that were replaced by live ones."""
+    withheld_outside: tuple[int, ...] = ()
+    """Those among them that would have changed or run something outside its directories."""
+    faults: dict[str, int] | None = None
+    """How often each rule fired; None if no faults were asked for."""
+    seed: int | None = None
+    """The seed of the faults."""
+    reproduce: str | None = None
+    """A command line that gives the same faults."""
+
+
+def report(
+    replay: Replay,
+    recording: str,
+    *,
+    is_incomplete: bool,
+    known: Mapping[str, str] | None = None,
+) -> ReplayReport:
+    """Returns the report of a replay that has ended.
+
+    Args:
+        replay: the engine.
+        recording: the recording's path or name.
+        is_incomplete: whether the recorder was killed before the recorded agent had ended.
+        known: secrets in the recording, each with a marker.
+    """
+    state, log, sender = replay.state, replay.divergences, replay.sender
+    ran_out = is_incomplete and replay.is_played_out
+    verdict, code = "clean", CLEAN
+    if log.has_stalled:
+        verdict, code = "stalled", STALLED
+    elif log.has_diverged:
+        verdict, code = "diverged", STALLED if ran_out else DIVERGED
+    elif ran_out:
+        verdict, code = "incomplete", STALLED
+    return ReplayReport(
+        recording=recording,
+        verdict=verdict,
+        exit_code=code,
+        frames_sent=sender.sent,
+        lines_received=replay.lines,
+        messages_matched=sum(lane.messages for lane in state.schedule.lanes.values()),
+        unplayed=replay.unplayed,
+        divergences=log.masked(known or {}),
+        left_out=log.left_out,
+        withheld=tuple(sender.withholding.frames),
+        waits=tuple(_waits(replay)),
+        bindings=state.masking.pairs(state.bindings.changed),
+        withheld_outside=tuple(sender.withholding.outside),
+    )
+
+
+def text(found: ReplayReport) -> list[str]:
+    """Formats a report as lines for the terminal; a clean replay without withheld frames has none.
+
+    Control characters in what came from the recording or the client are made visible.
+    """
+    return [visible(line) for line in _replay_lines(found) + _fault_lines(found)]
+
+
+def _fault_lines(found: ReplayReport) -> list[str]:
+    """Which faults fired, which never did, and how to reproduce them."""
+    if found.faults is None:
+        return []
+    fired = [f"{name} {count}" for name, count in found.faults.items() if count]
+    lines = [f"faults that fired: {', '.join(fired) or 'none'}; seed {found.seed}"]
+    lines += [f"warning: {name} never fired" for name, count in found.faults.items() if not count]
+    lines += summaries(found.divergences, DivergenceKind.DROPPED)
+    return [*lines, f"reproduce with: {found.reproduce}"]
+
+
+def _replay_lines(found: ReplayReport) -> list[str]:
+    if found.verdict == "clean" and not found.withheld:
+        return masked_lines(found.divergences)
+    lines = [f"replay of {found.recording}: {headline(found)}"]
+    blocks = REPORTER.blocks(found.divergences, found.left_out)
+    lines += [line for block in blocks for line in ("", *block)]
+    if found.verdict in ("stalled", "diverged") and found.waits:
+        lines += ["", "waiting:"]
+        lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]
+    if found.bindings and blocks:
+        lines += ["", "the client's own values:"]
+        lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
+    return lines + masked_lines(found.divergences) + _withheld_lines(found)
+
+
+def _withheld_lines(found: ReplayReport) -> list[str]:
+    """Returns lines on what the client was not asked for, and which options allow it."""
+    outside = found.withheld_outside
+    if outside:
+        return [
+            "",
+            "withheld from the client, as it would write or run something outside the directories"
+            f" that the client named: {_numbers(outside)}; --allow-outside lets it pass",
+        ]
+    if found.withheld:
+        return ["", f"withheld from the client (--inert): {_numbers(found.withheld)}"]
+    return []
+
+
+def _numbers(seqs: Sequence[int]) -> str:
+    return listed([f"#{seq}" for seq in seqs], SHOWN)
+
+
+def headline(found: ReplayReport) -> str:
+    """The verdict, and how much was played."""
+    played = (
+        f"{counted(found.frames_sent, 'frame')} sent,"
+        f" {counted(found.messages_matched, 'message')} matched"
+    )
+    unplayed = f"{counted(found.unplayed, 'frame')} unplayed"
+    match found.verdict:
+        case "clean":
+            return f"clean; {played}"
+        case "incomplete":
+            return f"the recording is incomplete, and was played to its end; {played}"
+        case "stalled":
+            return f"stalled; {played}, {unplayed}"
+    primary = sum(one.rank is Rank.PRIMARY for one in found.divergences)
+    return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
+
+
+def _waits(replay: Replay) -> Iterator[LaneWait]:
+    for lane in replay.state.schedule.lanes.values():
+        awaited = lane.first_missing
+        if awaited is not None and not lane.abandoned:
+            yield LaneWait(lane.title, "client", awaited.seq, awaited.title)

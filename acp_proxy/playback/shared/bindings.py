@@ -1,0 +1,208 @@
+"""Maps recorded values to the live values that a peer chose in their place.
+
+Agents choose session ids, tool call ids and option ids; those are replayed as they were, since the
+client only echoes them. Working directories and terminals are chosen by the client: its choice is
+learnt at the typed places where the protocol lets it make one, and inserted into later frames, at
+typed places only.
+"""
+
+import json
+import re
+from urllib.parse import quote, unquote
+
+from attrs import define, evolve, field
+
+from acp_proxy.playback.shared.secret_pairs import SecretPairs
+from acp_proxy.protocol.typed_places import Place
+
+_SCHEME = "file://"
+_PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
+_BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
+_AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
+"""What surrounds the name of a directory in a piece of JSON."""
+_ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
+
+
+@define
+class Bindings:
+    """The live values of recorded ones."""
+
+    roots: dict[str, str] = field(factory=dict)
+    """Directories."""
+    terminals: dict[str, str] = field(factory=dict)
+    sessions: dict[str, str] = field(factory=dict)
+    """Different only after two interchangeable ones were swapped, or where the client was sent
+    those of another recording before it was known which one is played."""
+    connections: dict[str, str] = field(factory=dict)
+    """Ids of connections to MCP servers."""
+    messages: dict[str, str] = field(factory=dict)
+    """Ids of the client's messages; each may be bound again at any time."""
+    released: set[str] = field(factory=set)
+    """Recorded terminals that were released, so that a client may use their ids again."""
+    secrets: SecretPairs | None = None
+    """Secrets; None if texts with secrets have to be the same."""
+    _tables: dict[Place, dict[str, str]] = field(init=False)
+    _changed: set[tuple[Place, str]] | None = field(init=False, default=None, eq=False)
+    """The recorded values that have another live one; None until somebody asks."""
+
+    @_tables.default
+    def _by_place(self) -> dict[Place, dict[str, str]]:
+        return {
+            Place.ROOT: self.roots,
+            Place.TERMINAL: self.terminals,
+            Place.SESSION: self.sessions,
+            Place.CONNECTION: self.connections,
+            Place.MESSAGE: self.messages,
+        }
+
+    def known(self, place: Place, recorded: str) -> str | None:
+        """Returns the live value that a recorded one is bound to; None if it may still be bound.
+
+        Args:
+            place: the kind of the value.
+            recorded: the recorded value.
+        """
+        is_free = place is Place.TERMINAL and recorded in self.released
+        return None if is_free else self._tables[place].get(recorded)
+
+    def bind(self, place: Place, recorded: str, live: str) -> None:
+        """Binds a value; a later call replaces an earlier one.
+
+        Args:
+            place: the kind of the value.
+            recorded: the recorded value.
+            live: the live one.
+        """
+        self._tables[place][recorded] = live
+        if self._changed is not None:
+            (self._changed.discard if recorded == live else self._changed.add)((place, recorded))
+        if place is Place.TERMINAL:
+            self.released.discard(recorded)
+
+    def release(self, terminal: str) -> None:
+        """Notes that a recorded terminal was released, so that its id is free again."""
+        self.released.add(terminal)
+
+    def swap_sessions(self, first: str, second: str) -> None:
+        """Exchanges the live ids of two sessions.
+
+        Args:
+            first: the recorded id of one.
+            second: the recorded id of the other.
+        """
+        live = self.sessions.get(first, first), self.sessions.get(second, second)
+        self.bind(Place.SESSION, second, live[0])
+        self.bind(Place.SESSION, first, live[1])
+
+    def recorded_session(self, live: str | None) -> str | None:
+        """Returns the recorded id of a live session; the live id itself if it is not bound."""
+        return next((old for old, new in self.sessions.items() if new == live), live)
+
+    @property
+    def live_terminals(self) -> set[str]:
+        """The live ids of the terminals that are not released."""
+        return {new for old, new in self.terminals.items() if old not in self.released}
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """The live values that differ from the recorded ones, but for messages, which are many."""
+        tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
+        return {old: new for table in tables for old, new in table.items() if old != new}
+
+    @property
+    def change_anything(self) -> bool:
+        """Whether any value differs from the recorded one."""
+        if self._changed is None:
+            every = self._tables.items()
+            self._changed = {(p, o) for p, table in every for o, n in table.items() if o != n}
+        return bool(self._changed)
+
+    def live(self, place: Place, recorded: str) -> str:
+        """Returns the live value of a recorded one; the recorded one if it is not bound.
+
+        Args:
+            place: the kind of the value; below a bound directory paths and URIs move with it.
+            recorded: the recorded value.
+        """
+        if place in (Place.URI, Place.ROOT_URI) and recorded.startswith(_SCHEME):
+            return self._moved_uri(recorded)
+        if place in (Place.ROOT, Place.PATH, Place.URI, Place.ROOT_URI):
+            return self._moved(recorded)
+        table = self._tables.get(place)
+        return recorded if table is None else table.get(recorded, recorded)
+
+    def moved(self, text: str) -> str:
+        """Returns the live value of a string that may be a path anywhere in a message.
+
+        It moves if the whole of it is a directory of the client, or a path or a ``file://`` URI
+        below one. A relative directory may be an ordinary word, and does not count.
+        """
+        named = evolve(self, roots={o: n for o, n in self.roots.items() if _is_named(o)})
+        return named.live(Place.URI if text.startswith(_SCHEME) else Place.PATH, text)
+
+    def rewritten(self, text: str) -> str:
+        """Replaces directories wherever they are named in a piece of JSON, the longest first.
+
+        A relative one, ``.`` or ``src``, may be an ordinary word and stays. So does a directory
+        within a longer name, as in ``~/work``, ``http://work`` or ``/work.bak``.
+        """
+        named = ((old, new) for old, new in self.roots.items() if _is_named(old))
+        names = {_inside_json(old): _inside_json(new) for old, new in named}
+        if not names:
+            return text
+        choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        return re.sub(f"{_BEFORE}(?:{choice}){_AFTER}", lambda found: names[found[0]], text)
+
+    @property
+    def after_rewriting(self) -> "Bindings":
+        """The bindings for a text that was rewritten, so that no directory moves twice."""
+        return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
+
+    def _moved(self, path: str) -> str:
+        """Moves a path by the longest bound directory that it lies under."""
+        for old in sorted(self.roots, key=len, reverse=True):
+            if (rest := _below(old, path)) is not None:
+                return _joined(self.roots[old], rest)
+        return path
+
+    def _moved_uri(self, uri: str) -> str:
+        """Moves a URI, which may be escaped, and replaces only the directory in it."""
+        path = uri.removeprefix(_SCHEME)
+        for old in sorted(self.roots, key=len, reverse=True):
+            for spelled in (old, _in_uri(old)):
+                if (rest := _below(spelled, path)) is not None:
+                    return _SCHEME + _joined(_in_uri(self.roots[old]), rest)
+        return uri
+
+
+def path_in(uri: str) -> str | None:
+    """Returns the path that a ``file://`` URI names; None for any other URI."""
+    return unquote(uri.removeprefix(_SCHEME)) if uri.startswith(_SCHEME) else None
+
+
+def _is_named(root: str) -> bool:
+    """Whether a directory cannot be an ordinary word."""
+    return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
+
+
+def _in_uri(path: str) -> str:
+    return quote(path, safe=_PLAIN_IN_URI, errors="surrogatepass")
+
+
+def _below(root: str, path: str) -> str | None:
+    """The rest of a path that lies under a directory, with its separator; else None."""
+    trimmed = root.rstrip("/\\")
+    if path == root:
+        return ""
+    if not root:
+        return None
+    rest = path.removeprefix(trimmed)
+    return rest if path.startswith(trimmed) and rest[:1] in ("/", "\\") else None
+
+
+def _joined(root: str, rest: str) -> str:
+    return root.rstrip("/\\") + rest if rest else root
+
+
+def _inside_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=not text.isprintable())[1:-1]

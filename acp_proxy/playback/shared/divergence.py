@@ -1,0 +1,359 @@
+"""Divergences: where a client or an agent diverged from the recording, and how.
+
+The first divergence of a lane is primary. Later ones of the lane are cascades: they probably follow
+from the first one. After a failed handshake every divergence is a cascade.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from math import inf
+from typing import Protocol
+
+from attrs import evolve, frozen
+
+from acp_proxy.base.limits import DESCRIPTION, EXAMPLES, REMEMBERED, SENTENCE
+from acp_proxy.playback.shared.comparison import Difference
+from acp_proxy.playback.shared.message_mask import MessageMask
+from acp_proxy.playback.shared.secret_pairs import SecretPair
+
+ERROR_CODE = -31999
+"""Of the error that answers a request which diverged; ACP and JSON-RPC claim -32768 to -32000."""
+
+SHOWN = 12
+"""Divergences that a text shows; the file has all of them."""
+
+
+class DivergenceKind(StrEnum):
+    """The kinds of divergences."""
+
+    UNMATCHED = "unmatched"
+    EXHAUSTED = "exhausted"
+    PARAMS_DIFFER = "params-differ"
+    OUTCOME_DIFFERS = "outcome-differs"
+    UNEXPECTED_NOTIFICATION = "unexpected-notification"
+    UNKNOWN_REPLY_ID = "unknown-reply-id"
+    MISSING_EXPECTED = "missing-expected"
+    UNPLAYED = "unplayed"
+    STALL = "stall"
+    BINDING_CONFLICT = "binding-conflict"
+    UNRECORDED_CANCEL = "unrecorded-cancel"
+    MALFORMED_INPUT = "malformed-input"
+    ANSWERED_TWICE = "answered-twice"
+    AGENT_LEFT = "agent-left"
+    FLOOD = "flood"
+    SERVED = "served"
+    EARLY = "early"
+    LATE = "late"
+    DRIFT = "drift"
+    UNANSWERED = "unanswered"
+    MASKED = "masked"
+    PERMISSION_DIFFERS = "permission-differs"
+    WITHHELD = "withheld"
+    DROPPED = "dropped"
+
+
+INFORMATION = {
+    DivergenceKind.EARLY,
+    DivergenceKind.LATE,
+    DivergenceKind.DRIFT,
+    DivergenceKind.UNANSWERED,
+    DivergenceKind.SERVED,
+    DivergenceKind.MASKED,
+    DivergenceKind.WITHHELD,
+    DivergenceKind.DROPPED,
+}
+"""Kinds that are reported for information, and do not count."""
+
+
+_EXCUSED = {"missing-expected", "unplayed", "unrecorded-cancel"}
+"""Kinds that may follow from a message that a fault dropped."""
+_LAST = 1 << 62
+"""Stands for the number of a frame that comes after all others."""
+
+
+class Rank(StrEnum):
+    """What a divergence means for the verdict."""
+
+    PRIMARY = "primary"
+    CASCADE = "cascade"
+    """A consequence, probably, of the primary one of its lane."""
+    INFO = "info"
+
+
+@frozen
+class NearMiss:
+    """A recorded message that nearly matched the one that came."""
+
+    seq: int
+    method: str
+    differences: tuple[Difference, ...]
+    is_played: bool
+    """Whether it was used up already."""
+
+
+@frozen
+class Divergence:
+    """One divergence: what was recorded, and what the live peer did."""
+
+    kind: DivergenceKind
+    rank: Rank
+    lane: str
+    """The ACP session, or ``connection``."""
+    summary: str
+    """The divergence in one sentence."""
+    seq: int | None = None
+    """The recorded frame that was expected, if one was."""
+    line: int | None = None
+    """The number of the peer's line, counted from 1."""
+    came: str | None = None
+    """The beginning of that line."""
+    differences: tuple[Difference, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
+    at_ms: float = 0.0
+    """Milliseconds since the replay began."""
+
+    @property
+    def closest(self) -> tuple[Difference, ...]:
+        """The differences from the expected frame, else from the nearest one."""
+        return self.differences or (self.near_misses[0].differences if self.near_misses else ())
+
+    @property
+    def ignores(self) -> tuple[str, ...]:
+        """Options that would have let it pass, ready to paste."""
+        if self.kind is not DivergenceKind.PARAMS_DIFFER:
+            return ()
+        return tuple(f"--ignore {difference.pointer}" for difference in self.closest[:5])
+
+
+class DivergingLane(Protocol):
+    """A lane, as far as the log needs to know it; each object is a lane of its own."""
+
+    @property
+    def title(self) -> str:
+        """The lane's name in reports."""
+
+
+class DivergenceLog:
+    """Keeps and ranks the divergences of one replay or verification.
+
+    Args:
+        masking: masks what the peer said in them.
+    """
+
+    def __init__(self, masking: MessageMask) -> None:
+        self._masking = masking
+        self._not_compared: set[str] = set()
+        self.found: list[Divergence] = []
+        self.left_out = 0
+        """How many more divergences there were."""
+        self.has_diverged = False
+        """Whether there is a divergence that counts."""
+        self.has_stalled = False
+        self._latest: dict[DivergingLane, Divergence] = {}
+        self._handshake_failed = False
+        self._excused_from = inf
+        """The number of the first frame that a fault dropped."""
+        self._began: int | None = None
+        self._now = 0
+
+    def set_time(self, at: int) -> None:
+        """Sets the moment of what is noted next; the first moment is the beginning."""
+        self._began = at if self._began is None else self._began
+        self._now = at
+
+    def excuse(self, seq: int) -> None:
+        """Excuses what may follow from a dropped frame: what lacks after it, and a cancellation."""
+        self._excused_from = min(seq, self._excused_from)
+
+    def latest_in(self, lane: DivergingLane) -> Divergence | None:
+        """Returns the latest divergence of a lane that counts."""
+        return self._latest.get(lane)
+
+    def note(
+        self,
+        kind: DivergenceKind,
+        lane: DivergingLane,
+        summary: str,
+        *,
+        seq: int | None = None,
+        line: int | None = None,
+        came: bytes | None = None,
+        differences: tuple[Difference, ...] = (),
+        near_misses: tuple[NearMiss, ...] = (),
+        hidden: Iterable[tuple[str, ...]] = (),
+        of_handshake: bool = False,
+        is_harmless: bool = False,
+    ) -> Divergence:
+        """Ranks a divergence, keeps it and returns it.
+
+        Args:
+            kind: what went differently.
+            lane: the lane in which it did.
+            summary: one sentence.
+            seq: the number of the recorded frame.
+            line: the number of the peer's line, counted from 1.
+            came: that line.
+            differences: between the line and the recorded frame.
+            near_misses: recorded messages that are like the line.
+            hidden: places of the line that are not shown.
+            of_handshake: whether every later divergence follows from this one.
+            is_harmless: whether it is for information, although others of its kind are not.
+        """
+        came = None if came is None else self._masking.came(came, hidden)
+        divergence = Divergence(
+            kind=kind,
+            rank=Rank.INFO if is_harmless else self._rank(kind, lane, seq, of_handshake),
+            lane=lane.title,
+            summary=summary,
+            seq=seq,
+            line=line,
+            came=None if came is None else came[:DESCRIPTION].decode(errors="replace"),
+            differences=differences,
+            near_misses=near_misses,
+            at_ms=round((self._now - (self._began or 0)) / 1e6, 3),
+        )
+        divergence = self._without_secrets(divergence)
+        if divergence.rank is not Rank.INFO:
+            self._latest[lane] = divergence
+        if divergence.rank is Rank.PRIMARY or len(self.found) < REMEMBERED:
+            self.found.append(divergence)
+        else:
+            self.left_out += 1
+        return divergence
+
+    def masked(self, known: Mapping[str, str]) -> tuple[Divergence, ...]:
+        """Returns the divergences without the secrets that became known after they were noted.
+
+        Args:
+            known: secrets of the recording, as far as it holds any, each with a marker.
+        """
+        if self.found:
+            self._masking.learn(known)
+        return tuple(map(self._without_secrets, self.found))
+
+    def _without_secrets(self, one: Divergence) -> Divergence:
+        came = one.came
+        if came is not None:
+            came = self._masking.shown(came, is_cut=len(came.encode()) > DESCRIPTION - 4)
+        return evolve(
+            one,
+            summary=self._masking.shown(one.summary),
+            came=came,
+            differences=self._masked_differences(one.differences),
+            near_misses=tuple(
+                evolve(miss, differences=self._masked_differences(miss.differences))
+                for miss in one.near_misses
+            ),
+        )
+
+    def _masked_differences(self, found: tuple[Difference, ...]) -> tuple[Difference, ...]:
+        shown = self._masking.shown
+        return tuple(
+            evolve(
+                one,
+                recorded=shown(one.recorded),
+                live=shown(one.live),
+                recorded_as=None if one.recorded_as is None else shown(one.recorded_as),
+            )
+            for one in found
+        )
+
+    def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
+        """Notes, once for each secret, that it was not compared.
+
+        Args:
+            pairs: secrets of a message that matched.
+            lane: its lane.
+            seq: the number of the recorded frame.
+        """
+        is_recorded = self._masking.is_recorded
+        for pair in pairs:
+            if pair.is_text:
+                self._masking.note_pair(pair.live[1:], pair.marker)
+            is_new = not pair.is_same and pair.recorded not in self._not_compared
+            if is_new and (is_recorded or not pair.is_free):
+                self._not_compared.add(pair.recorded)
+                summary = f"{pair.pointer} #{seq}: {pair.marker} is masked, and was not compared"
+                self.note(DivergenceKind.MASKED, lane, summary, seq=seq)
+
+    def _rank(
+        self, kind: DivergenceKind, lane: DivergingLane, seq: int | None, of_handshake: bool
+    ) -> Rank:
+        is_excused = kind in _EXCUSED and (seq or _LAST) >= self._excused_from
+        if kind in INFORMATION or is_excused:
+            return Rank.INFO
+        follows = lane in self._latest or self._handshake_failed
+        self.has_diverged = True
+        self.has_stalled |= kind is DivergenceKind.STALL
+        self._handshake_failed |= of_handshake
+        return Rank.CASCADE if follows else Rank.PRIMARY
+
+
+def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
+    """Returns lines that name the secrets that were not compared."""
+    return summaries(divergences, DivergenceKind.MASKED)
+
+
+def summaries(divergences: Iterable[Divergence], kind: DivergenceKind) -> list[str]:
+    """Returns lines with divergences of one kind, and how many more there are.
+
+    Args:
+        divergences: of any kind.
+        kind: the kind.
+    """
+    found = [one.summary for one in divergences if one.kind is kind]
+    rest = len(found) - SHOWN
+    return found[:SHOWN] + ([f"... and {rest} more are {kind}"] if rest > 0 else [])
+
+
+def root_cause(divergences: Iterable[Divergence]) -> Divergence | None:
+    """Returns the first primary divergence, else the first that counts; None if none counts."""
+    counting = [one for one in divergences if one.rank is not Rank.INFO]
+    return next((one for one in counting if one.rank is Rank.PRIMARY), next(iter(counting), None))
+
+
+@frozen
+class DivergenceReporter:
+    """Formats the divergences of one peer as text for the terminal and for JUnit."""
+
+    peer: str
+    """The peer that diverged: ``client`` or ``agent``."""
+
+    def blocks(self, divergences: Iterable[Divergence], left_out: int) -> list[list[str]]:
+        """Formats the divergences that count: the primary ones first, then the cascades.
+
+        Args:
+            divergences: those that were kept; the last block counts what is too much.
+            left_out: how many more there were.
+        """
+        found = [*divergences]
+        counting = [
+            one for rank in (Rank.PRIMARY, Rank.CASCADE) for one in found if one.rank is rank
+        ]
+        shown = [[*self.lines_of(one)] for one in counting[:SHOWN]]
+        if rest := len(counting) - len(shown) + left_out:
+            shown.append([f"... and {rest} more; --report FILE has all of them"])
+        return shown
+
+    def lines_of(self, one: Divergence) -> Iterator[str]:
+        """Yields the lines of one divergence."""
+        mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
+        yield f"{one.kind} in {one.lane} ({mark}): {one.summary}"
+        if one.line is not None:
+            yield f"  the {self.peer}'s line {one.line}: {one.came or ''}"[:SENTENCE]
+        yield from _differing(one.differences, "  ")
+        for miss in one.near_misses:
+            yield f"  near: {miss.method} #{miss.seq}{', used up' if miss.is_played else ''}"
+            yield from _differing(miss.differences, "    ")
+        if one.ignores:
+            yield f"  to let it pass: {' '.join(one.ignores)}"
+
+
+def _differing(differences: tuple[Difference, ...], indent: str) -> Iterator[str]:
+    for one in differences[:EXAMPLES]:
+        was = f"recorded {one.recorded}"
+        if one.recorded_as is not None:
+            was = f"expected {one.recorded} (recorded as {one.recorded_as})"
+        yield f"{indent}{one.pointer}: {was}, came {one.live}"
+    if len(differences) > EXAMPLES:
+        yield f"{indent}... and {len(differences) - EXAMPLES} more"

@@ -1,0 +1,290 @@
+"""Sends the client's frames when their conditions hold.
+
+*Required* are the answers that the agent had given, in any lane, before the recorded client sent a
+frame. The client waits for them until a stall. What was in flight together is in flight together
+again, and this cannot deadlock: requests are sent before anything waits for their answers.
+
+*Optional* is what else had come in the frame's lane: requests of the agent, and as much as it had
+sent since the last request or answer, or the end of a turn. An agent that has changed may never
+send these. So the client stops waiting for them when the turn is over in which they should come;
+while it is open, shortly before the silence would be a stall; otherwise when the agent has been
+silent for a while. An answer waits a moment only, since the agent may wait for it.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from math import inf
+
+from acp_proxy.playback.events import Command, Send
+from acp_proxy.playback.shared.divergence import DivergenceKind
+from acp_proxy.playback.shared.line_rewriter import reply
+from acp_proxy.playback.shared.playback_options import Order
+from acp_proxy.playback.verify.composer import Composer, cancellation
+from acp_proxy.playback.verify.known_files import READ, WRITE
+from acp_proxy.playback.verify.lane import ClientFrame, ClientLane, SentRequest
+from acp_proxy.playback.verify.permission_guard import PermissionGuard
+from acp_proxy.playback.verify.verify_requests import LiveRequest
+from acp_proxy.playback.verify.verify_state import VerifyState
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, PERMISSION, PROMPT
+from acp_proxy.protocol.json_text import json_or_none, member, params_of
+from acp_proxy.protocol.typed_places import Place
+from acp_proxy.recording.steps import Step
+
+
+class SendConditions:
+    """Finds the frames that may be sent."""
+
+    def __init__(self, state: VerifyState) -> None:
+        self._state = state
+        lanes = state.recording.lanes.values()
+        self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
+        """The frames, answers not among them, that waited for an answer at the last look."""
+        self._active: dict[ClientLane, None] = {}
+        """The lanes in which a frame waited for anything else at the last look."""
+
+    def next(self) -> ClientFrame | None:
+        """Returns the frame to send now: of those that may be sent, the first recorded."""
+        self._state.answers.release_patient()
+        due = (self._first_due(lane) for lane in self._active_lanes())
+        return min((frame for frame in due if frame is not None), default=None)
+
+    def next_moment(self) -> int | None:
+        """Returns when a frame may be sent that may not now, if nothing comes until then."""
+        self._state.answers.release_patient()
+        moments = [*self._state.answers.moments()]
+        for lane in self._active_lanes():
+            moments += (self._due(frame) for frame in self._ready(lane))
+            if (waiting := lane.waiting) is not None:
+                moments.append(self._state.patience.deadline(waiting))
+        return min((moment for moment in moments if moment > self._state.now), default=None)
+
+    def early_reason(self, frame: ClientFrame) -> str | None:
+        """Returns why a frame, still queued, is sent before all that it had followed has come."""
+        if frame.seq not in frame.lane.queue.answers:
+            return frame.early_because
+        if self._has_required(frame) and frame.lane.requests.are_made_before(frame.seq):
+            return None
+        return self._state.patience.reason(frame)
+
+    def is_pointless(self, frame: ClientFrame) -> bool:
+        """Whether a frame cancels what is over, and was not over in the recording."""
+        step = frame.cancels
+        if step is None:
+            return False
+        if step.method == CANCEL_REQUEST:
+            answer = self._state.recording.answers.get(step.exchange or 0)
+            was_open = step.exchange is not None and (answer is None or answer.seq > frame.seq)
+            return was_open and not self._state.pending.is_open(step.exchange)
+        return frame.before.is_turn_open and not frame.lane.turns.is_open
+
+    def _active_lanes(self) -> list[ClientLane]:
+        """Returns the lanes in which a frame waits for anything but an answer of the agent."""
+        # This looks at them after each event, so it reads attributes and calls nothing for each.
+        pending = self._state.pending.first_seq or inf
+        self._active |= self._state.answers.take_asked()
+        while self._later and self._later[0].seq < pending:
+            self._active[self._later.popleft().lane] = None
+        self._active = {
+            lane: None
+            for lane in self._active
+            if (queue := lane.queue).asked
+            or queue.released
+            or (queue.frames and queue.frames[0].seq < pending)
+        }
+        return [*self._active]
+
+    def _first_due(self, lane: ClientLane) -> ClientFrame | None:
+        now = self._state.now
+        return next((frame for frame in self._ready(lane) if self._due(frame) <= now), None)
+
+    def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
+        """Yields the frames of a lane that only pacing holds back, if anything does.
+
+        These are answers, or else the first other frame: nothing overtakes that.
+        """
+        self._release_first(lane)
+        frame, released = lane.queue.first, lane.queue.released
+        is_first = frame is not None and not (released and released[0] < frame)
+        if frame is not None and is_first and (frame.ready_at or self._may_go(frame)):
+            yield frame
+        else:
+            yield from released
+
+    def _release_first(self, lane: ClientLane) -> None:
+        """Releases the first answer of a lane, if its conditions hold and it is its turn."""
+        answer = lane.queue.first_asked
+        if answer is None:
+            return
+        before = (lane.queue.first, *lane.queue.released[:1])
+        if any(frame is not None and frame < answer for frame in before):
+            return
+        if self._has_required(answer) and lane.requests.are_made_before(answer.seq):
+            lane.queue.release(answer)
+
+    def _may_go(self, frame: ClientFrame) -> bool:
+        lane, patience = frame.lane, self._state.patience
+        if not self._has_required(frame) or lane.turns.ended < frame.before.turn_ends:
+            return False
+        if self.is_pointless(frame):
+            return True
+        frame.start_waiting(self._state.now)
+        if lane.requests.are_made_before(frame.seq) and self._has_received_enough(frame):
+            return True
+        if frame.before.is_turn_open and not lane.turns.is_open:
+            frame.early_because = "the turn was over"
+        elif self._state.now >= patience.deadline(frame):
+            frame.early_because = patience.reason(frame)
+        else:
+            return False
+        lane.requests.give_up(frame.seq)
+        return True
+
+    def _has_required(self, frame: ClientFrame) -> bool:
+        return frame.seq < (self._state.pending.first_seq or inf)
+
+    def _has_received_enough(self, frame: ClientFrame) -> bool:
+        before, total = frame.before, self._state.output.total
+        if self._state.options.order is Order.RECORDED and (
+            total.items < before.total.items or total.characters < before.total.characters
+        ):
+            return False
+        return frame.lane.progress.mark >= before.mark
+
+    def _due(self, frame: ClientFrame) -> int:
+        """Returns when a frame is due that only pacing holds back."""
+        if frame.ready_at is None:
+            frame.ready_at = self._state.now
+        pacing = self._state.options.pacing
+        if pacing.is_instant:
+            return self._state.now
+        return pacing.due(frame.ready_at, frame.previous_ns, frame.t_ns)
+
+
+class ClientSender:
+    """Sends frames."""
+
+    def __init__(self, state: VerifyState) -> None:
+        self.conditions = SendConditions(state)
+        self.sent = 0
+        """How many frames were sent."""
+        self._state = state
+        self._guard = PermissionGuard(state)
+        self._composer = Composer(state.bindings, rewrite_text=state.options.rewrite_text)
+
+    def send_ready(self) -> Iterator[Command]:
+        """Sends all frames that may be sent now, in recorded order."""
+        while (frame := self.conditions.next()) is not None:
+            early = self.conditions.early_reason(frame)
+            frame.lane.queue.take(frame)
+            if (why := self._reason_to_skip(frame)) is not None:
+                self._note(DivergenceKind.LATE, frame, f"{frame.title} was not sent: {why}")
+                continue
+            if early is not None:
+                summary = (
+                    f"{frame.title} was sent before the agent had sent as much as in the"
+                    f" recording: {early}"
+                )
+                self._note(DivergenceKind.EARLY, frame, summary)
+                self._state.patience.note_pause(frame)
+            yield from self._send(frame)
+
+    def _note(self, kind: DivergenceKind, frame: ClientFrame, summary: str) -> None:
+        self._state.divergences.note(kind, frame.lane, summary, seq=frame.seq)
+
+    def _reason_to_skip(self, frame: ClientFrame) -> str | None:
+        if self.conditions.is_pointless(frame):
+            return "what it cancels was over already"
+        if self._has_no_terminal(frame):
+            self._state.pending.settle(frame.steps[0].exchange or 0)
+            return "there is no such terminal"
+        return None
+
+    def _has_no_terminal(self, frame: ClientFrame) -> bool:
+        """Whether a frame is output of a terminal that the live agent has not created."""
+        step = frame.steps[0]
+        if len(frame.steps) > 1 or not step.is_push:
+            return False
+        terminal = params_of(self._state.recording.messages.sent(step)).get("terminalId")
+        return terminal not in self._state.bindings.terminals
+
+    def _send(self, frame: ClientFrame) -> Iterator[Command]:
+        frame = self._without_unasked(frame)
+        ids: dict[str, str] = {}
+        options: dict[str, str] = {}
+        for step in list(frame.steps):
+            if (live := self._state.answers.get(step.exchange)) is None:
+                continue
+            ids[live.recorded.ask.rpc_id] = live.token
+            if step.is_reply and live.recorded.ask.method == PERMISSION:
+                option, other = self._guard.decide(frame, step, live)
+                if other is not None:
+                    frame = frame.part([one for one in frame.steps if one is not step])
+                    self._state.answers.remove(step.exchange)
+                    self._state.patience.note_activity()
+                    yield other
+                elif option is not None:
+                    options[live.recorded.ask.rpc_id] = option
+        if frame.steps:
+            self._state.sessions.bind_before(frame)
+            wire = self._state.recording.script.wire(frame.seq)
+            written = self._composer.written(frame, wire, ids, options)
+            self._state.masking.note(written)
+            yield Send(written, frame.seq)
+            yield from self._note_sent(frame)
+
+    def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:
+        """Notes what a frame means for those that follow; answers what a cancellation ends."""
+        self.sent += 1
+        self._state.patience.note_activity()
+        self._state.sessions.last = frame.lane
+        for step in frame.steps:
+            if step.is_reply:
+                live = self._state.answers.remove(step.exchange)
+                if live is not None and step.kind == "response":
+                    self._learn(step, live)
+            elif step.kind == "request":
+                self._note_request(frame, step)
+        if (cancel := frame.cancels) is not None and cancel.method == CANCEL:
+            frame.lane.turns.cancel(frame.seq)
+            # A client that cancels a turn must answer its permission requests; these have no
+            # recorded answer.
+            for live in self._state.answers.remove_permissions(frame.lane):
+                yield reply(live.token, cancellation(json_or_none(live.raw)))
+
+    def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
+        """Leaves out of a batch the answers that the agent has not asked for; they are sent later.
+
+        The agent may use such an id for another request now.
+        """
+        if len(frame.steps) == 1:
+            return frame
+        late = [
+            step
+            for step in frame.steps
+            if step.is_reply
+            and step.exchange is not None
+            and self._state.answers.get(step.exchange) is None
+        ]
+        if not late:
+            return frame
+        frame.lane.queue.answers[frame.seq] = frame.part(late)
+        return frame.part([step for step in frame.steps if step not in late])
+
+    def _note_request(self, frame: ClientFrame, step: Step) -> None:
+        request = SentRequest(step, frame.lane, self._state.now)
+        self._state.pending.add(request)
+        self._state.sessions.note_sent(request)
+        frame.lane.progress.clear()
+        if step.method == PROMPT and step.exchange is not None:
+            frame.lane.turns.open(request)
+
+    def _learn(self, step: Step, live: LiveRequest) -> None:
+        """Learns terminals and contents of files from an answer that the agent gets."""
+        method = live.recorded.ask.method
+        if method == "terminal/create":
+            terminal = member(self._state.recording.messages.sent(step), "result", "terminalId")
+            if isinstance(terminal, str):
+                self._state.bindings.bind(Place.TERMINAL, terminal, terminal)
+        elif method in (READ, WRITE):
+            answer = self._state.recording.messages.sent(step)
+            self._state.files.learn(method, json_or_none(live.raw), answer)

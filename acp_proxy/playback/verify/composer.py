@@ -1,0 +1,109 @@
+"""Writes the client's messages: recorded ones with live values, and answers that were not recorded.
+
+A recorded message keeps its bytes but for values at typed places; its JSON is never serialized
+again. The other answers are there so that no agent waits for ever.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from acp_proxy.playback.events import Send
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.playback.shared.divergence import ERROR_CODE, Divergence
+from acp_proxy.playback.shared.line_rewriter import (
+    ANY_BYTES,
+    LineRewriter,
+    members_of,
+    quoted,
+    reply,
+)
+from acp_proxy.playback.verify.lane import ClientFrame
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.permissions import is_draft, rejecting_option
+from acp_proxy.protocol.typed_places import Place, spans, splice
+from acp_proxy.recording.steps import Wire
+
+_OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
+
+
+class Composer:
+    """Writes recorded frames; also replaces directories in texts if `rewrite_text` is true."""
+
+    def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
+        self._writer = LineRewriter(bindings, rewrite_text=rewrite_text)
+
+    def written(
+        self, frame: ClientFrame, wire: Wire, ids: dict[str, str], options: Mapping[str, str]
+    ) -> bytes:
+        """Returns a frame as a line, with its end.
+
+        Args:
+            frame: the frame; of a batch, only the members that are its steps are written.
+            wire: the frame as it was recorded.
+            ids: the live ids of the requests that it answers, by the recorded tokens.
+            options: the live options that it selects, by the recorded tokens of the requests.
+        """
+        text = wire.raw.decode("utf-8", ANY_BYTES)
+        if frame.steps[0].member is None:
+            text = _chosen(text, options)
+        else:
+            text = _part(frame, text)
+            members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
+            text = splice(text, members)
+        wire = wire._replace(raw=text.encode("utf-8", ANY_BYTES))
+        return self._writer.written(wire, ids) + (wire.newline or "\n").encode()
+
+
+def _part(frame: ClientFrame, text: str) -> str:
+    """Leaves out of a batch what is sent later, if anything is."""
+    members = members_of(text)
+    if len(frame.steps) == len(members):
+        return text
+    kept = (members[step.member] for step in frame.steps if step.member is not None)
+    return f"[{','.join(text[span.start : span.end] for span in kept)}]"
+
+
+def _chosen(text: str, options: Mapping[str, str]) -> str:
+    """Puts the live option into an answer."""
+    if not options:
+        return text
+    option = options.get(read(text.encode("utf-8", ANY_BYTES)).rpc_id or "")
+    if option is None:
+        return text
+    replaced = [(s, quoted(option)) for s in spans(text, _OPTION)]
+    same = all(json.loads(text[s.start : s.end]) == option for s, _ in replaced)
+    return text if same else splice(text, replaced)
+
+
+def refusal(token: str | None, divergence: Divergence) -> Send:
+    """Returns the error that answers a request which was not recorded.
+
+    Args:
+        token: its id.
+        divergence: the reason.
+    """
+    data = {
+        "divergence": divergence.kind,
+        "recorded": [miss.seq for miss in divergence.near_misses],
+        "lane": divergence.lane,
+    }
+    error = {"code": ERROR_CODE, "message": f"verify: {divergence.summary}", "data": data}
+    return reply(token, error, "error")
+
+
+def cancellation(request: Any) -> dict[str, Any]:
+    """Returns the result that answers a permission request of a cancelled turn."""
+    return {"granted": False} if is_draft(request) else {"outcome": {"outcome": "cancelled"}}
+
+
+def denial(request: Any) -> dict[str, Any]:
+    """Returns the result that denies permission.
+
+    It selects the option that rejects, or is ``cancelled`` if there is none; in the 1.0 draft it is
+    ``granted``, false.
+    """
+    option = rejecting_option(request)
+    if option is None or is_draft(request):
+        return cancellation(request)
+    return {"outcome": {"outcome": "selected", "optionId": option}}

@@ -1,0 +1,265 @@
+"""A lane of the recorded client: the frames to send there, its turns, and how far the agent is."""
+
+from bisect import bisect, insort
+from collections import deque
+from collections.abc import Iterable, Mapping
+from heapq import heappop
+
+from attrs import define, evolve, field, frozen
+
+from acp_proxy.playback.verify.recorded_requests import RecordedRequests
+from acp_proxy.playback.verify.stream_progress import ProgressMark, StreamProgress, TotalProgress
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST
+from acp_proxy.recording.steps import Step
+
+
+@frozen
+class ReceivedBefore:
+    """What the recorded client had received when it sent a frame."""
+
+    mark: ProgressMark = field(factory=ProgressMark)
+    """How much the agent had sent in the lane since the last request, answer or end of a turn."""
+    total: TotalProgress = field(factory=TotalProgress)
+    """How much it had sent in all lanes."""
+    turn_ends: int = 0
+    """How many turns of the lane an update had ended, in v2."""
+    is_turn_open: bool = False
+    silence_ns: int = 0
+    """The longest silence of the agent in the lane, since the same point as `mark`."""
+
+
+@define(eq=False)
+class ClientFrame:
+    """A recorded frame of the client, and what holds it back now."""
+
+    lane: "ClientLane"
+    seq: int
+    t_ns: int
+    steps: list[Step]
+    """One, or the members of a batch."""
+    previous_ns: int = 0
+    """When the frame before it in its lane passed."""
+    before: ReceivedBefore = field(factory=ReceivedBefore)
+    waits_since: int | None = field(default=None, init=False)
+    """The moment from which only optional messages hold it back."""
+    ready_at: int | None = field(default=None, init=False)
+    """The moment from which only pacing holds it back."""
+    is_released: bool = field(default=False, init=False)
+    """Whether it is an answer that only pacing holds back, if anything does."""
+    early_because: str | None = field(default=None, init=False)
+    """Why it is sent before all optional messages have come."""
+
+    def __lt__(self, other: "ClientFrame") -> bool:
+        return self.seq < other.seq
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it only answers requests of the agent."""
+        return all(s.is_reply and s.exchange is not None for s in self.steps)
+
+    @property
+    def cancels(self) -> Step | None:
+        """Its step, if that cancels something and is the only one."""
+        step = self.steps[0]
+        is_cancel = step.kind == "notification" and step.method in (CANCEL, CANCEL_REQUEST)
+        return step if is_cancel and len(self.steps) == 1 else None
+
+    @property
+    def title(self) -> str:
+        """Its name in reports, with its number."""
+        name = self.steps[0].title if len(self.steps) == 1 else "a batch"
+        return f"{name} #{self.seq}"
+
+    def part(self, steps: list[Step]) -> "ClientFrame":
+        """Returns some members of a batch as a frame of their own, which has not waited yet."""
+        return evolve(self, steps=steps)
+
+    def start_waiting(self, at: int) -> None:
+        """Notes that only optional messages hold it back; the first moment counts."""
+        if self.waits_since is None:
+            self.waits_since = at
+
+
+class SendQueue:
+    """The frames that the client has still to send in one lane.
+
+    Answers to the agent are kept apart: they may be sent as soon as the agent has asked and other
+    conditions hold, and what the agent never asks is never answered.
+
+    Attributes:
+        frames: the frames that are no answers, in recorded order.
+        answers: those that only answer the agent, by number.
+        asked: a heap: the answers that the agent has asked for, some of them released.
+        released: those of them that only pacing holds back, in recorded order.
+        discarded: how many frames were given up.
+    """
+
+    def __init__(self, frames: Iterable[ClientFrame] = ()) -> None:
+        self.frames: deque[ClientFrame] = deque()
+        self.answers: dict[int, ClientFrame] = {}
+        self.asked: list[ClientFrame] = []
+        self.released: list[ClientFrame] = []
+        self.discarded = 0
+        for frame in frames:
+            if frame.is_answer:
+                self.answers[frame.seq] = frame
+            else:
+                self.frames.append(frame)
+
+    def __len__(self) -> int:
+        return len(self.frames) + len(self.answers)
+
+    @property
+    def first(self) -> ClientFrame | None:
+        """The next frame that is no answer."""
+        return self.frames[0] if self.frames else None
+
+    @property
+    def first_asked(self) -> ClientFrame | None:
+        """The first answer that the agent has asked for and that still waits for anything else."""
+        while self.asked and self.asked[0].is_released:
+            heappop(self.asked)
+        return self.asked[0] if self.asked else None
+
+    def release(self, frame: ClientFrame) -> None:
+        """Lets an answer be sent when it is due."""
+        frame.is_released = True
+        insort(self.released, frame)
+
+    def take(self, frame: ClientFrame) -> None:
+        """Removes a frame that is sent now: the first one, or a released answer."""
+        if frame.seq in self.answers:
+            del self.answers[frame.seq]
+            self.released.remove(frame)
+        else:
+            self.frames.popleft()
+
+    def discard(self) -> list[ClientFrame]:
+        """Gives up all frames, and returns them, those that are no answers first."""
+        left = [*self.frames, *self.answers.values()]
+        for frame in self.answers.values():
+            frame.is_released = True  # so that it leaves the queues over all lanes
+        self.discarded += len(left)
+        for held in (self.frames, self.answers, self.asked, self.released):
+            held.clear()
+        return left
+
+
+@frozen(eq=False)
+class SentRequest:
+    """A request of the client that the live agent has not answered: when it was sent, and where."""
+
+    step: Step
+    lane: "ClientLane"
+    at: int
+
+
+@define
+class TurnState:
+    """The turns of one lane: which are open, and how many updates have ended one."""
+
+    prompts: dict[int, SentRequest] = field(factory=dict)
+    """The prompts of open turns, by exchange."""
+    recorded_ends: list[int] = field(factory=list)
+    """The numbers of the recorded updates that ended turns, in v2."""
+    ended: int = 0
+    """How many turns an update of the live agent has ended."""
+    is_cancelled: bool = False
+    """Whether the client has cancelled the open turn."""
+    _cancelled_at: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a turn is open."""
+        return bool(self.prompts)
+
+    @property
+    def awaits_end(self) -> bool:
+        """Whether a recorded update that ends a turn has not come yet."""
+        return self.ended < len(self.recorded_ends)
+
+    def open(self, prompt: SentRequest) -> None:
+        """Opens a turn."""
+        self.prompts[prompt.step.exchange or 0] = prompt
+        self.is_cancelled = False
+
+    def close(self, exchange: int) -> None:
+        """Closes a turn whose prompt was answered, in v1."""
+        self.prompts.pop(exchange, None)
+        self.is_cancelled = self.is_cancelled and self.is_open
+
+    def end(self) -> int | None:
+        """Ends the open turns by an update, in v2; returns the number of the recorded update."""
+        latest = max(prompt.step.seq for prompt in self.prompts.values())
+        place = bisect(self.recorded_ends, latest)
+        self.prompts.clear()
+        self.ended += 1
+        self.is_cancelled = False
+        return self.recorded_ends[place] if place < len(self.recorded_ends) else None
+
+    def cancel(self, seq: int) -> None:
+        """Cancels the open turn by the message of that number."""
+        self.is_cancelled, self._cancelled_at = True, seq
+
+    def was_cancelled_after(self, seq: int) -> bool:
+        """Whether the turn was cancelled by a message that was recorded after a frame."""
+        return self.is_cancelled and seq < self._cancelled_at
+
+
+@frozen
+class LaneEnd:
+    """What the recorded agent sent last in a lane, since a request, an answer or a turn's end."""
+
+    mark: ProgressMark = field(factory=ProgressMark)
+    states: Mapping[str, int] = field(factory=dict)
+    """Of the kinds of state updates since then, how many there were in the whole lane."""
+    silence_ns: int = 0
+    """Its longest silence."""
+
+
+@define(eq=False)
+class ClientLane:
+    """The state of one lane; its name is the recorded session's id, None for the connection."""
+
+    name: str | None
+    queue: SendQueue = field(factory=SendQueue)
+    requests: RecordedRequests = field(factory=RecordedRequests)
+    """What the agent has not requested yet."""
+    turns: TurnState = field(factory=TurnState)
+    progress: StreamProgress = field(factory=StreamProgress)
+    end: LaneEnd = field(factory=LaneEnd)
+    is_abandoned: bool = False
+    """Whether it was given up, and nothing more is sent there."""
+
+    @property
+    def title(self) -> str:
+        """Its name in reports."""
+        return self.name or "connection"
+
+    @property
+    def waiting(self) -> ClientFrame | None:
+        """The frame that only optional messages hold back, if there is one."""
+        frame = self.queue.first
+        waits = frame is not None and frame.waits_since is not None and frame.ready_at is None
+        return frame if waits else None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left but answers to requests that did not come, and last messages."""
+        return self.queue.first is None and not self.turns.awaits_end
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all has come that the recorded agent sent last, or more, or it was given up."""
+        if self.is_abandoned:
+            return True
+        if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:
+            return False
+        return all(self.progress.states[kind] >= count for kind, count in self.end.states.items())
+
+    def abandon(self) -> list[ClientFrame]:
+        """Gives the lane up; returns the frames that will not be sent, answers last."""
+        self.is_abandoned = True
+        self.turns.recorded_ends.clear()  # no end of a turn is awaited any longer
+        self.requests.clear()
+        return self.queue.discard()

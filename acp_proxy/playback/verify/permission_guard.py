@@ -1,0 +1,204 @@
+"""Decides whether a recorded answer to a permission request may be given to the live agent.
+
+It may if it grants nothing, or if the live agent asks permission for what the recorded one asked
+for. This is checked twice: when the request comes, and when the answer is sent, since the agent may
+change its tool call in between.
+"""
+
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.playback.events import Send
+from acp_proxy.playback.shared.comparison import Difference
+from acp_proxy.playback.shared.divergence import DivergenceKind
+from acp_proxy.playback.shared.line_rewriter import reply
+from acp_proxy.playback.verify.composer import cancellation, denial
+from acp_proxy.playback.verify.lane import ClientFrame
+from acp_proxy.playback.verify.recorded_requests import RecordedRequest
+from acp_proxy.playback.verify.request_matcher import AgentRequest, RequestMatch
+from acp_proxy.playback.verify.verify_requests import LiveRequest
+from acp_proxy.playback.verify.verify_state import VerifyState
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import json_or_none, member
+from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous
+from acp_proxy.protocol.typed_places import places_of
+from acp_proxy.recording.steps import Step
+
+_FOR_ONE = ("allow_once", "reject_once", "reject_always")
+"""Kinds of options of which any two allow the same."""
+
+
+@frozen
+class OptionChoice:
+    """What a recorded answer to a permission request becomes."""
+
+    option: str | None
+    """The live option's id; None if the answer selects none, or there is none like it."""
+    is_possible: bool = True
+
+
+class PermissionGuard:
+    """Checks recorded answers to permission requests."""
+
+    def __init__(self, state: VerifyState) -> None:
+        self._state = state
+        self._permissions = state.permissions
+        self._recording = state.recording
+
+    def grants_too_much(self, match: RequestMatch, value: Any) -> bool:
+        """Whether the recorded answer may allow what was not asked for in the recording.
+
+        Args:
+            match: the recorded request that the live one is matched with, of any method.
+            value: the live request, decoded.
+        """
+        request = match.request
+        if request.ask.method != PERMISSION or match.permission.is_same:
+            return False
+        recorded = self._recording.replies.get(request.ask.exchange)
+        if recorded is None:
+            return False
+        answer = self._recording.messages.sent(recorded.step)
+        if not _may_allow(self._recording.messages.request(request), answer):
+            return False
+        trusts_title = self._state.options.lenient and match.permission.is_vague
+        return not (trusts_title and self._permissions.have_same_title(request, value))
+
+    def note_refused(
+        self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
+    ) -> None:
+        """Reports that a request asks for something else, or for something unknown.
+
+        Args:
+            match: the recorded request that it is matched with.
+            live: the live request.
+            differences: between the two, for a request that names nothing.
+        """
+        seq = match.request.step.seq
+        old, new = self._permissions.titles(match.request, live.value)
+        if match.permission.is_vague:
+            summary = (
+                f"the agent asked permission for {new} and did not say what it applies to, so it is"
+                f" unknown whether #{seq}{'' if old == new else f', {old},'} allowed it; it was"
+                " rejected"
+            )
+        else:
+            summary = (
+                f"the agent asked permission for {new}, but {old} #{seq} was allowed; it was"
+                " rejected"
+            )
+        self._state.divergences.note(
+            DivergenceKind.PERMISSION_DIFFERS,
+            self._recording.lanes[match.request.step.lane],
+            summary,
+            seq=seq,
+            line=live.line,
+            came=live.message.raw,
+            differences=match.permission.differences or differences,
+            hidden=self._hidden(match.request, live.message.raw or b""),
+        )
+
+    def decide(
+        self, frame: ClientFrame, step: Step, live: LiveRequest
+    ) -> tuple[str | None, Send | None]:
+        """Checks the recorded answer to a permission request before it is sent.
+
+        Args:
+            frame: the frame of the answer.
+            step: the answer.
+            live: the live request.
+
+        Returns:
+            the live option that the answer selects, if it selects one; and what to send in place of
+            the answer, if that cannot be given.
+        """
+        request = json_or_none(live.raw)
+        if frame.lane.turns.was_cancelled_after(frame.seq):
+            self._note_late(frame, step, live)
+            return None, reply(live.token, cancellation(request))
+        recorded = self._recording.messages.request(live.recorded)
+        answer = self._recording.messages.sent(step)
+        scope = self._permissions.live(request)
+        match = self._permissions.compare_answered(live.recorded, live.scope, scope)
+        if not match.is_same and _may_allow(recorded, answer):
+            _, title = self._permissions.titles(live.recorded, request)
+            self._note_changed(frame, live, title, match.differences)
+            return None, reply(live.token, denial(request))
+        chosen = choice(recorded, request, answer)
+        if not chosen.is_possible:
+            self._note_without_option(frame, step, live)
+            return None, reply(live.token, cancellation(request))
+        return chosen.option, None
+
+    def _note_late(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
+        summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
+        self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
+
+    def _note_changed(
+        self, frame: ClientFrame, live: LiveRequest, title: str, found: tuple[Difference, ...]
+    ) -> None:
+        """Reports that a tool call has changed since permission was asked for it."""
+        seq = live.recorded.step.seq
+        self._state.divergences.note(
+            DivergenceKind.PERMISSION_DIFFERS,
+            frame.lane,
+            f"the agent changed the tool call {title} after it had asked permission for it, but"
+            f" #{seq} was allowed; it was rejected",
+            seq=seq,
+            came=live.raw,
+            differences=found,
+            hidden=self._hidden(live.recorded, live.raw),
+        )
+
+    def _note_without_option(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
+        self._state.divergences.note(
+            DivergenceKind.OUTCOME_DIFFERS,
+            frame.lane,
+            f"{PERMISSION} #{live.recorded.step.seq}: the agent offers no option like the one that"
+            f" #{step.seq} chose; it was answered with cancelled",
+            seq=step.seq,
+            came=live.raw,
+            hidden=self._hidden(live.recorded, live.raw),
+        )
+
+    def _hidden(self, recorded: RecordedRequest, raw: bytes) -> list[tuple[str, ...]]:
+        """Returns the places of a live request that must not be shown beside a recorded one."""
+        places = places_of("request", PERMISSION)
+        both = (self._recording.messages.raw(recorded), raw)
+        old, new = (self._state.masking.value(each, places) for each in both)
+        return self._state.comparer.params(PERMISSION, old, new, places).hidden
+
+
+def _may_allow(request: Any, answer: Any) -> bool:
+    return read_answer(options_of(request), answer).may_allow
+
+
+def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
+    """Finds the live option for a recorded answer: the same one, or else one of its kind.
+
+    It always has the recorded kind: what was allowed once is not allowed for ever, and an id that
+    has another kind now, or two meanings at once, is not the same. An option that allows more than
+    one call must also have the same id or name, since these define what it covers.
+
+    Args:
+        recorded: the recorded request, decoded.
+        live: the live one.
+        answer: the recorded answer.
+    """
+    outcome = member(answer, "result", "outcome")
+    if not isinstance(outcome, dict) or outcome.get("outcome") != "selected":
+        return OptionChoice(None)
+    wanted = outcome.get("optionId")
+    offered = options_of(live)
+    chosen = next((o for o in options_of(recorded) if o.get("optionId") == wanted), None)
+    if chosen is None:  # the recorded client selected what was not offered; that cannot be mapped
+        return OptionChoice(None, is_possible=all(o.get("optionId") != wanted for o in offered))
+    kind = chosen.get("kind")
+    same_kind = [o for o in unambiguous(offered) if o.get("kind") == kind]
+    for key in ("optionId", "name", "kind") if kind in _FOR_ONE else ("optionId", "name"):
+        value = chosen.get(key)
+        for option in same_kind:
+            if value is not None and option.get(key) == value:
+                return OptionChoice(str(option["optionId"]))
+    return OptionChoice(None, is_possible=False)

@@ -1,0 +1,238 @@
+"""Decides whether a live permission request asks permission for what a recorded one asked for.
+
+A request may name a tool call by its id alone, so its scope depends on what was announced of that
+tool call before, on both sides. The live agent's announcements are taken as they come. The recorded
+ones are read once, at the first live request, and only those that a recorded request names. An
+agent may also change a tool call between its request and the answer; so the request is compared
+again when the answer is sent.
+
+What a user ignores in the comparison of two runs counts here all the same: it was not allowed.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from math import nan as NAN  # noqa: N812
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from acp_proxy.base.limits import REMEMBERED
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.playback.shared.comparison import Difference, shown
+from acp_proxy.playback.shared.message_mask import MessageMask
+from acp_proxy.playback.verify.permission_scope import (
+    differences,
+    moved,
+    names_something,
+    scope,
+    title_of,
+)
+from acp_proxy.playback.verify.recorded_client import RecordedClient
+from acp_proxy.playback.verify.recorded_requests import RecordedRequest
+from acp_proxy.protocol.json_text import json_or_none, member, params_of
+from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.tool_calls import merge
+from acp_proxy.protocol.updates import FINAL, UPDATE
+from acp_proxy.redaction.markers import beside_markers
+
+_ANNOUNCED, _ASKED, _ANSWERED = range(3)
+"""What a recorded frame is for a permission request; within one frame in this order."""
+_UNREADABLE = "(an update that cannot be read)"
+
+
+class ToolCalls:
+    """What an agent has announced of the tool calls that have not ended, by session and id.
+
+    All updates of a tool call are merged, as `protocol.tool_calls` says. The names of the members
+    are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the
+    1.0 draft.
+    """
+
+    def __init__(self, *, null_clears: bool) -> None:
+        self._null_clears = null_clears
+        self._calls: OrderedDict[tuple[str | None, str], dict[str, Any]] = OrderedDict()
+
+    def take(self, message: Message) -> None:
+        """Takes a message of the agent; one that announces no tool call changes nothing."""
+        if message.method != UPDATE or message.tool_call is None:
+            return
+        key = message.session, message.tool_call
+        value = json_or_none(message.raw or b"")
+        if value is None:  # its content is unknown, so the tool call equals no other from then on
+            self._calls.setdefault(key, {})[_UNREADABLE] = NAN
+            return
+        params = params_of(value)
+        update = params.get("update", params.get("data"))
+        if not isinstance(update, dict):
+            return
+        if update.get("status") in FINAL:
+            self._calls.pop(key, None)
+            return
+        call = self._calls.setdefault(key, {})
+        self._calls.move_to_end(key)
+        merge(call, update, message.update or "", null_clears=self._null_clears)
+        if len(self._calls) > REMEMBERED:
+            self._calls.popitem(last=False)
+
+    def announced(self, request: Any) -> dict[str, Any]:
+        """Returns what is known of the tool call that a permission request names.
+
+        It is empty if it was never announced. The caller must not change it.
+        """
+        session, call = member(request, "params", "sessionId"), call_named(request)
+        if call is None:
+            return {}
+        return self._calls.get((session if isinstance(session, str) else None, call), {})
+
+
+def call_named(request: Any) -> str | None:
+    """Returns the id of the tool call that a permission request is about, in any dialect."""
+    for way in (("toolCall",), ("subject", "toolCall"), ("subject",), ()):
+        found = member(request, "params", *way, "toolCallId")
+        if isinstance(found, str):
+            return found
+    return None
+
+
+@frozen
+class PermissionMatch:
+    """The result of comparing two permission requests."""
+
+    differences: tuple[Difference, ...] = field(default=())
+    is_vague: bool = False
+    """Whether they are equal, but name nothing that distinguishes them from any other."""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether they are known to ask permission for the same."""
+        return not self.differences and not self.is_vague
+
+
+@frozen
+class _RecordedScope:
+    """The scope of a recorded request: when it was made, and when it was answered."""
+
+    title: str = ""
+    """In full, as of `title_of`."""
+    asked: Any = None
+    answered: Any = None
+
+
+class PermissionMatcher:
+    """Compares permission requests."""
+
+    def __init__(
+        self, recording: RecordedClient, bindings: Bindings, masking: MessageMask | None = None
+    ) -> None:
+        self._masking = masking or MessageMask(recording.script.redaction)
+        self.calls = ToolCalls(null_clears=recording.is_v2)
+        """The tool calls that the live agent has announced."""
+        self._recording = recording
+        self._bindings = evolve(bindings, secrets=None)  # nothing is granted by a mask
+        self._recorded: dict[int, _RecordedScope] | None = None
+
+    def live(self, request: Any) -> Any:
+        """Returns the scope of a live request, as of `permission_scope.scope`."""
+        return scope(request, self.calls.announced(request))
+
+    def titles(self, recorded: RecordedRequest, request: Any) -> tuple[str, str]:
+        """Returns the names of a recorded request and of a live one in reports.
+
+        Args:
+            recorded: the recorded one.
+            request: the live one, decoded.
+        """
+        names = self._scope_of(recorded).title, self._title(request)
+        old, new = beside_markers(*map(self._masking.text, names))
+        return _shown(old), _shown(new)
+
+    def recorded(self, recorded: RecordedRequest) -> Any:
+        """Returns the scope of a recorded request with the live directories."""
+        asked = self._scope_of(recorded).asked
+        try:
+            return None if asked is None else moved(asked, self._bindings)
+        except RecursionError:
+            return None
+
+    def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
+        """Whether a recorded request and a live one have the same title, and have one at all.
+
+        Args:
+            recorded: the recorded one.
+            request: the live one, decoded.
+        """
+        was, now = self._scope_of(recorded).title, self._title(request)
+        return now != "" and now in (was, moved(was, self._bindings))
+
+    def compare(self, recorded: RecordedRequest, live: Any) -> PermissionMatch:
+        """Compares a recorded request with a live one.
+
+        Args:
+            recorded: the recorded one.
+            live: the scope of the live one, as of `live`.
+        """
+        found = self._differences(self._scope_of(recorded).asked, live)
+        return PermissionMatch(found, is_vague=not found and not names_something(live))
+
+    def compare_answered(self, recorded: RecordedRequest, asked: Any, live: Any) -> PermissionMatch:
+        """Compares them once more when the answer is sent.
+
+        Args:
+            recorded: the recorded one.
+            asked: the scope of the live one when it came.
+            live: the same, with what was announced since then.
+        """
+        if live is not None and live == asked:
+            return PermissionMatch()
+        return PermissionMatch(self._differences(self._scope_of(recorded).answered, live))
+
+    def _differences(self, recorded: Any, live: Any) -> tuple[Difference, ...]:
+        return differences(recorded, live, self._bindings, self._masking.part)
+
+    def _title(self, request: Any) -> str:
+        return title_of(request, self.calls.announced(request))
+
+    def _scope_of(self, recorded: RecordedRequest) -> _RecordedScope:
+        if self._recorded is None:
+            self._recorded = dict(self._read())
+        return self._recorded.get(recorded.ask.exchange) or _RecordedScope()
+
+    def _read(self) -> Iterator[tuple[int, _RecordedScope]]:
+        """Reads what the recorded agent announced and asked, in order."""
+        recording = self._recording
+        requests = {
+            one.ask.exchange: recording.messages.request(one) for one in recording.permissions
+        }
+        wanted = {call_named(request) for request in requests.values()} - {None}
+        calls = ToolCalls(null_clears=recording.is_v2)
+        asked: dict[int, Any] = {}
+        for seq, moment, exchange in sorted(self._moments(are_announced=bool(wanted))):
+            if moment == _ANNOUNCED:
+                message = read(recording.script.wire(seq).raw)
+                for one in message.members or (message,):
+                    if one.tool_call in wanted:
+                        calls.take(one)
+                continue
+            request = requests[exchange]
+            announced = calls.announced(request)
+            found = scope(request, announced)
+            if moment == _ASKED:
+                asked[exchange] = found
+            else:
+                title = title_of(request, announced)
+                yield exchange, _RecordedScope(title, asked[exchange], found)
+
+    def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
+        """Yields the frames by which scopes change or are used: number, what it is, exchange."""
+        for one in self._recording.permissions:
+            seq, exchange = one.step.seq, one.ask.exchange
+            reply = self._recording.replies.get(exchange)
+            yield seq, _ASKED, exchange
+            yield seq if reply is None else reply.step.seq, _ANSWERED, exchange
+        if are_announced:
+            for seq in self._recording.announcing:
+                yield seq, _ANNOUNCED, 0
+
+
+def _shown(title: str) -> str:
+    return shown(title, 100) if title else "something"

@@ -1,0 +1,283 @@
+"""Finds the scope of a permission request: what it asks permission for.
+
+The scope is everything in the request, together with what was announced of its tool call before,
+except for what is known not to describe the action: titles and reasons, the options, ids, times,
+the line of a location. Unknown members count. Two scopes are the same if all of that is equal, as
+recorded or with the live directories in place of the recorded ones.
+
+A request may contain only the kind of an action, and perhaps a text that describes it. Such a
+request names nothing that could be compared: two equal ones may be about different things.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.playback.shared.comparison import Comparer, Difference, Mask, shown
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import member, params_of, parts_of
+from acp_proxy.protocol.typed_places import places_of
+
+_ENVELOPE = frozenset(
+    {"sessionId", "toolCallId", "options", "title", "description", "reason", "_meta"}
+)
+"""Members of the params, and of a subject in v2, that do not count."""
+_OF_CALL = frozenset({
+    "toolCallId", "id", "title", "status", "rawOutput", "output", "error", "duration",
+    "requiresPermission", "_meta",
+})  # fmt: skip
+"""Members of a tool call that do not count."""
+_KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
+"""Members that contain the kind of an action, and not what it applies to."""
+_LOCATED = frozenset({"read", "edit", "delete", "move", "search", "fetch", "think", "switch_mode"})
+"""Kinds of tool calls that a location identifies; for a command it says where, and not what."""
+_WHERE = frozenset(
+    {"cwd", "workdir", "workingdirectory", "location", "locations", "timeout", "timeoutms", "title"}
+)
+"""Names, in lower case and without underscores, of members that do not identify a command."""
+_IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
+"""Names, in lower case and without underscores, of ids of the conversation."""
+_EARLIEST = 1e9
+"""The least number that is a time, in seconds since 1970; a smaller one may be a line."""
+_TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
+_WORD = re.compile(r"[\w-]*")
+_COMMANDS = frozenset({"command", "cmd"})
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+def scope(request: Any, announced: Mapping[str, Any]) -> Any:
+    """Returns the scope of a request, nested as the request is.
+
+    Args:
+        request: the request, decoded.
+        announced: what was announced of its tool call, as of `ToolCalls.announced`. Members of the
+            request itself take precedence.
+
+    Returns:
+        an object with ``params``; None if it is nested too deeply to be read.
+    """
+    try:
+        return {"params": _scope(params_of(request), announced)}
+    except RecursionError:
+        return None
+
+
+def differences(
+    recorded: Any, live: Any, bindings: Bindings, mask: Mask | None = None
+) -> tuple[Difference, ...]:
+    """Returns the differences of two scopes; none if they are the same.
+
+    Args:
+        recorded: as of `scope`.
+        live: as of `scope`.
+        bindings: the live names of recorded values.
+        mask: what is shown of a part of a scope, as of `Comparer`.
+    """
+    deep = (Difference("/params", "(nested too deeply)", "(nested too deeply)"),)
+    if recorded is None or live is None:
+        return deep
+    comparer = Comparer(bindings, mask=mask)
+    if not _differences(comparer, recorded, live, {}):
+        return ()
+    try:
+        written = moved(recorded, bindings)
+    except RecursionError:
+        return deep
+    places = places_of("request", PERMISSION)
+    found = _differences(comparer.after_rewriting, written, live, places)
+    return tuple(as_recorded(found, recorded, written))
+
+
+def names_something(found: Any) -> bool:
+    """Whether a scope names what the action applies to, so that it can be compared."""
+    params = member(found, "params")
+    subject = member(params, "subject")
+    calls = (member(params, "toolCall"), member(subject, "toolCall"))
+    return any(
+        _names_something(holder) for holder in (params, subject, *calls) if isinstance(holder, dict)
+    )
+
+
+def title_of(request: Any, announced: Mapping[str, Any]) -> str:
+    """Returns the title of a request, or what it asks permission for; empty if it has neither.
+
+    Args:
+        request: the request, decoded.
+        announced: what was announced of its tool call.
+    """
+    params = params_of(request)
+    subject = params.get("subject")
+    for holder in (params.get("toolCall"), member(subject, "toolCall"), params, announced):
+        found = member(holder, "title")
+        if isinstance(found, str) and found:
+            return found
+    if isinstance(operation := params.get("operation"), str):
+        resource = params.get("resource")
+        return f"{operation} {resource}" if resource else operation
+    raw = announced.get("rawInput")
+    command = member(raw, "command") or member(subject, "command") or params.get("command")
+    return command if isinstance(command, str) else _written(command) if command else ""
+
+
+def moved(value: Any, bindings: Bindings) -> Any:
+    """Returns a recorded value with the live directories in its texts.
+
+    Args:
+        value: the value, decoded.
+        bindings: the live names of recorded directories.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(bindings.rewritten(json.dumps(value, ensure_ascii=False)))
+
+
+def as_recorded(found: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
+    """Yields differences with what was recorded literally, where that is something else.
+
+    Args:
+        found: from a value that was rewritten for this run.
+        recorded: the value before that.
+        written: the value after it.
+    """
+    for one in found:
+        now, was = (_shown_at(value, one.pointer) for value in (written, recorded))
+        # What is masked in a difference is not what stands there.
+        is_literal = now is not None and now == (one.recorded_as or one.recorded)
+        yield evolve(one, recorded_as=was) if is_literal and was != one.recorded else one
+
+
+def _shown_at(value: Any, pointer: str) -> str | None:
+    for key in parts_of(pointer):
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return shown(value)
+
+
+def _differences(
+    comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
+) -> tuple[Difference, ...]:
+    """All differences; even a value that a client may choose must be the same here."""
+    compared = comparer.params(PERMISSION, recorded, live, places)
+    chosen = (
+        Difference(f"/params ({place.value})", shown(old), shown(new))
+        for place, old, new in compared.proposals
+        if old != new
+    )
+    return (*compared.differences, *compared.conflicts, *chosen)
+
+
+def _scope(params: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: value for name, value in params.items() if name not in _ENVELOPE}
+    subject, call = found.get("subject"), found.get("toolCall")
+    if isinstance(subject, dict):
+        inner = {name: value for name, value in subject.items() if name not in _ENVELOPE}
+        if isinstance(nested := inner.get("toolCall"), dict):
+            inner["toolCall"] = _call(nested, announced)
+            announced = {}
+        found["subject"] = _counting(inner)
+    if announced or isinstance(call, dict):
+        found["toolCall"] = _call(call if isinstance(call, dict) else {}, announced)
+    return _counting(found)
+
+
+def _counting(value: dict[str, Any]) -> dict[str, Any]:
+    """The members that count; an empty one is like one that is missing."""
+    return {name: inner for name, inner in _stripped(value) if inner not in _NOTHING}
+
+
+def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call with everything that is known of it when permission is asked for."""
+    given = {name: value for name, value in call.items() if value is not None}
+    both = {**announced, **given}
+    if isinstance(locations := both.get("locations"), list):
+        both["locations"] = [_without_line(one) for one in locations]
+    if "location" in both:
+        both["location"] = _without_line(both["location"])
+    return _counting({name: value for name, value in both.items() if name not in _OF_CALL})
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return ""
+
+
+def _without_line(location: Any) -> Any:
+    if not isinstance(location, dict):
+        return location
+    return {name: value for name, value in location.items() if name != "line"}
+
+
+def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The members of an object that count, in it and below."""
+    has_command = any(value.get(name) for name in _COMMANDS)
+    for name, inner in value.items():
+        # A text beside a command is written for a person; the command itself counts.
+        is_text = has_command and name == "description" and isinstance(inner, str)
+        if is_text or _is_noise(name, inner):
+            continue
+        yield name, _plain(inner)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return dict(_stripped(value))
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _is_noise(name: str, value: Any) -> bool:
+    """Whether a member differs between any two runs: an id of the conversation, or a time."""
+    if name == "_meta":
+        return True
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    if name.lower().replace("_", "") in _IDS:
+        return True
+    if isinstance(value, str) or value < _EARLIEST:
+        return False
+    return _TIMES.fullmatch(name) is not None
+
+
+def _names_something(holder: dict[str, Any]) -> bool:
+    where = frozenset() if holder.get("kind") in _LOCATED else _WHERE
+    for name, value in holder.items():
+        if name in ("toolCall", "subject"):
+            continue
+        if _changes_a_file(value) if name == "content" else _names_object(name, value, where):
+            return True
+    return False
+
+
+def _names_object(name: str, value: Any, where: frozenset[str]) -> bool:
+    """Whether a member, or one below it, names what the action applies to.
+
+    A truth value does not, nor the kind of an action, nor a text for a person; nor a member of one
+    of the names in ``where``.
+    """
+    if name.lower().replace("_", "") in where:
+        return False
+    if isinstance(value, dict):  # whose names may be paths
+        return any(
+            _WORD.fullmatch(inner) is None or _names_object(inner, below, where)
+            for inner, below in value.items()
+        )
+    if isinstance(value, list):
+        return any(_names_object(name, below, where) for below in value)
+    is_kind = name in _KINDS or name == "description"
+    return not is_kind and not isinstance(value, bool) and value not in _NOTHING
+
+
+def _changes_a_file(content: Any) -> bool:
+    """Whether the content of a tool call has more than texts for a person."""
+    items = content if isinstance(content, list) else [content]
+    return any(member(item, "path") or member(item, "changes") for item in items)

@@ -1,0 +1,310 @@
+"""The recording as the client sees it: what it sends, and what it has received before that.
+
+The recording is read once. The client's messages and the agent's requests are held, without their
+payloads; everything else from the agent is only counted (`stream_progress`). So a million updates
+need no more memory than a few numbers.
+
+Secrets may stand in place of markers in what is sent to the agent, and in what it may be granted;
+whatever is reported or recorded is masked again.
+"""
+
+import json
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from attrs import define, evolve, field, frozen
+
+from acp_proxy.playback.verify.lane import (
+    ClientFrame,
+    ClientLane,
+    LaneEnd,
+    ReceivedBefore,
+    SendQueue,
+)
+from acp_proxy.playback.verify.recorded_requests import (
+    RecordedMessages,
+    RecordedRequest,
+    RecordedRequests,
+)
+from acp_proxy.playback.verify.stream_progress import (
+    ITEM,
+    StreamProgress,
+    TotalProgress,
+    increment_of,
+)
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT, V2
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.typed_places import Place, places_of, spans
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.steps import Ask, LaneFinder, Script, Step, Wire
+from acp_proxy.redaction.markers import MARKER_BYTES
+
+
+@frozen
+class RecordedReply:
+    """How the client answered a request of the agent."""
+
+    lane: ClientLane
+    step: Step
+
+
+@define
+class _LaneReader:
+    """A lane while it is read, and what was counted since a request, an answer or a turn's end."""
+
+    lane: ClientLane
+    frames: list[ClientFrame] = field(factory=list)
+    progress: StreamProgress = field(factory=StreamProgress)
+    states: set[str] = field(factory=set)
+    """The kinds of state updates that have come."""
+    passed_ns: int = 0
+    silence_ns: int = 0
+    """The longest silence of the agent."""
+    prompts: set[int] = field(factory=set)
+    """Exchanges of the prompts that are open."""
+
+    def clear(self) -> None:
+        self.progress.clear()
+        self.states.clear()
+        self.silence_ns = 0
+
+    def finish(self) -> None:
+        """Completes the lane, without the answers that no request of the recording has."""
+        for frame in self.frames:
+            frame.steps = [s for s in frame.steps if not s.is_reply or s.exchange is not None]
+        sent = [frame for frame in self.frames if frame.steps]
+        states = {kind: self.progress.states[kind] for kind in self.states}
+        self.lane.end = LaneEnd(self.progress.mark, states, self.silence_ns)
+        self.lane.queue = SendQueue(sent)
+        self.lane.queue.discarded = len(self.frames) - len(sent)
+
+
+class RecordedClient:
+    """A recording, for one verification.
+
+    Attributes:
+        answers: how the agent answered the client's requests, by exchange.
+        expected_answers: these answers in order: the number of each, and its exchange.
+        replies: how the client answered the agent's requests, by exchange.
+        unasked: the answers that the recording has before their request, or without one.
+        unnamed: the agent's requests that name no session, in all lanes.
+        announcing: the numbers of the frames that may announce tool calls, in order.
+        joined: the lanes of the sessions that no request has opened, in order.
+        strays: how often the agent answered what the client had not requested, by the id's token.
+        garbage: how many lines of the agent were no messages.
+        frames: how many frames the agent sent.
+        roots: the directories that the client chose, in the order in which it named them.
+        is_v2: whether an update ends a turn, and not the answer to the prompt.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.messages = RecordedMessages(script)
+        self.lanes: dict[str | None, ClientLane] = {None: ClientLane(None)}
+        self.answers: dict[int, Step] = {}
+        self.expected_answers: list[tuple[int, int]] = []
+        self.replies: dict[int, RecordedReply] = {}
+        self.unasked: list[RecordedReply] = []
+        self.unnamed = RecordedRequests()
+        self.permissions: list[RecordedRequest] = []
+        self.announcing = array("q")
+        self.joined: dict[str, str] = {}
+        self.strays: Counter[str] = Counter()
+        self.garbage = 0
+        self.frames = 0
+        self.duration_ns = 0
+        self.roots: list[str] = []
+        self.is_v2 = script.dialect == V2
+        self._readers: dict[str | None, _LaneReader] = {None: _LaneReader(self.lanes[None])}
+        self._total = TotalProgress()
+        self._frame: ClientFrame | None = None
+        self._requested: set[int | None] = set()
+        self._asked: set[str] = set()
+        """The ids of the agent's requests so far."""
+        self._early: dict[str, deque[RecordedReply]] = {}
+        """Answers that came before any request of their id."""
+        self._read()
+        for reader in self._readers.values():
+            reader.finish()
+        self._readers.clear()
+
+    def _read(self) -> None:
+        finder, began = LaneFinder(), None
+        while steps := self.script.read():
+            for step in steps:
+                finder.place(step)
+                self._add(step)
+                began = step.t_ns if began is None else began
+                self.duration_ns = step.t_ns - began
+        self.joined = finder.joined
+
+    def _add(self, step: Step) -> None:
+        reader = self._readers.get(step.lane)
+        if reader is None:
+            lane = self.lanes[step.lane] = ClientLane(step.lane)
+            reader = self._readers[step.lane] = _LaneReader(lane)
+        if step.from_agent:
+            reader.silence_ns = max(reader.silence_ns, step.t_ns - reader.passed_ns)
+            self._add_received(step, reader)
+        else:
+            self._add_sent(step, reader)
+        reader.passed_ns = step.t_ns
+
+    def _add_received(self, step: Step, reader: _LaneReader) -> None:
+        self.frames += 1
+        self._add_requests(step, reader.lane)
+        is_update = step.kind == "notification" and step.method == UPDATE
+        raw = self.script.wire(step.seq).raw if is_update or step.kind == "batch" else b""
+        if b"tool_call" in raw:
+            self.announcing.append(step.seq)
+        answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
+        for exchange in answered:
+            self.answers[exchange] = step
+            if exchange in self._requested:
+                self.expected_answers.append((step.seq, exchange))
+            reader.clear()
+        if not self.is_v2:
+            reader.prompts.difference_update(answered)
+        if answered:
+            self._total = self._total.plus(ITEM)
+        elif step.is_reply:
+            self.strays[step.rpc_id or "null"] += 1
+        elif step.kind == "invalid":
+            self.garbage += 1
+        elif step.kind != "blank":
+            self._count(raw, step.method if is_update else None, reader)
+        has_turn = self.is_v2 and is_update and reader.prompts
+        if has_turn and step.session == step.lane and b"idle" in raw and read(raw).state == "idle":
+            reader.lane.turns.recorded_ends.append(step.seq)
+            reader.prompts.clear()
+            reader.clear()
+
+    def _add_requests(self, step: Step, lane: ClientLane) -> None:
+        for ask in step.asks:
+            request = RecordedRequest(step, self._with_early_answer(ask))
+            self._asked.add(ask.rpc_id)
+            lane.requests.append(request)
+            if ask.method == PERMISSION:
+                self.permissions.append(request)
+            if not step.names_session:
+                self.unnamed.append(request)
+
+    def _with_early_answer(self, ask: Ask) -> Ask:
+        """Gives a request without an answer the one that the recording has before it."""
+        if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
+            return ask
+        reply = early.popleft()
+        reply.step.exchange, reply.step.method = ask.exchange, ask.method
+        self.replies[ask.exchange] = reply
+        return evolve(ask, reply_seq=reply.step.seq)
+
+    def _note_unasked(self, reply: RecordedReply) -> None:
+        """Notes an answer to no request so far; one of an id that was used is a repeated one."""
+        self.unasked.append(reply)
+        token = reply.step.rpc_id or "null"
+        if token not in self._asked:
+            self._early.setdefault(token, deque()).append(reply)
+
+    def _count(self, raw: bytes, method: str | None, reader: _LaneReader) -> None:
+        increment = increment_of(raw, method)
+        self._total = self._total.plus(increment)
+        reader.progress.add(increment)
+        if increment.state is not None:
+            reader.states.add(increment.state)
+
+    def _add_sent(self, step: Step, reader: _LaneReader) -> None:
+        if self._frame is not None and self._frame.seq == step.seq:
+            self._frame.steps.append(step)
+        else:
+            before = ReceivedBefore(
+                mark=reader.progress.mark,
+                total=self._total,
+                turn_ends=len(reader.lane.turns.recorded_ends),
+                is_turn_open=bool(reader.prompts),
+                silence_ns=reader.silence_ns,
+            )
+            passed = reader.passed_ns
+            self._frame = ClientFrame(reader.lane, step.seq, step.t_ns, [step], passed, before)
+            reader.frames.append(self._frame)
+        if step.is_reply and step.exchange is not None:
+            self.replies[step.exchange] = RecordedReply(self._frame.lane, step)
+        elif step.is_reply:
+            self._note_unasked(RecordedReply(self._frame.lane, step))
+        elif step.kind == "request":
+            self._requested.add(step.exchange)
+            reader.clear()
+            if step.method == PROMPT and step.exchange is not None:
+                reader.prompts.add(step.exchange)
+            self._add_roots(step)
+
+    def _add_roots(self, step: Step) -> None:
+        places = places_of(step.kind, step.method)
+        params = places.get("params")
+        if not isinstance(params, dict) or "cwd" not in params:
+            return
+        text = self.script.wire(step.seq).raw.decode("utf-8", "surrogateescape")
+        if step.member is not None:
+            places = {"*": places}
+        for span in spans(text, places):
+            root = json.loads(text[span.start : span.end]) if span.place is Place.ROOT else None
+            if isinstance(root, str) and root not in self.roots:
+                self.roots.append(root)
+
+
+class FilledScript:
+    """Implements `engine.shared.steps.Script`.
+
+    Args:
+        script: the recording.
+        secrets: the value of each marker that has one, by its hash.
+    """
+
+    def __init__(self, script: Script, secrets: Mapping[str, str] | None = None) -> None:
+        self._script = script
+        self.fill(secrets or {})
+        self.agent_left_at = script.agent_left_at
+        self.dialect = script.dialect
+        self.redaction = script.redaction
+
+    def fill(self, secrets: Mapping[str, str]) -> None:
+        """Sets the value of each marker that has one, by its hash."""
+        values = {
+            name.encode(): json.dumps(value)[1:-1].encode() for name, value in secrets.items()
+        }
+
+        @lru_cache(8)  # a batch is asked for anew for each of its messages
+        def filled(raw: bytes) -> bytes:
+            return MARKER_BYTES.sub(lambda found: values.get(found[2], found[0]), raw)
+
+        self._filled = filled
+
+    def read(self) -> list[Step]:
+        """Returns the next steps in recorded order; none at the end."""
+        return self._script.read()
+
+    def wire(self, seq: int) -> Wire:
+        """Returns a frame with secrets."""
+        wire = self._script.wire(seq)
+        return wire._replace(raw=self._filled(wire.raw))
+
+    def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
+        """Finds messages of the client beyond what was read.
+
+        Args:
+            method: their method.
+            kind: their kind.
+            after: the number after which they were recorded.
+        """
+        return self._script.later(method, kind, after)
+
+
+def markers_to_send(recording: RecordedClient) -> dict[str, str]:
+    """Returns the markers in the frames of the client, by their hashes, lane by lane."""
+    found: dict[str, str] = {}
+    for lane in recording.lanes.values():
+        for frame in (*lane.queue.frames, *lane.queue.answers.values()):
+            for marker in MARKER_BYTES.finditer(recording.script.wire(frame.seq).raw):
+                found.setdefault(marker[2].decode(), marker[0].decode())
+    return found

@@ -1,0 +1,134 @@
+"""A client that sends each recorded frame when the agent's frames before it in its lane have come.
+
+It compares the agent's frames byte by byte, which `verification` does not: a replay has to give
+such a client exactly what was recorded. It reads on only as far as it has to, so a recording of any
+size can be played.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from heapq import heappop, heappush
+
+from acp_proxy.playback.events import Command, EndOfInput, Event, Finish, LineReceived, Send
+from acp_proxy.recording.steps import LaneFinder, Script, Step
+
+_HELD = 4096
+"""Steps that are held before no more are read unless a line needs them."""
+
+
+class ScriptedClient:
+    """Plays the client of a recording."""
+
+    # There is no limit for silence, so it is not needed what is awaited since when.
+    stall_ns = None
+    last_activity = 0
+    awaited = "the agent"
+
+    def __init__(self, script: Script) -> None:
+        self.unexpected: bytes | None = None
+        """A line that was not recorded at its place, if one came; nothing is sent after that."""
+        self.has_left = False
+        """Whether the agent has ended its output."""
+        self._script = script
+        self._finder = LaneFinder()
+        self._lanes: dict[str | None, deque[Step]] = {}
+        """What has still to come in each lane; the client's batches once."""
+        self._held = 0
+        """How many steps that are."""
+        self._empty: set[str | None] = set()
+        self._sending: dict[str | None, None] = {}
+        """The lanes in which a frame of the client is next."""
+        self._awaited: dict[bytes, list[tuple[int, str | None]]] = {}
+        """The lanes in which a line of the agent is next: by the line, in recorded order."""
+        self._is_read = False
+        self._last_added: int | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything was sent and has come."""
+        return self._is_read and not self._held
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the agent has sent something else, so that there is no reason to wait."""
+        return self.unexpected is not None
+
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Takes an event and yields what to do; the first event may be any."""
+        if self.is_done or self.is_hopeless:
+            return
+        if not self._lanes:
+            self._read_on()
+        if isinstance(event, LineReceived):
+            self._take(event.raw.removesuffix(b"\r"))
+        self.has_left = isinstance(event, EndOfInput)
+        if not self.is_hopeless:
+            yield from self._send()
+        if self.is_done or self.is_hopeless or self.has_left:
+            yield Finish()
+
+    def _take(self, line: bytes) -> None:
+        while not self._matches(line):
+            if not self._read_on():
+                self.unexpected = line
+                return
+
+    def _matches(self, line: bytes) -> bool:
+        """Takes a line of the agent in the lane where it is next; returns whether there is one."""
+        if (waiting := self._awaited.pop(line, None)) is None:
+            return False
+        _, name = heappop(waiting)
+        if waiting:
+            self._awaited[line] = waiting
+        self._take_first(name)
+        return True
+
+    def _send(self) -> Iterator[Command]:
+        """Sends until each lane waits for the agent, or enough is held."""
+        while True:
+            for step in (due := self._due()):
+                wire = self._script.wire(step.seq)
+                yield Send(wire.raw + (wire.newline or "\n").encode(), step.seq)
+            is_enough = not self._empty or self._held > _HELD
+            if not due and (is_enough or not self._read_on()):
+                return
+
+    def _due(self) -> list[Step]:
+        """Removes the client's frames that wait for nothing, and returns them in recorded order."""
+        due = []
+        while self._sending:
+            name, _ = self._sending.popitem()
+            due.append(self._take_first(name))
+        return sorted(due, key=lambda step: step.seq)
+
+    def _take_first(self, name: str | None) -> Step:
+        step = self._lanes[name].popleft()
+        self._held -= 1
+        self._note_first(name)
+        return step
+
+    def _note_first(self, name: str | None) -> None:
+        """Notes of whom the step is that is next in a lane now."""
+        if not (lane := self._lanes[name]):
+            self._empty.add(name)
+        elif lane[0].from_agent:
+            waiting = self._awaited.setdefault(self._script.wire(lane[0].seq).raw, [])
+            heappush(waiting, (lane[0].seq, name))
+        else:
+            self._sending[name] = None
+
+    def _read_on(self) -> bool:
+        """Reads the next steps; returns whether there are any."""
+        steps = [] if self._is_read else self._script.read()
+        self._is_read = not steps
+        for step in steps:
+            self._finder.place(step)
+            if step.from_agent or step.seq != self._last_added:
+                lane = self._lanes.setdefault(step.lane, deque())
+                lane.append(step)
+                self._held += 1
+                if len(lane) == 1:
+                    self._empty.discard(step.lane)
+                    self._note_first(step.lane)
+            self._last_added = step.seq
+        return bool(steps)

@@ -1,0 +1,153 @@
+"""Counts how much the agent has sent, independently of how it cuts its texts.
+
+A model's text comes in as many chunks as the agent, or its model's server, happens to make of it.
+So a text is one item, however many chunks it has, and its progress is counted in characters.
+Everything else is counted by number. Updates that only report a state come at any time; they are
+counted apart and end no text.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+from attrs import define, field
+
+from acp_proxy.base.wording import counted
+from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
+
+_STATES = tuple(update.encode() for update in STATE_UPDATES)
+_FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
+"""How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
+_FLOOD_BYTES = 256 << 20
+_FLOOD_REFUSALS = 1000
+"""How many requests may be refused while nothing else comes."""
+
+_Text = tuple[str, str | None]
+"""What the chunks of one text have in common: their kind, and the id of the message."""
+
+
+class Increment(NamedTuple):
+    """What one message adds; one item if it is neither a chunk nor a state update."""
+
+    text: _Text | None = None
+    characters: int = 0
+    """The length of the chunk in UTF-16 units, since some agents cut between two of them."""
+    state: str | None = None
+
+
+ITEM = Increment()
+
+
+class ProgressMark(NamedTuple):
+    """A point in the stream of a lane; an item is complete when the next one has begun."""
+
+    items: int = 0
+    characters: int = 0
+    """Of the latest item, if that is a text."""
+
+
+class TotalProgress(NamedTuple):
+    """How much was sent in all lanes together, where texts continue beside each other."""
+
+    items: int = 0
+    """Of those that are no texts."""
+    characters: int = 0
+
+    def plus(self, increment: Increment) -> "TotalProgress":
+        """Adds a message."""
+        is_item = increment.text is None and increment.state is None
+        return TotalProgress(self.items + is_item, self.characters + increment.characters)
+
+
+@define
+class StreamProgress:
+    """Counts what the agent sends in one lane."""
+
+    states: Counter[str] = field(factory=Counter)
+    """The number of state updates by kind, since the lane began."""
+    grew_at: int = 0
+    """When the agent last sent something there that counts as progress, in nanoseconds."""
+    mark: ProgressMark = field(factory=ProgressMark)
+    """How much was sent since the count was cleared."""
+    _text: _Text | None = None
+    """The text that the latest item is."""
+
+    def add(self, increment: Increment, at: int = 0) -> None:
+        """Adds a message.
+
+        Args:
+            increment: what the message adds.
+            at: when it came, in nanoseconds.
+        """
+        if increment.state is not None:
+            self.states[increment.state] += 1
+            return
+        if increment.text is not None and not increment.characters:
+            return
+        items, characters = self.mark
+        if increment.text is None or increment.text != self._text:
+            items, characters, self._text = items + 1, 0, increment.text
+        self.mark = ProgressMark(items, characters + increment.characters)
+        self.grew_at = at
+
+    def clear(self) -> None:
+        """Counts from zero again, after a request, an answer or the end of a turn."""
+        self.mark, self._text = ProgressMark(), None
+
+
+def increment_of(raw: bytes, method: str | None) -> Increment:
+    """Returns what a message of the agent adds that answers nothing.
+
+    Args:
+        raw: the message.
+        method: its method; None if it is no notification.
+    """
+    if method != UPDATE:
+        return ITEM
+    if (chunk := chunk_of(raw)) is not None:
+        return Increment((chunk.update, chunk.message_id), _units(chunk.text))
+    # Most messages name none of these, and need not be parsed for their kind.
+    update = read(raw).update if any(map(raw.__contains__, _STATES)) else None
+    return Increment(state=update) if update in STATE_UPDATES else ITEM
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@define
+class AgentOutput:
+    """Counts the agent's output in all lanes, and since it last did what the recording needs."""
+
+    lines: int = 0
+    """How many lines have come, blank ones not among them."""
+    total: TotalProgress = field(factory=TotalProgress)
+    recent_lines: int = 0
+    """How many have come since the agent last answered, or made a recorded request."""
+    recent_bytes: int = 0
+    recent_refusals: int = 0
+    """How many of its requests were refused since then."""
+
+    def note_progress(self) -> None:
+        """Notes that the agent answered, or made a recorded request."""
+        self.recent_lines = self.recent_bytes = self.recent_refusals = 0
+
+    def is_flood(self, recorded: int) -> bool:
+        """Whether so much has come without progress that none is to be expected.
+
+        Much is relative to the number of frames that the recorded agent sent.
+        """
+        return (
+            self.recent_refusals >= _FLOOD_REFUSALS
+            or self.recent_bytes > _FLOOD_BYTES
+            or self.recent_lines > max(_FLOOD_LINES, _FLOOD_TIMES * recorded)
+        )
+
+    @property
+    def flood_summary(self) -> str:
+        """One sentence for the report."""
+        return (
+            f"the agent wrote {counted(self.recent_lines, 'line')} and {self.recent_bytes} bytes"
+            f" without an answer to anything; {self.recent_refusals} of its requests were refused"
+        )

@@ -1,0 +1,111 @@
+"""Reports how the conversation of a verification went."""
+
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from acp_proxy.base.limits import NAMED
+from acp_proxy.base.wording import counted
+from acp_proxy.playback.shared.divergence import (
+    SHOWN,
+    Divergence,
+    DivergenceKind,
+    DivergenceReporter,
+)
+from acp_proxy.playback.verify.lane import SentRequest
+from acp_proxy.playback.verify.verification import Verification
+
+REPORTER = DivergenceReporter("agent")
+
+
+@frozen
+class UnansweredRequest:
+    """A request of the client that the live agent has not answered."""
+
+    lane: str
+    seq: int
+    method: str
+    waited_ms: float
+
+
+@frozen
+class PlayReport:
+    """How the conversation went."""
+
+    frames_sent: int
+    lines_received: int
+    turns: int
+    """Prompts that were answered."""
+    unsaid: int
+    """Recorded frames of the client that were not sent, answers to no request among them."""
+    has_stalled: bool
+    has_diverged: bool
+    is_played_out: bool
+    """Whether everything was sent and answered."""
+    divergences: tuple[Divergence, ...]
+    left_out: int
+    """Divergences beyond those that are listed."""
+    owed: tuple[UnansweredRequest, ...]
+    bindings: dict[str, str]
+    """Recorded values that have another live value."""
+
+
+def report(engine: Verification, known: Mapping[str, str] | None = None) -> PlayReport:
+    """Makes the report of a conversation that has ended.
+
+    Args:
+        engine: the verification.
+        known: secrets in both recordings, each with a marker.
+    """
+    state, divergences = engine.state, engine.state.divergences
+    queues = [lane.queue for lane in state.recording.lanes.values()]
+    return PlayReport(
+        frames_sent=engine.sender.sent,
+        lines_received=state.output.lines,
+        turns=engine.messages.turns,
+        unsaid=sum(queue.discarded + len(queue) for queue in queues),
+        has_stalled=divergences.has_stalled,
+        has_diverged=divergences.has_diverged,
+        is_played_out=engine.is_played_out,
+        divergences=divergences.masked(known or {}),
+        left_out=divergences.left_out,
+        owed=tuple(_unanswered(one, state.now) for one in state.pending.requests),
+        bindings=state.masking.pairs(state.bindings.changed),
+    )
+
+
+def _unanswered(request: SentRequest, now: int) -> UnansweredRequest:
+    step, waited_ms = request.step, round((now - request.at) / 1e6, 3)
+    return UnansweredRequest(request.lane.title, step.seq, step.title, waited_ms)
+
+
+def text(found: PlayReport) -> Iterator[str]:
+    """Yields the divergences that count and the requests without an answer, in lines."""
+    blocks = REPORTER.blocks(found.divergences, found.left_out)
+    for block in blocks:
+        yield from block
+        yield ""
+    if blocks and found.owed:
+        yield "not answered:"
+        for one in found.owed[:SHOWN]:
+            yield f"  {one.lane}: {one.method} #{one.seq}, for {one.waited_ms / 1000:.1f} s"
+        yield ""
+
+
+def remarks(found: PlayReport) -> Iterator[str]:
+    """Yields what was sent early or withheld, in lines; this may explain other differences."""
+    for kind, rest in (
+        (DivergenceKind.EARLY, "went out early"),
+        (DivergenceKind.WITHHELD, "are withheld"),
+    ):
+        of_kind = [one for one in found.divergences if one.kind is kind]
+        for one in of_kind[:NAMED]:
+            yield from REPORTER.lines_of(one)
+        if len(of_kind) > NAMED:
+            yield f"... and {len(of_kind) - NAMED} more {rest}"
+
+
+def headline(found: PlayReport) -> str:
+    """Returns how much was played: ``4 turns, 41 frames``."""
+    frames = found.frames_sent + found.lines_received
+    return f"{counted(found.turns, 'turn')}, {counted(frames, 'frame')}"

@@ -1,0 +1,275 @@
+"""What each side has still to answer: requests of the client, and requests of the live agent."""
+
+from collections import deque
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.playback.shared.playback_options import NS_PER_S
+from acp_proxy.playback.verify.lane import ClientFrame, ClientLane, SentRequest
+from acp_proxy.playback.verify.recorded_client import RecordedClient
+from acp_proxy.playback.verify.recorded_requests import RecordedRequest
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT
+
+_SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
+"""The least silence after which the client does not wait for optional messages; and the same as a
+multiple of the recorded silence."""
+_ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
+"""The same for an answer, since the agent may wait for it; and for one that was recorded late."""
+_MANY_TIMES = 10
+"""How many times as long the client waits while the agent sends other messages."""
+_WITHOUT_STALL_NS = 300 * NS_PER_S
+"""What counts as a stall for these limits, if there is no limit for stalls."""
+
+
+class Patience:
+    """Keeps the time of a verification, in nanoseconds; `stall_ns` of silence are a stall."""
+
+    def __init__(self, stall_ns: int | None) -> None:
+        self.now = 0
+        """The moment of the latest event."""
+        self.last_activity = 0
+        """When either side last sent anything."""
+        self.pauses: list[tuple[int, int]] = []
+        """From when to when a frame was held back for messages that have never come."""
+        # Less than a stall, so that waiting for optional messages is never taken for one.
+        self._longest = (_WITHOUT_STALL_NS if stall_ns is None else stall_ns) * 9 // 10
+
+    @property
+    def silence(self) -> int:
+        """How long neither side has sent anything."""
+        return self.now - self.last_activity
+
+    def note_activity(self) -> None:
+        """Notes that either side has sent something."""
+        self.last_activity = self.now
+
+    def after_silence(self, silence_ns: int) -> int:
+        """Returns how long to wait for what the recorded agent sent after a silence."""
+        return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
+
+    def of_answer(self, silence_ns: int) -> tuple[int, int]:
+        """Returns how long an answer waits for its place: in silence, and in all."""
+        late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
+        silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
+        return silence, _MANY_TIMES * silence
+
+    def deadline(self, frame: ClientFrame) -> int:
+        """Returns when a frame stops waiting for optional messages, if nothing comes until then.
+
+        While a turn is open, the agent has more to send; only a stall would prove the opposite.
+        """
+        is_open = frame.lane.turns.is_open
+        longest = self._longest if is_open else self.after_silence(frame.before.silence_ns)
+        return min(self.last_activity + longest, _waits_since(frame) + _MANY_TIMES * longest)
+
+    def reason(self, frame: ClientFrame) -> str:
+        """Returns why a frame stops waiting for optional messages, in a few words."""
+        if self._is_silent(frame):
+            return f"nothing came for {self.silence / NS_PER_S:.1f} s"
+        return f"other things came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
+
+    def note_pause(self, frame: ClientFrame) -> None:
+        """Notes since when a frame that is sent now was held back for what has never come."""
+        start = self.last_activity if self._is_silent(frame) else _waits_since(frame)
+        if start < self.now:
+            self.pauses.append((start, self.now))
+
+    def _is_silent(self, frame: ClientFrame) -> bool:
+        """Whether a frame waited in silence for most of the time."""
+        return self.silence * _MANY_TIMES >= self.now - _waits_since(frame)
+
+
+def _waits_since(frame: ClientFrame) -> int:
+    """Since when a frame waits although its lane makes no progress."""
+    return max(frame.waits_since or 0, frame.lane.progress.grew_at)
+
+
+_Entry = tuple[int, ClientFrame]
+"""When an answer is released, and its frame."""
+
+
+class PendingAnswers:
+    """The answers of the recording that the live agent has not given, and the open requests."""
+
+    def __init__(self, recording: RecordedClient) -> None:
+        self._recording = recording
+        self._expected = deque(recording.expected_answers)
+        self._settled: set[int] = set()
+        self._open: dict[str, list[SentRequest]] = {}
+        """By the token of their id, oldest first."""
+        self._answered: dict[str, ClientLane] = {}
+
+    @property
+    def first_seq(self) -> int | None:
+        """The number of the first recorded answer that has not come; None if all have."""
+        while self._expected and self._expected[0][1] in self._settled:
+            self._expected.popleft()
+        return self._expected[0][0] if self._expected else None
+
+    def add(self, request: SentRequest) -> None:
+        """Adds a request that the client has sent."""
+        self._open.setdefault(request.step.rpc_id or "null", []).append(request)
+
+    def take(self, token: str) -> SentRequest | None:
+        """Removes the oldest open request with an id as it is written; None if there is none."""
+        if not (requests := self._open.get(token)):
+            return None
+        request = requests.pop(0)
+        if not requests:
+            del self._open[token]
+        self._answered[token] = request.lane
+        self.settle(request.step.exchange or 0)
+        return request
+
+    def settle(self, exchange: int) -> None:
+        """Stops waiting for an answer: it has come, or will not come."""
+        self._settled.add(exchange)
+
+    def answered_in(self, token: str) -> ClientLane | None:
+        """Returns the lane of the latest answered request with an id; None if there was none."""
+        return self._answered.get(token)
+
+    def is_open(self, exchange: int | None) -> bool:
+        """Whether a request waits for its answer."""
+        return any(one.step.exchange == exchange for one in self._requests())
+
+    @property
+    def requests(self) -> list[SentRequest]:
+        """The open requests that were answered in the recording, oldest first."""
+        answers = self._recording.answers
+        found = (one for one in self._requests() if (one.step.exchange or 0) in answers)
+        return sorted(found, key=lambda one: one.at)
+
+    @property
+    def items(self) -> list[tuple[str, SentRequest]]:
+        """What has not come, for which request: answers, oldest first, and then ends of turns."""
+        answers = [(f"the answer to {o.step.title} #{o.step.seq}", o) for o in self.requests]
+        prompts = sorted(self._prompts(), key=lambda one: one.at)
+        return answers + [(f"the end of the turn of {PROMPT} #{o.step.seq}", o) for o in prompts]
+
+    @property
+    def lane(self) -> ClientLane:
+        """The lane that waits for the oldest item."""
+        items = self.items
+        return items[0][1].lane if items else self._recording.lanes[None]
+
+    @property
+    def awaited(self) -> str:
+        """What the client waits for, in a few words."""
+        for lane in self._recording.lanes.values():
+            if (frame := lane.waiting) is not None:
+                return f"what the agent had sent before {frame.title}"
+        items = self.items
+        return items[0][0] if items else "the agent's last messages"
+
+    def _requests(self) -> Iterator[SentRequest]:
+        return (one for requests in self._open.values() for one in requests)
+
+    def _prompts(self) -> Iterator[SentRequest]:
+        """Yields the prompts of open turns that an update ends, and not an answer."""
+        for lane in self._recording.lanes.values():
+            if self._recording.is_v2 and lane.turns.awaits_end:
+                yield from lane.turns.prompts.values()
+
+
+@frozen(eq=False)
+class LiveRequest:
+    """A request of the live agent whose recorded answer has not been sent yet."""
+
+    recorded: RecordedRequest
+    token: str
+    """Its id as the live agent writes it."""
+    raw: bytes
+    scope: Any = None
+    """What a permission request asks permission for, as of `PermissionMatcher.live`."""
+
+
+class AnswerQueue:
+    """The requests of the live agent that wait for their recorded answers.
+
+    An answer waits in the queue of its lane, where the first one may be sent as soon as its
+    conditions hold. It also waits in two queues over all lanes, for the moment at which it is sent
+    anyway. So no event needs to look at all recorded frames.
+    """
+
+    def __init__(self, recording: RecordedClient, patience: Patience) -> None:
+        self._recording = recording
+        self._patience = patience
+        self._waiting: dict[int, LiveRequest] = {}
+        """By the exchange of the recorded request."""
+        self._unanswered: dict[int, LiveRequest] = {}
+        """Likewise, those that were never answered in the recording."""
+        self._by_silence: list[_Entry] = []
+        self._by_deadline: list[_Entry] = []
+        self._asked: dict[ClientLane, None] = {}
+
+    def __bool__(self) -> bool:
+        """Whether the client has to answer anything that it answered in the recording."""
+        return bool(self._waiting)
+
+    def get(self, exchange: int | None) -> LiveRequest | None:
+        """Returns the live request for a recorded exchange; None if the agent has not made it."""
+        return self._waiting.get(exchange or 0)
+
+    def add(self, request: LiveRequest) -> None:
+        """Adds a request; its recorded answer is sent when its conditions hold."""
+        ask = request.recorded.ask
+        if ask.reply_seq is None:
+            self._unanswered[ask.exchange] = request
+            return
+        self._waiting[ask.exchange] = request
+        reply = self._recording.replies.get(ask.exchange)
+        frame = None if reply is None else reply.lane.queue.answers.get(reply.step.seq)
+        # Another request of the same batch may have started the frame already.
+        if frame is not None and frame.waits_since is None:
+            self._schedule(frame)
+
+    def take_asked(self) -> dict[ClientLane, None]:
+        """Returns the lanes in which answers were asked for since the last call."""
+        asked, self._asked = self._asked, {}
+        return asked
+
+    def remove(self, exchange: int | None) -> LiveRequest | None:
+        """Removes a request that is answered now; returns it, None if there is none."""
+        return self._waiting.pop(exchange or 0, None)
+
+    def remove_permissions(self, lane: ClientLane) -> Iterator[LiveRequest]:
+        """Removes the permission requests of a lane that the recording leaves without an answer."""
+        for exchange, request in list(self._unanswered.items()):
+            recorded = request.recorded
+            if recorded.step.lane == lane.name and recorded.ask.method == PERMISSION:
+                yield self._unanswered.pop(exchange)
+
+    def release_patient(self) -> None:
+        """Releases the answers that have waited long enough."""
+        for heap, reached in (
+            (self._by_silence, self._patience.silence),
+            (self._by_deadline, self._patience.now),
+        ):
+            while (first := _first(heap)) is not None and first[0] <= reached:
+                first[1].lane.queue.release(first[1])
+
+    def moments(self) -> Iterator[int]:
+        """Yields when the next answer will have waited long enough, if nothing comes."""
+        if (first := _first(self._by_silence)) is not None:
+            yield self._patience.last_activity + first[0]
+        if (first := _first(self._by_deadline)) is not None:
+            yield first[0]
+
+    def _schedule(self, frame: ClientFrame) -> None:
+        now = self._patience.now
+        frame.start_waiting(now)
+        silence, longest = self._patience.of_answer(frame.before.silence_ns)
+        heappush(frame.lane.queue.asked, frame)
+        self._asked[frame.lane] = None
+        heappush(self._by_silence, (silence, frame))
+        heappush(self._by_deadline, (now + longest, frame))
+
+
+def _first(heap: list[_Entry]) -> _Entry | None:
+    while heap and heap[0][1].is_released:
+        heappop(heap)
+    return heap[0] if heap else None

@@ -1,0 +1,1 @@
+"""Programs that others start by name: agents for tests and sweeps."""

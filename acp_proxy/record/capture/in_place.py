@@ -1,0 +1,133 @@
+"""Replaces our process by the agent, or ends it: where both cannot run, or as the agent ended."""
+
+import os
+from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
+
+from acp_proxy.record.capture.log_writer import CaptureLog
+from acp_proxy.record.capture.stdio import warn
+from acp_proxy.recording.log_format import CLOSE, EXIT, NOTE, Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from acp_proxy.record.capture.record_options import RecordOptions
+
+    Mask = Callable[[str], str]
+
+_SET_DUMPABLE = 4
+
+
+def become(command: "list[str]", mask_text: "Mask") -> "NoReturn":
+    """Replaces our process by the agent, without recording.
+
+    Args:
+        command: the agent's.
+        mask_text: removes secrets from what is printed.
+    """
+    signal(SIGPIPE, SIG_DFL)
+    signal(SIGXFSZ, SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as e:
+        warn(cannot_start(command[0], e, mask_text))
+        os._exit(_status(e))
+
+
+def give_way(
+    options: "RecordOptions",
+    shortage: str,
+    log: Log,
+    mask_text: "Mask",
+    mask: "set[int] | None" = None,
+) -> "NoReturn":
+    """Executes the agent in our place, because the system has too few resources for both.
+
+    Args:
+        options: what was asked for.
+        shortage: the system's message about the missing resource.
+        log: where it is written down.
+        mask_text: removes secrets from what is printed.
+        mask: the signal mask that the agent is to have, if it was changed.
+    """
+    problem = f"cannot run beside the agent: {shortage}"
+    if options.require_recording:
+        reason = f"{problem}; the agent was not started, since it must be recorded"
+    else:
+        reason = f"{problem}; the agent runs in our place, unrecorded"
+    log.event(NOTE, {"action": "unrecorded", "reason": reason})
+    log.event(CLOSE, {"reason": reason})
+    warn(reason)
+    if options.require_recording:
+        os._exit(1)
+    if isinstance(log, CaptureLog):
+        os.close(log.fd)  # to execute something needs a descriptor or two as well
+    if mask is not None:
+        pthread_sigmask(SIG_SETMASK, mask)
+    become(options.command, mask_text)
+
+
+def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
+    """Ends like a shell that cannot start a program, with the reason on stderr.
+
+    Args:
+        program: what could not be started.
+        error: why.
+        log: where it is written down, as it is: what the log holds is masked later.
+        mask_text: removes secrets from what is printed.
+    """
+    reason = cannot_start(program, error)
+    warn(cannot_start(program, error, mask_text))
+    log.event(EXIT, {"code": _status(error), "reason": reason})
+    log.event(CLOSE, {"reason": reason})
+    os._exit(_status(error))
+
+
+def die_of(signum: int) -> None:
+    """Ends the process by a signal; returns where that cannot be, as in process 1 of a container.
+
+    No core is written: it would be ours, with all that passed in it. A limit of 0 would not stop
+    one that the system pipes to a program.
+    """
+    try:
+        import ctypes
+        from _signal import SIG_UNBLOCK, pthread_kill
+        from _thread import get_ident
+
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "prctl"):  # only Linux has it
+            libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        libc.signal(signum, None)  # SIG_DFL; `signal.signal` works in the first thread only
+        pthread_sigmask(SIG_UNBLOCK, (signum,))
+        pthread_kill(get_ident(), signum)  # another thread may wait for it
+    except (ImportError, OSError, AttributeError, ValueError, MemoryError):
+        pass
+
+
+def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) -> str:
+    """Returns a sentence on why a program cannot be started, and what may help.
+
+    Args:
+        program: the program.
+        error: what the system answered.
+        mask_text: removes secrets from the program's name; None to leave them.
+    """
+    hint = ""
+    if isinstance(error, FileNotFoundError):
+        hint = "; give its absolute path" if "/" not in program else "; check the path"
+        if os.path.exists(program):
+            hint = "; the interpreter of its first line was not found"
+    elif isinstance(error, PermissionError):
+        hint = "; is it executable?"
+    shown = repr(program)
+    if mask_text is not None:
+        try:
+            shown = repr(mask_text(program))
+        except Exception:  # there may be too little of anything left to import what masks
+            shown = "(hidden)"
+    return f"cannot start the agent {shown}: {error.strerror}{hint}"
+
+
+def _status(error: OSError) -> int:
+    return 127 if isinstance(error, FileNotFoundError) else 126

@@ -1,0 +1,289 @@
+"""The capture log: an append-only file of what was read, written before it is written on.
+
+A log is a run of records (`log_format`). Each is appended by one ``writev`` under one lock, so what
+the kernel took survives our own SIGKILL, and the order of the records is *the* order of the
+recording.
+
+Offsets are *logical*: they count from the start of the recording and never go back. The first
+record of a file is always ``BASE`` and has the logical offset that follows it. That is how the
+indexer gives space back (`CaptureLog.trim`) once everything has become rows: the file shrinks,
+offsets do not.
+
+The module knows neither frames nor JSON. It never raises for a full disk: what cannot be kept is
+counted, reported once, and becomes a ``GAP`` record before the next record that fits.
+"""
+
+import errno
+import fcntl
+import os
+import sys
+import time
+from _thread import allocate_lock
+
+from acp_proxy.record.capture.stdio import warn
+from acp_proxy.recording.log_format import (
+    BASE,
+    BASE_SIZE,
+    DATA,
+    EFFECT,
+    GAP,
+    HEADER,
+    HEADER_SIZE,
+    MAGIC,
+    MASKING,
+    MAX_PAYLOAD,
+    NO_STREAM,
+    PART,
+    START,
+    STREAM_NAMES,
+    Log,
+    pack_fields,
+)
+
+GROWTH = 2.25
+"""How much larger than its log a database is at the most, by measurement; bounds the disk."""
+RESERVE = 700_000
+"""Bytes that an empty database and a write-ahead log take besides, at the most."""
+
+
+class _Gap:
+    """The bytes of each stream that could not be recorded since writing failed."""
+
+    def __init__(self, reason: str, since_ns: int) -> None:
+        self.reason = reason
+        self.since_ns = since_ns
+        self.lost = [0, 0, 0, 0]
+
+    def payload(self) -> bytes:
+        """Returns the fields of the ``GAP`` record."""
+        counts = {STREAM_NAMES[s]: n for s, n in enumerate(self.lost) if n}
+        return pack_fields({"reason": self.reason, "since": self.since_ns, **counts})
+
+
+class CaptureLog(Log):
+    """The one writer of a capture log, for all threads of a recorder.
+
+    Create it with `create`. `append` and `event` never raise and never lose silently. The exclusive
+    lock on the file shows readers that the writer lives.
+    """
+
+    def __init__(self, path: str, fd: int, *, max_size: "int | None") -> None:
+        self.path = path
+        self.fd = fd
+        self.size = 0  # logical end of the log
+        self._base = 0  # logical offset of the first record after BASE
+        self._max_size = max_size
+        self._limit = sys.maxsize
+        self._lock = allocate_lock()
+        self._gap: _Gap | None = None
+        self._is_reported = False
+        self._torn = False  # a failed write has left bytes that could not be cut off
+        self.allow(database_size=0)
+        self._write_base()
+
+    @classmethod
+    def create(cls, path: str, *, max_size: "int | None" = None) -> "CaptureLog":
+        """Creates a log for its owner alone, and locks it.
+
+        Args:
+            path: the file, which must not exist.
+            max_size: bytes that log and database together may have; None for any number.
+
+        Raises:
+            OSError: the file exists or cannot be made.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)  # a reader that came first lets go at once
+            return cls(path, fd, max_size=max_size)
+        except OSError:
+            os.close(fd)
+            os.unlink(path)
+            raise
+
+    def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Logs a chunk that was read; all bytes are logged here.
+
+        Args:
+            stream: where it was read.
+            t_ns: when, by the monotonic clock.
+            chunk: its bytes.
+        """
+        size = HEADER_SIZE + len(chunk)
+        with self._lock:
+            if self._gap is None and self.size + size <= self._limit:
+                try:
+                    header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
+                    written = os.writev(self.fd, (header, chunk))
+                    if written == size:
+                        self.size += size
+                        return
+                    problem = os.strerror(errno.ENOSPC)
+                except OSError as e:
+                    problem = os.strerror(e.errno or errno.EIO)
+            elif self._gap is None:
+                problem = "the recording has reached --max-size"
+            else:
+                problem = self._gap.reason
+            self._append_after_gap(stream, t_ns, chunk, problem)
+
+    def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
+        """Logs chunks with the notes on them: by one write, or one by one where that fails.
+
+        What faults made of a line that could not be logged is left out as well.
+
+        Args:
+            records: the kind, stream, monotonic nanoseconds and payload of each.
+        """
+        pieces: list[bytes] = []
+        for kind, stream, t_ns, payload in records:
+            pieces += (HEADER.pack(MAGIC, kind, stream, len(payload), t_ns), payload)
+        if self._append_whole(b"".join(pieces), records[0][2]):
+            return
+        for kind, stream, t_ns, payload in records:
+            if kind == DATA:
+                self.append(stream, t_ns, payload)
+                continue
+            # Notes are not held to --max-size; bytes are, so that a note may stand without them.
+            is_too_large = kind == PART and self.size + HEADER_SIZE + len(payload) > self._limit
+            if kind == EFFECT or not (self.has_gap or is_too_large):
+                self._append_event(kind, payload, stream)
+
+    def _append_whole(self, data: bytes, t_ns: int) -> bool:
+        with self._lock:
+            if self._gap is not None or self.size + len(data) > self._limit:
+                return False
+            problem = self._write(data)
+            if problem is not None:
+                self._open_gap(problem, t_ns)
+            return problem is None
+
+    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
+        """Logs something that is not a chunk, now.
+
+        Events are small and not held to --max-size.
+
+        Args:
+            kind: the kind of record.
+            fields: see `pack_fields`; what is beyond the size of a record is left out.
+            stream: the stream that it is about, if any.
+
+        Returns:
+            Whether it could be logged.
+        """
+        return self._append_event(kind, pack_fields(fields)[:MAX_PAYLOAD], stream)
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether nothing can be written at present."""
+        return self._gap is not None
+
+    def _append_event(self, kind: int, payload: bytes, stream: int) -> bool:
+        with self._lock:
+            t_ns = time.monotonic_ns()
+            record = HEADER.pack(MAGIC, kind, stream, len(payload), t_ns) + payload
+            if self._gap is not None:
+                record = self._gap_record(t_ns) + record
+            problem = self._write(record)
+            if problem is None:
+                self._gap = None
+            elif self._gap is None and kind != START:  # without a start there is no recording
+                self._open_gap(problem, t_ns)
+            return problem is None
+
+    def trim(self, upto: int, masking: bytes = b"") -> bool:
+        """Empties the file if nothing was logged beyond ``upto``; returns whether it did.
+
+        The caller has committed everything before ``upto`` and holds no unfinished line there.
+
+        Args:
+            upto: a logical offset.
+            masking: what masking the lines to come has to know of those before, if anything.
+        """
+        with self._lock:
+            # Under the lock no pump can append between this look and the truncation.
+            if self.size != upto or self._gap is not None:
+                return False
+            try:
+                os.ftruncate(self.fd, 0)
+                self._base = upto
+                self._write_base(masking)
+            except OSError as e:  # without its first record the file is no log
+                self._limit = -1
+                self._open_gap(os.strerror(e.errno or errno.EIO), time.monotonic_ns())
+            return True
+
+    def allow(self, database_size: int) -> None:
+        """Sets the limit of the log so that it and the database stay below --max-size."""
+        if self._max_size is not None and self._limit >= 0:
+            room = max(0, self._max_size - database_size - RESERVE)
+            self._limit = self._base + int(room / (1 + GROWTH))
+
+    @property
+    def physical_size(self) -> int:
+        """Bytes the file takes."""
+        return self.size - self._base + BASE_SIZE
+
+    def remove(self) -> None:
+        """Deletes the file; the lock goes with the descriptor, at exit."""
+        os.unlink(self.path)
+
+    def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
+        """Closes the gap with this chunk if writing works again, else adds the chunk to it."""
+        if self._gap is None:
+            self._cut_back()
+            self._open_gap(problem, t_ns)
+        if self.size + HEADER_SIZE + len(chunk) <= self._limit:
+            header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
+            if self._write(self._gap_record(t_ns) + header + chunk) is None:
+                self._gap = None
+                return
+        assert self._gap is not None
+        self._gap.lost[stream] += len(chunk)
+
+    def _write(self, record: bytes) -> "str | None":
+        """Appends a record whole or not at all; returns what went wrong, or None."""
+        # Behind a torn record every later one would be lost to readers that trust its length.
+        if self._limit < 0 or (self._torn and not self._cut_back()):
+            return os.strerror(errno.EIO)
+        try:
+            written = os.write(self.fd, record)
+            if written == len(record):
+                self.size += written
+                return None
+            problem = os.strerror(errno.ENOSPC)
+        except OSError as e:
+            problem = os.strerror(e.errno or errno.EIO)
+        self._cut_back()
+        return problem
+
+    def _cut_back(self) -> bool:
+        """Cuts off what a failed write left; returns whether the file ends with a whole record."""
+        try:
+            os.ftruncate(self.fd, self.physical_size)
+            self._torn = False
+        except OSError:
+            self._torn = True
+        return not self._torn
+
+    def _gap_record(self, t_ns: int) -> bytes:
+        payload = self._gap.payload() if self._gap and any(self._gap.lost) else b""
+        if not payload:
+            return b""
+        return HEADER.pack(MAGIC, GAP, NO_STREAM, len(payload), t_ns) + payload
+
+    def _open_gap(self, problem: str, t_ns: int) -> None:
+        self._gap = _Gap(problem, t_ns)
+        if not self._is_reported:
+            self._is_reported = True
+            warn(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
+
+    def _write_base(self, masking: bytes = b"") -> None:
+        record = HEADER.pack(MAGIC, BASE, NO_STREAM, 8, 0) + self._base.to_bytes(8, "little")
+        if masking:
+            t_ns = time.monotonic_ns()
+            record += HEADER.pack(MAGIC, MASKING, NO_STREAM, len(masking), t_ns) + masking
+        if os.write(self.fd, record) != len(record):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.size += len(record) - BASE_SIZE

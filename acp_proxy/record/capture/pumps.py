@@ -1,0 +1,186 @@
+"""Pumps: threads that each read one stream, log the bytes, and write them on."""
+
+import os
+import time
+
+from acp_proxy.base.limits import CHUNK
+from acp_proxy.record.capture.latch import Latch
+from acp_proxy.record.capture.stdio import warn
+from acp_proxy.recording.log_format import END, STREAM_NAMES, UNDELIVERED, Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acp_proxy.record.capture.agent_process import AgentProcess
+
+
+class Interceptor:
+    """Makes plain pumps; its subclass in `runtime.fault_runner` makes those of faults."""
+
+    streams: "tuple[int, ...]" = ()
+    """Streams whose pumps begin only when the relay has been adopted."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, str | int | list[str]] = {}
+        """Fields of the interceptor in the first record of the log."""
+
+    def pump(
+        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
+    ) -> "Pump":
+        """Makes the pump of a stream.
+
+        Args:
+            stream: the stream.
+            source: the descriptor that is read.
+            sink: the descriptor that is written to.
+            log: what every chunk is appended to first.
+            keep_sink: whether the sink stays open at the end.
+        """
+        return Pump(stream, source, sink, log, keep_sink=keep_sink)
+
+    def attach(self, agent: "AgentProcess", log: Log, origin_ns: int) -> None:
+        """Receives the agent's process and the log, before any pump is made.
+
+        Args:
+            agent: the agent's process.
+            log: the log.
+            origin_ns: when the recording began, by the monotonic clock.
+        """
+
+    def give_up(self) -> None:
+        """Lets everything pass from here on, because no task keeps time."""
+
+    def farewell(self) -> None:
+        """Reports on stderr at the end, if there is anything to report."""
+
+
+class Pump:
+    """Moves one stream from ``source`` to ``sink`` until either end is gone.
+
+    Attributes:
+        in_read: whether the thread waits for its source, and not for a slow reader.
+        last_ns: when the last byte was read, or the pump began, in monotonic nanoseconds.
+        source_ended: whether the source ended by itself, and was not closed for a broken sink.
+        ended: set once its end is logged and both descriptors are closed, or it is abandoned.
+    """
+
+    def __init__(
+        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
+    ) -> None:
+        self.stream = stream
+        self.in_read = True
+        self.last_ns = time.monotonic_ns()
+        self.source_ended = False
+        self.ended = Latch()
+        self._source = source
+        self._sink = sink
+        self._log = log
+        self._keep_sink = keep_sink
+
+    @property
+    def name(self) -> str:
+        """The stream's name."""
+        return STREAM_NAMES[self.stream]
+
+    @property
+    def sink(self) -> int:
+        """The descriptor that is written to; its number may be reused once the pump has ended."""
+        return self._sink
+
+    def run(self) -> None:
+        """Relays until the source ends or the sink breaks, logs why, and closes both.
+
+        A sink that breaks closes the source as well, so the other peer meets the broken pipe that
+        it would have met without us. Back-pressure needs no code: a full sink blocks the write,
+        and what is not read stays with the peer.
+        """
+        try:
+            reason = self._relay()
+        except BrokenPipeError:
+            reason = "the reader is gone"
+        except OSError as e:
+            reason = os.strerror(e.errno) if e.errno else str(e)
+        except Exception as e:  # a mistake of ours: the peers see an end of file and do not hang
+            reason = f"internal error: {type(e).__name__}: {e}"
+            warn(f"{self.name} ends here, {reason}")
+        self.in_read = False
+        try:  # before the ends are closed: a peer that sees them may end, and the order counts
+            self._log.event(END, {"reason": reason}, self.stream)
+        except Exception as e:
+            self._stop_recording(e)
+        if not self._keep_sink:
+            os.close(self._sink)
+        os.close(self._source)
+        self.ended.set()
+
+    def abandon(self, reason: str) -> None:
+        """Stops waiting for a source that never ends; the thread stays in its read."""
+        self._log.event(END, {"reason": reason}, self.stream)
+        self.ended.set()
+
+    def _relay(self) -> str:
+        """Moves bytes until the stream ends; returns the reason of the end.
+
+        Raises:
+            OSError: an end is broken.
+        """
+        read, write, now = os.read, os.write, time.monotonic_ns
+        append: Callable[[int, int, bytes], None] = self._log.append
+        stream, source, sink = self.stream, self._source, self._sink
+        while True:
+            try:
+                chunk = read(source, CHUNK)
+            except BlockingIOError:
+                wait_until_ready(source, writing=False)
+                continue
+            self.last_ns = t_ns = now()
+            if not chunk:
+                self.source_ended = True
+                return "end of file"
+            self.in_read = False
+            try:
+                append(stream, t_ns, chunk)
+            except Exception as e:  # a mistake of ours must not stop the conversation
+                append = self._stop_recording(e)
+            try:
+                written = write(sink, chunk)
+            except OSError as e:
+                written = 0
+                if not isinstance(e, BlockingIOError):
+                    self._undelivered(len(chunk))
+                    raise
+            if written != len(chunk):
+                self._write_rest(memoryview(chunk)[written:])
+            self.in_read = True
+
+    def _stop_recording(self, error: Exception) -> "Callable[[int, int, bytes], None]":
+        warn(f"cannot record {self.name} any longer: {error!r}; the conversation goes on")
+        return Log().append
+
+    def _write_rest(self, rest: memoryview) -> None:
+        while rest:
+            try:
+                rest = rest[os.write(self._sink, rest) :]
+            except BlockingIOError:
+                wait_until_ready(self._sink, writing=True)
+            except OSError:
+                self._undelivered(len(rest))
+                raise
+
+    def _undelivered(self, size: int) -> None:
+        self._log.event(UNDELIVERED, {"bytes": size}, self.stream)
+
+
+def wait_until_ready(fd: int, *, writing: bool) -> None:
+    """Waits for a descriptor that another process, which shares it, has made non-blocking.
+
+    Args:
+        fd: the descriptor.
+        writing: whether it is to be written to; else it is to be read.
+    """
+    import select
+
+    poller = select.poll()
+    poller.register(fd, select.POLLOUT if writing else select.POLLIN)
+    poller.poll()

@@ -1,0 +1,181 @@
+"""The options of ``record``, as one table that the starter reads at once and click presents.
+
+`parse` is quick and knows only right use. Anything it does not understand, ``--help`` included, it
+leaves to the command line proper, which builds its options from the same table, so the two cannot
+drift apart.
+"""
+
+from acp_proxy.record.capture.option_values import (
+    read_keep,
+    read_name,
+    read_output,
+    read_redaction,
+    read_seconds,
+    read_seed,
+    read_size,
+    read_truth,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class Option:
+    """One option: its attribute, how it is written, how its value is read, and what it is for.
+
+    Args:
+        many: whether it may be given several times, each of which counts.
+        is_late: whether only the command line proper can check its value.
+        otherwise: for an option whose bad value is reported and ignored, what happens without it.
+    """
+
+    def __init__(
+        self,
+        attribute: str,
+        read: "Callable[[str], object] | None",
+        metavar: str,
+        default: object,
+        text: str,
+        short: str = "",
+        *,
+        many: bool = False,
+        is_late: bool = False,
+        otherwise: str = "",
+    ) -> None:
+        self.attribute = attribute
+        self.read = read
+        self.metavar = metavar
+        self.default = default
+        self.text = text
+        self.flag = "--" + attribute.replace("_", "-")
+        self.short = short
+        self.many = many
+        self.is_late = is_late
+        self.otherwise = otherwise
+        self.variable = "ACP_PROXY_" + attribute.upper()
+
+    def value(self, text: str, source: str) -> object:
+        """Reads a value; a bad one that is no reason to stop is an `Ignored`.
+
+        Args:
+            text: the value.
+            source: the flag or the variable that has it.
+
+        Raises:
+            ValueError: it is a bad one.
+        """
+        try:
+            return self.read(text) if self.read else read_truth(text)
+        except ValueError as e:
+            if not self.otherwise:
+                raise
+            return Ignored(f"{source}: {e}; {self.otherwise}")
+
+
+class Ignored(str):
+    """A complaint about a value that cannot be used, in place of the value."""
+
+    __slots__ = ()
+
+
+RECORD = (
+    Option("output", read_output, "FILE", None,
+           "Where to record; an existing file is never touched: "
+           "the recording is then FILE-2. Without it, a fresh file in the recordings directory.",
+           "-o"),
+    Option("name", read_name, "NAME", None, "A name to find the recording by."),
+    Option("redact", read_redaction, "[secrets|private|none]", "secrets",
+           "What to mask in the recording, never in what is forwarded: secrets, the default; "
+           "private, also prompts, messages and contents of files; or none."),
+    Option("max_size", read_size, "BYTES", None,
+           "Stop recording (never the conversation) when log and "
+           "database together reach this size, such as 500MB."),
+    Option("grace", read_seconds, "S", 5.0, "Seconds an agent that was told to stop has before it "
+           "is killed; also the silence after which one whose client is gone is told to stop. "
+           "Default: 5."),
+    Option("keep", read_keep, "AGE|SIZE", None,
+           "Delete old recordings of the recordings directory at "
+           "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",
+           otherwise="nothing is deleted"),
+    Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
+           "recorded."),
+    Option("check", None, "", False, "At the end, print on stderr which rules of the protocol were "
+           "broken."),
+    Option("fault", str, "RULE", (), "A fault: its kind, then name=value, such as 'drop "
+           "where=\"method:session/update\" times=1'. Can be given several times. In the "
+           "environment, one rule a line.", many=True, is_late=True),
+    Option("faults", str, "PLAN", None, "A plan of faults: a TOML file, or @NAME for one that "
+           "comes with acp-proxy.", is_late=True),
+    Option("seed", read_seed, "N", None, "The seed of all chance in faults, so that they can be "
+           "repeated. Without it one is chosen, and recorded.", is_late=True),
+)  # fmt: skip
+
+
+class RecordOptions:
+    """What ``record`` was asked to do; one attribute per row of `RECORD`, and the command.
+
+    Attributes:
+        ignored: complaints about values that cannot be used and are no reason to stop.
+    """
+
+    output: "str | None"
+    name: "str | None"
+    redact: str
+    max_size: "int | None"
+    grace: float
+    keep: "tuple[str, float] | None"
+    require_recording: bool
+    check: bool
+    fault: "tuple[str, ...]"
+    faults: "str | None"
+    seed: "int | None"
+
+    def __init__(self, command: "Sequence[str]", values: "Mapping[str, object]") -> None:
+        self.command = list(command)
+        self.ignored: list[str] = []
+        for option in RECORD:
+            value = values.get(option.attribute)
+            if isinstance(value, Ignored):
+                self.ignored.append(value)
+                value = None
+            setattr(self, option.attribute, option.default if value is None else value)
+
+
+def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions | None":
+    """Reads the arguments after ``record``.
+
+    Args:
+        args: the arguments.
+        environ: the environment, in which each option has a variable.
+
+    Returns:
+        The options; None if the command line proper has to read the arguments.
+    """
+    by_flag = {flag: o for o in RECORD for flag in (o.flag, o.short) if flag}
+    values: dict[str, object] = {}
+    rest = list(args)
+    try:
+        while rest and rest[0].startswith("-"):
+            word = rest.pop(0)
+            if word == "--":
+                break
+            flag, equals, value = word.partition("=") if word[1] == "-" else (word, "", "")
+            option = by_flag[flag]
+            if option.is_late:
+                return None
+            if option.read is None:
+                if equals:
+                    return None
+                values[option.attribute] = True
+            else:
+                values[option.attribute] = option.value(value if equals else rest.pop(0), flag)
+        for option in RECORD:
+            text = environ.get(option.variable)
+            if text and option.is_late:
+                return None
+            if text and option.attribute not in values:
+                values[option.attribute] = option.value(text, option.variable)
+    except (KeyError, IndexError, ValueError):
+        return None
+    return RecordOptions(rest, values) if rest and rest[0] else None

@@ -1,0 +1,291 @@
+"""The relay: one conversation's log, agent, pumps and signals, each with a thread of its own.
+
+A relay runs before trio does and can run without it. Until it is adopted, the last thread to finish
+closes the log and ends the process; a session shorter than our own imports is over before they are.
+Once it is adopted (`runtime.supervisor`), the supervisor ends the process.
+"""
+
+import os
+import time
+from _signal import SIGCONT, SIGINT, SIGKILL, SIGQUIT, SIGTTIN, sigwait
+from _thread import allocate_lock, stack_size, start_new_thread
+
+from acp_proxy.record.capture.latch import Latch
+from acp_proxy.record.capture.pumps import Interceptor
+from acp_proxy.record.capture.stdio import warn
+from acp_proxy.recording.log_format import (
+    CLOSE,
+    EXIT,
+    NOTE,
+    SIGNAL,
+    STDERR,
+    STOPPING,
+    TO_AGENT,
+    TO_CLIENT,
+    Log,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from acp_proxy.record.capture.agent_process import AgentProcess
+
+_OF_KEYS = (SIGINT, SIGQUIT)
+"""The signals that a key sends to all processes of the terminal's foreground group."""
+_SI_KERNEL = 0x80
+"""The code of a signal that no process has sent."""
+_STOPPED = "told to stop"
+_SMALL_STACK = 1 << 18
+"""Bytes of a thread's stack where there is no room for the usual 8 MB."""
+
+
+class Relay:
+    """What runs while two peers talk.
+
+    Attributes:
+        stopping: set when a signal to stop has come.
+        drained: set when the agent has exited and both of its outputs have ended.
+        parent: the process id of our parent at the start, usually the client's.
+        is_short_of_memory: whether there was hardly room for the threads.
+        last_words: what is printed if the process ends without a supervisor.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        agent: "AgentProcess",
+        *,
+        client_in: int,
+        client_out: int,
+        signals: "set[int]",
+        parent: int,
+        interceptor: "Interceptor | None" = None,
+    ) -> None:
+        self.log = log
+        self.agent = agent
+        self.interceptor = interceptor = interceptor or Interceptor()
+        self.to_agent = interceptor.pump(TO_AGENT, client_in, agent.stdin, log)
+        self.to_client = interceptor.pump(TO_CLIENT, agent.stdout, client_out, log)
+        self.stderr = interceptor.pump(STDERR, agent.stderr, 2, log, keep_sink=True)
+        self.pumps = (self.to_agent, self.to_client, self.stderr)
+        self.stopping = Latch()
+        self.drained = Latch()
+        self.parent = parent
+        self.is_short_of_memory = False
+        self.last_words = ""
+        self.end_reason = ""
+        self._signals = signals
+        self._from_keys: set[int] = set()
+        self._sent: set[int] = set()
+        self._has_warned_of_stop = False
+        self._adopted = False
+        self._intercepted_begun = False
+        self._leaving = False
+        self._lock = allocate_lock()
+
+    def start(self) -> None:
+        """Starts the threads, those of an interceptor excepted.
+
+        Raises:
+            RuntimeError: there is no room for them; none has read or written anything.
+        """
+        awaited = (self.agent.exited, self.to_client.ended, self.stderr.ended)
+        for latch in awaited:
+            latch.then(lambda: self.drained.set() if all(a.is_set for a in awaited) else None)
+        self.drained.then(self._leave_unless_adopted)
+        jobs = [pump.run for pump in self.pumps if pump.stream not in self.interceptor.streams]
+        jobs.append(self._reap)
+        if self._signals:
+            jobs.append(self._pass_signals_on)
+        gate = _Gate()
+        for job in jobs:
+            self.is_short_of_memory |= gate.start(job)
+        if self.is_short_of_memory:
+            gate.expect(len(jobs))
+        gate.open()
+
+    def start_intercepted(self) -> None:
+        """Starts the threads of an interceptor, once, though `release` may repeat the call."""
+        with self._lock:
+            begun, self._intercepted_begun = self._intercepted_begun, True
+        for pump in self.pumps:
+            if pump.stream in self.interceptor.streams and not begun:
+                start_new_thread(pump.run, ())
+
+    def adopt(self) -> bool:
+        """Takes over the end of the process; False if the last thread is ending it already."""
+        with self._lock:  # the last thread may be about to look whether it has to leave
+            self._adopted = not self.drained.is_set
+            return self._adopted
+
+    def release(self) -> None:
+        """Lets the last thread end the process, because the supervisor has failed."""
+        with self._lock:
+            self._adopted = False
+        self.interceptor.give_up()
+        self.start_intercepted()
+        self.drained.then(self._leave_unless_adopted)
+
+    def close(self) -> None:
+        """Ends what is left of a stopped agent's group, and writes the last record.
+
+        What is left of one that has ended by itself lives on, as it would without us.
+        """
+        why = self._why()
+        if self.agent.was_stopped or why == _STOPPED:
+            self.agent.kill_group()
+        elif left := self.agent.group.let_go():
+            reason = f"what the agent has left behind lives on: {', '.join(dict.fromkeys(left))}"
+            self.log.event(NOTE, {"action": "left", "reason": reason, "program": left})
+        self.interceptor.farewell()
+        self.log.event(CLOSE, {"reason": self.end_reason or why})
+
+    def send_signal(self, signum: int, reason: str) -> None:
+        """Sends a signal of our own to the agent's group, and logs it.
+
+        Args:
+            signum: the signal.
+            reason: why, for the log.
+        """
+        self.log.event(SIGNAL, {"signal": signum, "action": "sent", "reason": reason})
+        self._sent.add(signum)
+        self.agent.send_signal(signum)
+
+    def kill_holders(self, reason: str) -> None:
+        """Kills what an exited agent has left and holds its output, and logs it.
+
+        Args:
+            reason: why, for the log.
+        """
+        self.log.event(SIGNAL, {"signal": SIGKILL, "action": "sent", "reason": reason})
+        self.agent.kill_holders()
+
+    def leave(self) -> "NoReturn":
+        """Ends the process as the agent has ended: of the same signal, or with its exit code.
+
+        Where a signal was our own, as after `--grace`, we did not get it: the code is 128 + n.
+        A thread blocked in reading the client's stdin cannot be cancelled, hence no `sys.exit`.
+        """
+        agent = self.agent
+        if agent.signal is not None and agent.appears_as is None and agent.signal not in self._sent:
+            from acp_proxy.record.capture.in_place import die_of
+
+            die_of(agent.signal)
+        os._exit(self.agent.exit_status)
+
+    def _leave_unless_adopted(self) -> None:
+        with self._lock:
+            if self._adopted or self._leaving:
+                return
+            self._leaving = True
+        self.close()
+        if self.last_words:
+            warn(self.last_words)
+        self.leave()
+
+    def _why(self) -> str:
+        if self.stopping.is_set or self.agent.exit_status - 128 in self._from_keys:
+            return _STOPPED
+        if self.to_agent.ended.is_set:
+            return "the client closed its end"
+        return "the agent exited"
+
+    def _reap(self) -> None:
+        self.agent.wait(self._note_stop)
+        if self.agent.appears_as is not None:
+            self.log.event(EXIT, {"code": self.agent.appears_as})
+        elif self.agent.signal is not None:
+            self.log.event(EXIT, {"signal": self.agent.signal})
+        else:
+            self.log.event(EXIT, {"code": self.agent.code or 0})
+        self.agent.exited.set()
+
+    def _note_stop(self, signum: int) -> None:
+        """Reports that the agent waits for a terminal that it cannot have."""
+        what, name = ("read from", "SIGTTIN") if signum == SIGTTIN else ("change", "SIGTTOU")
+        reason = f"stopped by {name}: it tried to {what} the terminal of its client"
+        self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
+        if not self._has_warned_of_stop:
+            self._has_warned_of_stop = True
+            warn(f"the agent was {reason}, which it cannot do while it is recorded here")
+
+    def _pass_signals_on(self) -> None:
+        while True:
+            signum, from_keys, sender = self._next_signal()
+            if from_keys:  # the terminal has sent it to the agent as well, which may handle it
+                self._from_keys.add(signum)
+                reason = "by the terminal, to client and agent alike"
+                self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})
+                continue
+            self.log.event(SIGNAL, {"signal": signum, "action": "passed on", **sender})
+            self.agent.send_signal(signum)
+            if signum in STOPPING:
+                self.agent.send_signal(SIGCONT)  # a stopped process gets no other signal
+                self.stopping.set()
+
+    def _next_signal(self) -> "tuple[int, bool, dict[str, str | int | list[str]]]":
+        """Waits for a signal.
+
+        Returns:
+            The signal, whether the agent has got it from a terminal too, and for the log whether it
+            is our parent that has sent it.
+        """
+        try:
+            from _signal import sigwaitinfo
+        except ImportError:  # macOS
+            return sigwait(self._signals), False, {}
+        info = sigwaitinfo(self._signals)
+        is_key = info.si_signo in _OF_KEYS and info.si_code == _SI_KERNEL
+        sender = {"sender": "parent"} if info.si_pid == self.parent else {}
+        return info.si_signo, is_key and self.agent.group.is_shared, {**sender}
+
+
+class _Gate:
+    """Threads that all begin, or none: each waits until the gate is open.
+
+    Where memory is short a thread can be started, and end before its first line.
+    """
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._lock.acquire()
+        self._arrived: list[object] = []
+
+    def start(self, job: "Callable[[], object]") -> bool:
+        """Starts a thread that does its job; returns whether it had to be one with a small stack.
+
+        Raises:
+            RuntimeError: there is no room even for that.
+        """
+
+        def run() -> None:
+            self._arrived.append(job)
+            with self._lock:
+                pass
+            job()
+
+        try:
+            start_new_thread(run, ())
+        except RuntimeError:
+            stack_size(_SMALL_STACK)
+            start_new_thread(run, ())
+            return True
+        return False
+
+    def expect(self, count: int) -> None:
+        """Waits until so many threads have arrived.
+
+        Raises:
+            RuntimeError: they have not, after a second.
+        """
+        for _ in range(1000):
+            if len(self._arrived) == count:
+                return
+            time.sleep(0.001)
+        raise RuntimeError("can't start new thread")
+
+    def open(self) -> None:
+        """Lets all of them go on."""
+        self._lock.release()

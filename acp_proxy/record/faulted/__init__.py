@@ -1,0 +1,1 @@
+"""Pumps that send each line through the fault engine."""

@@ -1,0 +1,87 @@
+"""Keeps time for the faults of a live agent: has late bytes written when they are due."""
+
+import contextlib
+
+import trio
+
+from acp_proxy.record.capture.relay import Relay
+from acp_proxy.record.faulted.fault_runner import FaultRunner
+from acp_proxy.record.faulted.faulted_pump import WriteQueue
+from acp_proxy.recording.log_format import STDERR
+
+
+class _Bell:
+    """Wakes a task from any thread; a ring before the task waits is not lost."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+        self._token = trio.lowlevel.current_trio_token()
+
+    def ring(self) -> None:
+        """Wakes the task."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._set, idempotent=True)
+
+    async def wait(self, ns: int | None) -> None:
+        """Waits until it rings, for at most some nanoseconds; None for no limit."""
+        with trio.move_on_after(float("inf") if ns is None else ns / 1e9):
+            await self._event.wait()
+        if self._event.is_set():
+            self._event = trio.Event()
+
+    def _set(self) -> None:
+        self._event.set()
+
+
+async def run_faults(relay: Relay) -> None:
+    """Runs the faulted pumps of a relay, and what they do at a later time."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keep_time, _runner_of(relay))
+        relay.start_intercepted()
+
+
+async def keep_time(runner: FaultRunner) -> None:
+    """Writes what is due on all outlets, and carries out side effects, until cancelled."""
+    async with trio.open_nursery() as nursery:
+        for queue in runner.queues.values():
+            nursery.start_soon(_deliver, queue)
+        nursery.start_soon(_carry_out_effects, runner)
+
+
+async def _deliver(queue: WriteQueue) -> None:
+    """Writes in a thread what is due on one outlet, until its sink breaks."""
+    bell = _Bell()
+    queue.wake = bell.ring
+    while queue.error is None:
+        wait = queue.wait_ns()
+        if wait == 0:
+            with contextlib.suppress(OSError):
+                await trio.to_thread.run_sync(queue.flush, abandon_on_cancel=True)
+        else:
+            await bell.wait(wait)
+
+
+async def finish_stderr(relay: Relay, seconds: float) -> None:
+    """Waits until the agent's stderr has taken what faults wrote there.
+
+    Args:
+        relay: the relay.
+        seconds: how long at most.
+    """
+    queue = _runner_of(relay).queues.get(STDERR)
+    if queue is not None and not queue.is_empty:
+        with trio.move_on_after(seconds), contextlib.suppress(OSError):
+            await trio.to_thread.run_sync(queue.wait_until_empty, abandon_on_cancel=True)
+
+
+def _runner_of(relay: Relay) -> FaultRunner:
+    assert isinstance(relay.interceptor, FaultRunner)
+    return relay.interceptor
+
+
+async def _carry_out_effects(runner: FaultRunner) -> None:
+    bell = _Bell()
+    runner.wake = bell.ring
+    while True:
+        runner.carry_out_effects()
+        await bell.wait(runner.effect_wait_ns())

@@ -1,0 +1,145 @@
+"""Notes in the log what faults did, right after the line at which they did it.
+
+``FAULT`` has the ``rule`` and ``action`` (its kind) that fired at the last line of a stream, and
+how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out are in
+``PART`` records before it, unless they are the ``same`` as the line's. ``last`` is set for a line
+without a newline, ``again`` for a line of a direction that was stopped before. ``MADE`` is a line
+that a rule has injected, in parts as well, and the time ``at`` which it did. Both have ``late``,
+the nanoseconds after which it went out, or the number by which a line is ``held``; then ``SENT``
+has both, once it goes out. ``EFFECT`` is a side effect.
+
+What was read and the notes on it are logged together, since a write of its own for each would take
+as long as all the rest.
+"""
+
+import time
+from functools import lru_cache
+
+from acp_proxy.base.limits import PIECE
+from acp_proxy.protocol.framing import Cut
+from acp_proxy.recording.log_format import DATA, EFFECT, FAULT, MADE, PART, SENT, Log, pack_fields
+
+Actor = tuple[str, str]
+"""A rule and its kind."""
+Moment = tuple[str, int] | None
+"""``late`` and nanoseconds, or ``held`` and a number; None for what does not go out."""
+
+
+class FaultNotes:
+    """The notes on the faults of one connection; `write` logs them."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._records: list[tuple[int, int, int, bytes]] = []
+
+    def read(self, stream: int, t_ns: int, data: bytes) -> None:
+        """Adds what was read.
+
+        Args:
+            stream: where.
+            t_ns: when, monotonic nanoseconds.
+            data: the bytes.
+        """
+        self._records.append((DATA, stream, t_ns, data))
+
+    def fault(
+        self,
+        actor: Actor,
+        stream: int,
+        t_ns: int,
+        cut: Cut,
+        delivered: bytes,
+        *,
+        is_again: bool,
+        moment: Moment = None,
+    ) -> None:
+        """Notes that a rule fired at the last line that was read.
+
+        Args:
+            actor: the rule.
+            stream: the line's.
+            t_ns: when it was read, monotonic nanoseconds.
+            cut: the line.
+            delivered: what went out in its place, if anything did.
+            is_again: whether the direction had been stopped before.
+            moment: when that goes out.
+        """
+        is_same = delivered == cut.raw + cut.newline
+        if not is_same:
+            self._add_parts(stream, t_ns, delivered)
+        how = "full" if is_same else _how(cut, delivered)
+        payload = _fault_payload(actor, how, is_same, not cut.newline, is_again, moment)
+        self._records.append((FAULT, stream, t_ns, payload))
+
+    def made(
+        self, actor: Actor, stream: int, t_ns: int, line: bytes, moment: Moment = None
+    ) -> None:
+        """Notes a line that a rule has injected.
+
+        Args:
+            actor: the rule.
+            stream: where it goes.
+            t_ns: when the frame was read at which the rule fired, monotonic nanoseconds.
+            line: the line, newline included.
+            moment: when it goes out.
+        """
+        self._add_parts(stream, t_ns, line)
+        fields: dict[str, str | int | list[str]] = {"rule": actor[0], "action": actor[1]}
+        fields |= {"at": t_ns, **dict([moment] if moment else [])}
+        self._records.append((MADE, stream, t_ns, pack_fields(fields)))
+
+    def sent(self, stream: int, t_ns: int, held: int, late_ns: int) -> None:
+        """Notes that a line goes out that was held.
+
+        Args:
+            stream: where it goes.
+            t_ns: when that was decided, monotonic nanoseconds.
+            held: its number.
+            late_ns: how long after it was received.
+        """
+        payload = pack_fields({"held": held, "late": late_ns})
+        self._records.append((SENT, stream, t_ns, payload))
+
+    def effect(self, actor: Actor, *, stream: int = 0, **more: int) -> None:
+        """Notes a side effect.
+
+        Args:
+            actor: the rule.
+            stream: what it acts on; 0 for the agent.
+            more: what else is known, such as a signal.
+        """
+        payload = pack_fields({"rule": actor[0], "action": actor[1], **more})
+        self._records.append((EFFECT, stream, time.monotonic_ns(), payload))
+
+    def write(self) -> None:
+        """Logs what was added since the last time."""
+        records, self._records = self._records, []
+        if len(records) == 1 and records[0][0] == DATA:
+            self._log.append(*records[0][1:])
+        elif records:
+            self._log.append_all(records)
+
+    def _add_parts(self, stream: int, t_ns: int, data: bytes) -> None:
+        for start in range(0, len(data), PIECE):
+            self._records.append((PART, stream, t_ns, data[start : start + PIECE]))
+
+
+@lru_cache
+def _fault_payload(
+    actor: Actor, delivered: str, is_same: bool, is_last: bool, is_again: bool, moment: Moment
+) -> bytes:
+    fields: dict[str, str | int | list[str]] = {}
+    fields |= {"rule": actor[0], "action": actor[1], "delivered": delivered}
+    flags = {"same": is_same, "last": is_last, "again": is_again}
+    fields |= {name: 1 for name, is_set in flags.items() if is_set}
+    return pack_fields(fields | dict([moment] if moment else []))
+
+
+def _how(cut: Cut, delivered: bytes) -> str:
+    """Whether a line went out in full, in some form, or was cut short, or not at all."""
+    if not delivered:
+        return "none"
+    line = delivered.removesuffix(b"\n").removesuffix(b"\r")
+    is_short = len(line) < len(cut.raw) and cut.raw.startswith(line)
+    lacks_end = bool(cut.newline) and not delivered.endswith(b"\n")
+    return "partial" if is_short or lacks_end else "full"

@@ -1,0 +1,238 @@
+"""A pump whose lines pass through the fault engine, its write queue, and a tapped log.
+
+Two threads may write to a sink, but never at once: the pump's thread writes bytes that are due when
+it has read, a thread of `runtime.fault_clock` writes later ones. So a frame to which nothing
+happens is written by the thread that has read it, as by a bare pump.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from errno import EPIPE
+from typing import Protocol
+
+from acp_proxy.base.limits import CHUNK
+from acp_proxy.faults.delivery_schedule import Outbox
+from acp_proxy.record.capture.pumps import Pump, wait_until_ready
+from acp_proxy.recording.log_format import Log
+
+
+class _LineReceiver(Protocol):
+    """What a faulted pump hands over what it has read to; moments are monotonic nanoseconds."""
+
+    def take(self, stream: int, t_ns: int, chunk: bytes) -> None: ...
+
+    def end(self, stream: int, t_ns: int) -> None: ...
+
+    def is_ending(self, stream: int) -> bool: ...
+
+
+class WriteQueue:
+    """One outlet and its sink.
+
+    The lock is that of the schedule, shared by all its queues; it guards the outbox.
+
+    Attributes:
+        wake: called when something is left that is due later, or that another thread has to write.
+        passed: called under the lock when something has gone out or was lost.
+        error: why the sink broke, or None.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        sink: int,
+        lock: "threading.RLock",
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.wake: Callable[[], None] = lambda: None
+        self.passed: Callable[[], None] = lambda: None
+        self.error: OSError | None = None
+        self._outbox = outbox
+        self._sink = sink
+        self._clock = clock
+        self._lock = lock
+        self._changed = threading.Condition(lock)
+        self._waiting = 0  # threads; to notify none takes as long as a short write
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits or is being written."""
+        return not self._outbox.size
+
+    def wait_ns(self) -> int | None:
+        """Nanoseconds until something is due; None if nothing waits, or another thread writes."""
+        with self._lock:
+            due = self._outbox.due_at
+            return None if due is None else max(0, due - self._clock())
+
+    def flush(self) -> None:
+        """Writes all that is due, unless another thread is writing; blocks as the sink does.
+
+        Raises:
+            OSError: the sink broke; nothing more will be written.
+        """
+        while not self.is_empty:
+            with self._lock:
+                data = self._outbox.take(self._clock())
+                is_late = data is None and self._outbox.due_at is not None
+            if data is None:
+                if is_late:
+                    self.wake()
+                return
+            self._write(data)
+
+    def wait_for_room(self) -> None:
+        """Blocks while the outlet has no room.
+
+        Raises:
+            OSError: the sink broke.
+        """
+        if self.error is not None or not self._outbox.has_room:
+            self._wait_until(lambda: self._outbox.has_room)
+
+    def wait_until_empty(self) -> None:
+        """Blocks until everything has gone out.
+
+        Raises:
+            OSError: the sink broke.
+        """
+        self._wait_until(lambda: self.is_empty)
+
+    def shut(self) -> None:
+        """Takes nothing any more; the sink is about to be closed, and its number may be reused."""
+        with self._lock:
+            if self.error is None:
+                self.error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
+                self._outbox.close()
+                self._report()
+
+    def hurry(self) -> None:
+        """Has the threads look again, now that nothing waits for its moment."""
+        with self._lock:
+            self._changed.notify_all()
+        self.wake()
+
+    def _wait_until(self, holds: Callable[[], bool]) -> None:
+        """Blocks until something holds; in a hurried schedule, writes what there is itself."""
+        while True:
+            with self._lock:
+                while self.error is None and not holds() and not self._is_left_to_us():
+                    self._waiting += 1
+                    self._changed.wait()
+                    self._waiting -= 1
+                if self.error is not None:
+                    raise self.error
+                if holds():
+                    return
+            self.flush()
+
+    def _is_left_to_us(self) -> bool:
+        return self._outbox.is_hurried and self._outbox.due_at is not None
+
+    def _write(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                try:
+                    written += os.write(self._sink, memoryview(data)[written:] if written else data)
+                except BlockingIOError:
+                    wait_until_ready(self._sink, writing=True)
+        except OSError as e:
+            with self._lock:
+                self.error = self.error or e
+                self._outbox.fail(written)
+                self._report()
+            raise
+        with self._lock:
+            self._outbox.gone()
+            self._report()
+
+    def _report(self) -> None:
+        """Wakes the threads that wait for a change; the caller holds the lock."""
+        if self._waiting:
+            self._changed.notify_all()
+        self.passed()
+
+
+class FaultedPump(Pump):
+    """Reads, hands the bytes over, and writes those that are due."""
+
+    def __init__(
+        self,
+        stream: int,
+        source: int,
+        sink: int,
+        log: Log,
+        queue: WriteQueue,
+        receiver: _LineReceiver,
+    ) -> None:
+        self._queue = queue
+        self._receiver = receiver
+        super().__init__(stream, source, sink, log)
+
+    @property
+    def in_read(self) -> bool:
+        """Whether the thread waits for its source, and nothing is on its way."""
+        return self._in_read and self._queue.is_empty
+
+    @in_read.setter
+    def in_read(self, value: bool) -> None:
+        self._in_read = value
+
+    def _relay(self) -> str:
+        try:
+            return self._relay_lines()
+        finally:
+            self._queue.shut()
+
+    def _relay_lines(self) -> str:
+        queue, receiver, stream = self._queue, self._receiver, self.stream
+        while True:
+            queue.wait_for_room()
+            if receiver.is_ending(stream):
+                queue.wait_until_empty()
+                return "closed by a fault"
+            chunk = self._read()
+            if not chunk:
+                self.source_ended = True
+                receiver.end(stream, self.last_ns)
+                queue.flush()
+                queue.wait_until_empty()
+                return "end of file"
+            receiver.take(stream, self.last_ns, chunk)
+            queue.flush()
+            self.in_read = True
+
+    def _read(self) -> bytes:
+        """Returns the next bytes of the source, and takes the time."""
+        while True:
+            try:
+                chunk = os.read(self._source, CHUNK)
+            except BlockingIOError:
+                wait_until_ready(self._source, writing=False)
+                continue
+            self._in_read = False
+            self.last_ns = time.monotonic_ns()
+            return chunk
+
+
+class TappedLog(Log):
+    """The log of a bare pump, which also passes on what that has read."""
+
+    def __init__(self, log: Log, follow: Callable[[int, int, bytes], None]) -> None:
+        self.event = log.event  # type: ignore[method-assign]
+        self._log = log
+        self._follow = follow
+
+    def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Logs a chunk.
+
+        Args:
+            stream: where it was read.
+            t_ns: when, monotonic nanoseconds.
+            chunk: the bytes.
+        """
+        self._log.append(stream, t_ns, chunk)
+        self._follow(stream, t_ns, chunk)

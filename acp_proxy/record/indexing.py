@@ -1,0 +1,195 @@
+"""Indexes the log of a running recording when it is quiet, or when the backlog is too large.
+
+An eager indexer would multiply the relay's p99 by ten, since it shares the interpreter with the
+pumps. So it waits for a quarter of a second without a byte, works in batches of a few milliseconds,
+and stops as soon as bytes flow again. Only with a backlog of 16 MB does it work while bytes flow.
+"""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.record.capture.log_writer import CaptureLog
+from acp_proxy.record.capture.stdio import warn
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.store.files import database
+from acp_proxy.store.indexing.earlier_rows import mask_earlier
+from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.log import damaged_log
+from acp_proxy.store.log.log_reader import LogReader
+
+QUIET = 0.25
+"""Seconds without a byte that count as quiet."""
+BACKLOG = 16 << 20
+"""Bytes of log that are indexed even while it grows."""
+TRIM = 1 << 20
+"""Bytes of indexed log from which on the log is emptied."""
+LAST = 2.0
+"""Seconds for the indexer at the end, and for a check after it."""
+_RETRY = 2.0
+
+
+class Indexing:
+    """Keeps the database of a running recording up with its log."""
+
+    def __init__(self, log: CaptureLog) -> None:
+        self.path = Path(log.path.removesuffix(LOG_SUFFIX))
+        self._log = log
+        self._indexer: Indexer | None = None
+        self._has_complained = False
+        self._retry_at = 0.0
+
+    async def run(self) -> None:
+        """Indexes until cancelled."""
+        seen = -1
+        while True:
+            await trio.sleep(QUIET)
+            size = self._log.size
+            if (size == seen and self._behind()) or self._behind() >= BACKLOG:
+                await trio.to_thread.run_sync(self._work)
+            seen = size
+
+    def is_open_request(self, direction: Direction) -> bool | None:
+        """Whether a request of a direction waits for its answer; None if unknown."""
+        if self._indexer is not None and self._behind():
+            return None
+        if self._indexer is not None:
+            return bool(self._indexer.open_requests(direction))
+        return self._look_through_log(direction)
+
+    def finish(self) -> None:
+        """Indexes the rest of the log, as far as time allows, and closes the recording.
+
+        The next reader indexes what is left in the log.
+        """
+        deadline = time.monotonic() + LAST
+        while True:
+            try:
+                indexer = self._open()
+                while self._behind() and time.monotonic() < deadline and indexer.step():
+                    pass
+                if self._behind():
+                    self._leave_log(indexer)
+                elif indexer.state.closed:
+                    indexer.settle()  # a client that keeps its end open may have left half a line
+                    mask_earlier(indexer, partial(_until, deadline))
+                    self._keep_damage(indexer)
+                    database.close(indexer.connection)
+                    if not self.path.exists():
+                        self._complain("it was removed")
+                        return
+                    with contextlib.suppress(FileNotFoundError):  # somebody was quicker
+                        self._log.remove()
+                else:
+                    database.close(indexer.connection)
+                return
+            except TimeoutError:
+                self._leave_log(indexer)
+                return
+            except (sqlite3.Error, OSError) as e:
+                if time.monotonic() > deadline or not _may_pass(e):
+                    self._complain(e)
+                    return
+                time.sleep(0.05)
+
+    def _work(self) -> None:
+        """Indexes batch by batch until the log is done or grows again."""
+        if time.monotonic() < self._retry_at:
+            return
+        try:
+            indexer = self._open()
+            while True:
+                trio.from_thread.check_cancelled()  # the conversation is over: `finish` is next
+                size = self._log.size
+                if not indexer.step():
+                    self._trim(indexer)
+                    return
+                self._log.allow(self._database_size())
+                if self._log.size != size and self._behind() < BACKLOG:
+                    return
+        except (sqlite3.Error, OSError) as e:
+            self._retry_at = time.monotonic() + _RETRY
+            self._complain(e)
+
+    def _open(self) -> Indexer:
+        if self._indexer is None:
+            connection = database.create(self.path)
+            self._indexer = Indexer(connection, LogReader(self._log.fd))
+        return self._indexer
+
+    def _behind(self) -> int:
+        return self._log.size - (self._indexer.state.offset if self._indexer else 0)
+
+    def _trim(self, indexer: Indexer) -> None:
+        """Empties a large log when every byte of it is in rows.
+
+        The rows are committed, so after a crash at any point each frame is in the log or in a row.
+        The log refuses if a chunk has come meanwhile (`CaptureLog.trim`).
+        """
+        if self._log.physical_size >= TRIM and indexer.is_whole:
+            self._keep_damage(indexer)
+            if self._log.trim(indexer.state.offset, indexer.masking_record()):
+                indexer.log.rebase()
+            self._log.allow(self._database_size())
+
+    def _keep_damage(self, indexer: Indexer) -> None:
+        """Keeps what could not be read of the log, which is about to go.
+
+        Raises:
+            OSError: it cannot be written, so the log has to stay.
+        """
+        if indexer.has_damage:
+            damaged_log.keep(self.path, indexer.connection, indexer.log)
+
+    def _database_size(self) -> int:
+        total = 0
+        for name in (self.path, Path(f"{self.path}-wal")):
+            with contextlib.suppress(OSError):
+                total += name.stat().st_size
+        return total
+
+    def _leave_log(self, indexer: Indexer) -> None:
+        """Closes the database and leaves the log for the next reader."""
+        with contextlib.suppress(sqlite3.Error):
+            indexer.mark_unindexed()
+        indexer.connection.close()
+
+    def _look_through_log(self, direction: Direction) -> bool | None:
+        """Indexes the log into memory, for when no database can be written."""
+        try:
+            with contextlib.closing(sqlite3.connect("")) as connection:
+                database.migrate(connection)
+                indexer = Indexer(connection, LogReader(self._log.fd))
+                while indexer.step():
+                    trio.from_thread.check_cancelled()
+                return bool(indexer.open_requests(direction))
+        except (sqlite3.Error, OSError, ValueError):
+            return None
+
+    def _complain(self, error: object) -> None:
+        if self._has_complained:
+            return
+        self._has_complained = True
+        kept = f"the recording is kept in {self._log.path}, and inspect indexes it later"
+        if not Path(self._log.path).exists():
+            kept = f"{self._log.path} was removed, so no more is kept than {self.path.name} has"
+        warn(f"cannot index into {self.path}: {error}; {kept}")
+
+
+def _until(deadline: float, rows: Iterable[Any], _: int) -> Iterator[Any]:
+    """Yields rows, and raises `TimeoutError` when the time is over."""
+    for row in rows:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        yield row
+
+
+def _may_pass(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)

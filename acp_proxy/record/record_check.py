@@ -1,0 +1,71 @@
+"""Checks a recording when it ends, for ``record --check``: never longer than its end may take."""
+
+import shlex
+import time
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+
+import trio
+
+from acp_proxy.record.capture.stdio import unchecked, warn
+from acp_proxy.recording.file_names import LOG_SUFFIX
+
+
+async def prepare() -> None:
+    """Loads the rules and the types of version 1 while the agent boots.
+
+    A short recording is then checked within milliseconds when it ends.
+    """
+    await trio.to_thread.run_sync(_load, abandon_on_cancel=True)
+
+
+def _load() -> None:
+    from acp_proxy.check.rules import load
+    from acp_proxy.check.schema_check import DialectSchema
+    from acp_proxy.protocol.dialects import V1
+
+    for name in (
+        "acp_proxy.check.judgement",
+        "acp_proxy.check.check_report",
+        "acp_proxy.store.reader",
+    ):
+        import_module(name)
+    load()
+    DialectSchema.of_dialect(V1).load()
+
+
+def report_findings(path: Path, deadline: float) -> None:
+    """Prints on stderr which rules of the protocol were broken, or the command that tells it.
+
+    Args:
+        path: of the recording, which has ended.
+        deadline: on the monotonic clock in seconds, after which nothing is waited for.
+    """
+    lines: list[str] = []
+    if not Path(f"{path}{LOG_SUFFIX}").exists():  # else it is not indexed
+        # In a thread of its own, since a query that takes long cannot be cancelled. It is left
+        # behind where it is too slow: the process ends now.
+        checking = Thread(target=_check, args=(path, lines), daemon=True)
+        checking.start()
+        checking.join(max(0.0, deadline - time.monotonic()))
+    for line in lines or [unchecked(str(path))]:
+        warn(line)
+
+
+def _check(path: Path, lines: list[str]) -> None:
+    """Adds the lines to a list, all at once; nothing if that is impossible."""
+    try:
+        from acp_proxy.base.safe_text import visible
+        from acp_proxy.check.catalogue import chosen_rules
+        from acp_proxy.check.check_report import reported, short_text
+        from acp_proxy.check.judgement import check_whole
+        from acp_proxy.store.reader import RecordingReader
+
+        with RecordingReader(path) as reader:
+            found = short_text(reported(reader, check_whole(reader), chosen_rules((), ())))
+        if len(found) > 1:
+            found.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
+        lines += map(visible, found)
+    except Exception:  # `acp-proxy check` says what is wrong
+        return

@@ -1,0 +1,316 @@
+"""Owns a running relay: its deadlines, its indexer and its end.
+
+Each thing that may take too long has a task with a clock: an agent that has to stop, one that
+overstays its client, one whose descendants hold its pipes. The bytes do not depend on it: they flow
+in the pumps' threads, even before this module is imported.
+
+An agent overstays when the client's input has ended, no byte moved on any stream for the grace
+time, the client is gone, and no request waits for an answer. A client is gone when our stdout has
+no reader any more, or when our parent is not the process that started us. A client that only closed
+its end may wait as long as it likes, as it could without a proxy.
+
+Either sign can be missing. A file, a terminal or /dev/null as our stdout never shows that it has no
+reader. A parent that was `init` or a subreaper from the start never changes. Without a sign the
+client counts as present, since it is better to leave an agent running than to end it by mistake.
+"""
+
+import contextlib
+import fcntl
+import gc
+import os
+import select
+import stat
+import struct
+import termios
+import time
+from signal import SIGCONT, SIGKILL, SIGTERM
+
+import trio
+from attrs import frozen
+
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.record.capture.latch import Latch
+from acp_proxy.record.capture.log_writer import CaptureLog
+from acp_proxy.record.capture.pumps import Pump
+from acp_proxy.record.capture.record_options import RecordOptions
+from acp_proxy.record.capture.relay import Relay
+from acp_proxy.record.indexing import LAST, Indexing
+from acp_proxy.recording.log_format import NOTE, STDERR, TO_AGENT, TO_CLIENT
+
+LINGER = 5.0
+"""Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
+STALL = 5.0
+"""Seconds that a write may wait for its reader before that is noted."""
+_POLL = 0.25
+_LOOK = 1.0
+_READER = {TO_AGENT: "the agent", TO_CLIENT: "the client", STDERR: "who reads its stderr"}
+_HELD = "held open by a process that has left the agent's group"
+
+
+@frozen
+class ClientPresence:
+    """The signs that the client has left."""
+
+    has_no_reader: bool
+    """Nobody can read what we write to the client."""
+    lost_parent: bool
+    """The process that started us has ended."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the client has left for good."""
+        return self.has_no_reader or self.lost_parent
+
+
+def supervise(relay: Relay, options: RecordOptions) -> None:
+    """Adopts a relay and ends the process with it; returns only if there is nothing to adopt.
+
+    Args:
+        relay: the relay.
+        options: of the command line.
+    """
+    if not relay.adopt():
+        return
+    # What is loaded by now stays for good. Looking through it again at every collection would stop
+    # the pumps' threads for longer than a frame takes.
+    gc.collect()
+    gc.freeze()
+    trio.run(_supervise, relay, options)
+
+
+async def _supervise(relay: Relay, options: RecordOptions) -> None:
+    indexing = None
+    if isinstance(relay.log, CaptureLog):
+        indexing = Indexing(relay.log)
+    async with trio.open_nursery() as nursery:
+        if indexing is not None:
+            nursery.start_soon(indexing.run)
+            if options.keep is not None:
+                from acp_proxy.record.pruning import make_room
+
+                nursery.start_soon(make_room, relay.log, options.keep, indexing.path)
+            if options.check:
+                from acp_proxy.record.record_check import prepare
+
+                nursery.start_soon(prepare)
+        nursery.start_soon(enforce_stop, relay, options.grace)
+        nursery.start_soon(end_overstay, relay, indexing, options.grace)
+        nursery.start_soon(end_lingering, relay)
+        nursery.start_soon(note_stalls, relay)
+        if relay.interceptor.streams:
+            from acp_proxy.record.faulted import fault_clock
+
+            nursery.start_soon(fault_clock.run_faults, relay)
+        await until(relay.drained)
+        if relay.interceptor.streams:
+            await fault_clock.finish_stderr(relay, LINGER)
+        nursery.cancel_scope.cancel()
+    relay.close()
+    if indexing is not None:
+        deadline = time.monotonic() + LAST
+        indexing.finish()
+        if options.check:
+            from acp_proxy.record.record_check import report_findings
+
+            report_findings(indexing.path, deadline)
+    # A pump that was abandoned still reads, and stdout is closed only now.
+    relay.leave()
+
+
+async def until(latch: Latch) -> None:
+    """Waits for a latch that a thread sets."""
+    event = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def report() -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            token.run_sync_soon(event.set)
+
+    latch.then(report)
+    await event.wait()
+
+
+async def enforce_stop(relay: Relay, grace: float) -> None:
+    """Kills an agent that still runs some seconds after it was told to stop.
+
+    A client that waits for its agent without reading would wait for ever, so it has one more grace
+    to read the output.
+
+    Args:
+        relay: the relay; its thread that received the signal has passed it on.
+        grace: seconds.
+    """
+    await until(relay.stopping)
+    await _kill_after(relay, grace, f"still there {grace:g} s after it was told to stop")
+    with trio.move_on_after(grace):
+        await until(relay.drained)
+    for pump in (relay.to_client, relay.stderr):
+        _abandon(pump, "not read by the client, which had told us to stop")
+
+
+async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) -> None:
+    """Ends an agent that overstays its client.
+
+    Args:
+        relay: the relay.
+        indexing: knows which requests are open; None without a recording.
+        grace: seconds of silence before the agent gets SIGTERM, and seconds from then to SIGKILL.
+    """
+    await until(relay.to_agent.ended)
+    if not relay.to_agent.source_ended:
+        return
+    while True:
+        await _until_idle(relay.pumps, grace)
+        seen = look_for_client(relay)
+        open_request = None
+        if seen.is_gone and indexing is not None:
+            ask = indexing.is_open_request
+            open_request = await trio.to_thread.run_sync(ask, Direction.TO_AGENT)
+        why = why_overstaying(seen, open_request=open_request)
+        if why is not None:
+            break
+        await trio.sleep(_POLL)
+    if not relay.agent.exited.is_set:
+        relay.end_reason = "the agent overstayed its client"
+        relay.send_signal(SIGTERM, f"its client left {grace:g} s ago and {why}")
+        relay.agent.send_signal(SIGCONT)
+        await _kill_after(relay, grace, "it did not end on SIGTERM")
+
+
+def look_for_client(relay: Relay) -> ClientPresence:
+    """Checks whether the client of a relay is still there."""
+    return ClientPresence(_has_no_reader(relay.to_client), os.getppid() != relay.parent)
+
+
+def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str | None:
+    """Returns why an idle agent whose client's input has ended overstays, or None if it does not.
+
+    Args:
+        client: the signs.
+        open_request: whether the agent has to answer a request of the client; None if unknown. A
+            request whose answer cannot be read counts as closed.
+    """
+    if client.is_gone and open_request is False:
+        return "no request is open"
+    return "nobody reads its output" if client.has_no_reader else None
+
+
+def _has_no_reader(pump: Pump) -> bool:
+    """Whether no process reads what a pump writes, as far as the system shows that.
+
+    An agent that closed its own output sends nothing more. Its client may still wait for its exit.
+    """
+    if pump.ended.is_set:
+        return not pump.source_ended
+    try:
+        poller = select.poll()
+        poller.register(pump.sink, 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poller.poll(0))
+    except (OSError, ValueError):
+        return False
+
+
+async def end_lingering(relay: Relay) -> None:
+    """Ends the output that a descendant holds open after the agent has exited.
+
+    Only time in *read* counts. A slow client gets everything, however long it takes.
+    """
+    await until(relay.agent.exited)
+    outputs = (relay.to_client, relay.stderr)
+    await _until_idle(outputs, LINGER, since=time.monotonic_ns())
+    relay.kill_holders(f"a descendant held the agent's output open for {LINGER:g} s")
+    with trio.move_on_after(1):
+        await until(relay.drained)
+    for pump in outputs:
+        _abandon(pump, _HELD)
+
+
+async def note_stalls(relay: Relay) -> None:
+    """Notes in the log which peer has stopped reading, once for each time, and when it goes on.
+
+    The pump itself just blocks and has no clock. To look at it from here costs nothing: if a chunk
+    that was read long ago is still being written, its reader does not read.
+    """
+    stalled: dict[Pump, int] = {}
+    while True:
+        await trio.sleep(_LOOK)
+        for pump in relay.pumps:
+            since, now = pump.last_ns, time.monotonic_ns()
+            begun = stalled.get(pump)
+            if begun is not None and (pump.in_read or pump.ended.is_set or since != begun):
+                del stalled[pump]
+                if not pump.ended.is_set:
+                    _note_stall(
+                        relay, pump, "resumed", begun, f"reads again after {_s(now - begun)}"
+                    )
+            elif begun is None and _is_stalled(pump, now):
+                stalled[pump] = since
+                _note_stall(relay, pump, "stalled", since, f"has not read for {_s(now - since)}")
+
+
+def _is_stalled(pump: Pump, now: int) -> bool:
+    if pump.in_read or pump.ended.is_set or now - pump.last_ns < STALL * 1e9:
+        return False
+    return _unread(pump) != 0  # else it is not the reader that we wait for
+
+
+def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) -> None:
+    reader = _READER[pump.stream]
+    fields: dict[str, str | int | list[str]] = {
+        "action": action,
+        "reason": f"{reader} {what}",
+        "since": since,
+    }
+    if action == "stalled" and (unread := _unread(pump)):
+        fields["bytes"] = unread
+    relay.log.event(NOTE, fields, pump.stream)
+
+
+def _unread(pump: Pump) -> int | None:
+    """Returns the bytes that wait for the reader, for a socket with its overhead, if known."""
+    try:
+        mode = os.fstat(pump.sink).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return None
+        question = termios.FIONREAD if stat.S_ISFIFO(mode) else termios.TIOCOUTQ
+        answer = fcntl.ioctl(pump.sink, question, bytes(4))
+    except (OSError, ValueError):
+        return None
+    return int(struct.unpack("i", answer)[0])
+
+
+def _s(ns: int) -> str:
+    return f"{ns / 1e9:.0f} s"
+
+
+async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
+    """Waits until no byte was read for some seconds in which no pump waited for a slow reader.
+
+    A pump does not measure how long it waits, since that would cost time; so we look often.
+    """
+    while True:
+        now, wait = time.monotonic_ns(), _POLL
+        if all(pump.in_read for pump in pumps if not pump.ended.is_set):
+            idle = (now - max(since, *(pump.last_ns for pump in pumps))) / 1e9
+            if idle >= seconds:
+                return
+            wait = min(_POLL, seconds - idle)
+        else:
+            since = now
+        await trio.sleep(wait)
+
+
+async def _kill_after(relay: Relay, grace: float, reason: str) -> None:
+    with trio.move_on_after(grace):
+        await until(relay.drained)
+    if not relay.drained.is_set:
+        relay.send_signal(SIGKILL, reason)
+        await trio.sleep(1)
+        for pump in (relay.to_client, relay.stderr):
+            if pump.in_read:
+                _abandon(pump, _HELD)
+
+
+def _abandon(pump: Pump, reason: str) -> None:
+    if not pump.ended.is_set:
+        pump.abandon(reason)

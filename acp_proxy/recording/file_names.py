@@ -1,0 +1,83 @@
+"""The recordings directory, and the names of the files of a recording."""
+
+import os
+import sys
+import time
+
+from acp_proxy.recording.agent_names import agent_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+LOG_SUFFIX = ".log"
+"""A capture log is beside its database: ``NAME.db.log`` beside ``NAME.db``."""
+
+DAMAGED_SUFFIX = ".damaged"
+"""``NAME.db.damaged`` has what could not be read of a log."""
+
+SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite creates beside ``NAME.db``."""
+
+_LONGEST_AGENT = 40
+
+
+def recordings_directory(environ: "Mapping[str, str]") -> str:
+    """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.
+
+    The same as ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test checks it),
+    whose import takes more time than all else before the agent's start.
+    """
+    if chosen := environ.get("ACP_PROXY_RECORDINGS"):
+        return os.path.abspath(os.path.expanduser(chosen))
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/acp-proxy")
+    if sys.platform == "win32":
+        data = environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+        return os.path.join(data, "acp-proxy")
+    data = environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(data):  # which the specification of these variables calls invalid
+        data = os.path.join(_home(environ), ".local", "share")
+    return os.path.join(data, "acp-proxy")
+
+
+def _home(environ: "Mapping[str, str]") -> str:
+    home = environ.get("HOME", "")
+    if os.path.isabs(home):
+        return home
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
+def make_private(directory: str) -> None:
+    """Makes a directory and its missing parents, for the owner alone.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if not os.path.isdir(directory):
+        make_private(os.path.dirname(directory))
+        os.mkdir(directory, 0o700)
+
+
+def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str:
+    """Names a recording so that names sort by time and show which agent it was.
+
+    Args:
+        command: the agent's program and its arguments.
+        recording_id: the recording's id, whose beginning makes the name unique.
+        wall_ns: when it began, in nanoseconds since 1970.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(wall_ns // 10**9))
+    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in agent_name(command))
+    plain = plain.strip("-")[:_LONGEST_AGENT]
+    return f"{stamp}-{plain or 'agent'}-{recording_id[:4]}"
+
+
+def candidates(path: str) -> "Iterator[str]":
+    """Yields ``path``, then ``NAME-2.db``, ``NAME-3.db``, ... for when it is taken."""
+    stem, suffix = os.path.splitext(path)
+    yield path
+    for n in range(2, 1_000_000):
+        yield f"{stem}-{n}{suffix}"

@@ -1,0 +1,350 @@
+"""The values of a recording: the recording itself, its frames and its events."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, wraps
+from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, cast, get_args
+
+from attrs import asdict, field, frozen
+
+from acp_proxy.base.limits import SAFE_NUMBER
+
+STATES = ("recording", "complete", "unindexed", "incomplete")
+LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
+"""Keys of filters whose values are texts that a recording has, and the columns of these texts."""
+_YEARS = range(1000, 9000)
+"""Years that leave room in the calendar for time zones and for the times of frames."""
+
+
+def read_time(text: str) -> datetime:
+    """Reads when a recording began or ended.
+
+    Raises:
+        ValueError: it is not a time with a time zone, or too near an end of the calendar.
+    """
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None or time.year not in _YEARS:
+        raise ValueError(f"{text!r} is no time at which anything was recorded")
+    return time
+
+
+def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
+    """Returns the date and time of day that people are shown.
+
+    Args:
+        started_at: when a recording began.
+        t_ns: nanoseconds since then.
+        has_zone: whether it is known in which zone that was. If so, the time is in the reader's
+            zone; otherwise it is as in the log, and has no zone.
+    """
+    time = datetime.fromisoformat(started_at) + timedelta(microseconds=t_ns // 1000)
+    return time.astimezone() if has_zone else time.astimezone(UTC).replace(tzinfo=None)
+
+
+Lost = Literal[
+    "bytes", "command", "date", "ending", "middle", "parts", "start", "stderr", "times", "values",
+    "zone",
+]  # fmt: skip
+LOST: dict[Lost, str] = {
+    "bytes": "how messages were spelled",
+    "command": "the agent's command and directory",
+    "date": "on which day it was",
+    "ending": "how the connection ended",
+    "middle": "whether lines are missing in between",
+    "parts": "parts of messages, which somebody has left out",
+    "start": "whether lines are missing at the beginning",
+    "stderr": "what the agent wrote to stderr",
+    "times": "when messages were sent",
+    "values": "some values, which the source writes alike",
+    "zone": "the time zone of its times",
+}
+"""What the source of an imported recording may not have, and what that means."""
+Fact = Literal[Lost, "directions", "durations"]
+"""What commands, views and rules may need to be known.
+
+Durations are the times between frames, each of which has its own time. With the ``middle`` it is
+also known on what the time was spent: nobody sent anything where there are no frames. All answers
+are there with the ``middle`` and the ``ending``, and all lines with the ``start`` and the
+``middle``: what is not in the recording was not sent before its end.
+"""
+Function = TypeVar("Function", bound=Callable[..., Any])
+_SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
+_METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
+
+
+def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
+    """Declares what a function needs: it is not called for a recording that lacks any of it.
+
+    Its first argument is the recording, or has it as its ``recording``; None is one of ours.
+
+    Args:
+        *needed: what has to be known.
+        unknown: what is returned in its place.
+    """
+
+    def declare(function: Function) -> Function:
+        @wraps(function)
+        def known(of: Any, *args: Any, **kwargs: Any) -> Any:
+            recording: Recording | None = getattr(of, "recording", of)
+            if recording is not None and not recording.knows(*needed):
+                return unknown
+            return function(of, *args, **kwargs)
+
+        return cast("Function", known)
+
+    return declare
+
+
+@frozen
+class NamedAnswer:
+    """An answer whose request is not in the recording, but whose method the source names."""
+
+    seq: int
+    method: str
+
+
+@frozen
+class Origin:
+    """What an imported recording was made from, and what is not original in it."""
+
+    source: str
+    """The name of the reader: ``jetbrains``, ``zed`` and so on."""
+    lost: tuple[Lost, ...] = ()
+    """What the source does not have: words of `LOST`, sorted."""
+    resolution_ns: int | None = None
+    """The unit of the times in the source; None if it has none, or if it is not known."""
+    inferred_directions: int = 0
+    """Frames whose direction was inferred from their content."""
+    inferred_times: int = 0
+    """Frames with the time of the line before, since their own is unknown or goes back."""
+    skipped: int = 0
+    """Lines that could not be read and were left out."""
+    named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
+    """The first `LONG_LIST` answers to requests that are not in it, if the source has methods."""
+
+    @cached_property
+    def unknown(self) -> set[Fact]:
+        """What nobody may claim: what was lost, and what cannot be known without that."""
+        unknown: set[Fact] = {*self.lost}
+        unknown |= {"date", "durations"} if "times" in self.lost else set()
+        unknown |= {"durations"} if self.inferred_times else set()
+        return unknown | ({"directions"} if self.inferred_directions else set())
+
+    @property
+    def title(self) -> str:
+        """What the source is called where people read it."""
+        return _TITLES.get(self.source, self.source)
+
+
+_TITLES = {"lines": "a plain log", "acpx": "a stream in the form of acpx"}
+_ORIGIN_KINDS: dict[str, Any] = {
+    "source": str, "lost": (list, tuple), "resolution_ns": (int, type(None)),
+    "inferred_directions": int, "inferred_times": int, "skipped": int,
+    "named_answers": (list, tuple),
+}  # fmt: skip
+
+
+def read_origin(values: Any) -> Origin:
+    """Reads an origin from its JSON.
+
+    Raises:
+        ValueError: it is none. A word that is not in `LOST` is not accepted, since nobody would
+            know what must not be claimed.
+    """
+    if not isinstance(values, dict) or "source" not in values:
+        raise ValueError("expected an origin with a source")
+    for name, value in values.items():
+        if name not in _ORIGIN_KINDS:
+            raise ValueError(f"expected members of an origin, got {name!r:.40}")
+        if isinstance(value, bool) or not isinstance(value, _ORIGIN_KINDS[name]):
+            raise ValueError(f"{name} of an origin has a wrong type")
+        if isinstance(value, int) and not 0 <= value < SAFE_NUMBER:
+            raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
+    if not _SOURCE.fullmatch(values["source"]):
+        raise ValueError("expected a source of an origin of small letters, digits and hyphens")
+    # Earlier versions said `answers` where nothing was missing but what the client had answered.
+    lost = ["middle" if word == "answers" else word for word in values.get("lost", ())]
+    if unknown := [word for word in lost if word not in get_args(Lost)]:
+        raise ValueError(f"expected lost to have {', '.join(LOST)}, got {unknown[0]!r:.40}")
+    named = tuple(map(_named_answer, values.get("named_answers", ())))
+    return Origin(**{**values, "lost": tuple(sorted(set(lost))), "named_answers": named})
+
+
+def _named_answer(value: Any) -> NamedAnswer:
+    if isinstance(value, dict) and value.keys() == {"seq", "method"}:
+        seq, method = value["seq"], value["method"]
+        if type(seq) is int and 0 < seq < SAFE_NUMBER and is_method(method):
+            return NamedAnswer(seq, method)
+    raise ValueError("expected named_answers of an origin to have seq and method")
+
+
+def is_method(value: Any) -> TypeGuard[str]:
+    """Whether a text can be the method of an imported answer: short, without odd characters."""
+    return isinstance(value, str) and _METHOD.fullmatch(value) is not None
+
+
+def origin_values(origin: Origin) -> dict[str, Any]:
+    """Returns the JSON of an origin, which `read_origin` reads."""
+    values = {**asdict(origin), "lost": list(origin.lost)}
+    if not origin.named_answers:
+        del values["named_answers"]
+    return values
+
+
+@frozen
+class Recording:
+    """One connection, from spawn to exit: the one row of table ``recording``."""
+
+    id: str
+    name: str
+    tool_version: str
+    started_at: str
+    """ISO 8601, UTC."""
+    ended_at: str | None = None
+    state: str = "recording"
+    """recording, complete, unindexed (a log is left) or incomplete (the writer died)."""
+    command: str = "[]"
+    """The agent's argv, a JSON list."""
+    cwd: str = ""
+    platform: str = ""
+    dialect: str | None = None
+    dialect_reason: str | None = None
+    client_name: str | None = None
+    client_version: str | None = None
+    agent_name: str | None = None
+    agent_version: str | None = None
+    protocol_version: str | None = None
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    end_reason: str | None = None
+    fault_plan: str | None = None
+    seed: int | None = None
+    redaction: str | None = None
+    connection_id: str | None = None
+    parent: str | None = None
+    """The id of the recording of an outer acp-proxy."""
+    note: str | None = None
+    """Written by a person."""
+    origin: Origin | None = None
+    """Of an imported recording: what it was made from."""
+
+    def knows(self, *needed: Fact) -> bool:
+        """Whether all of this is known, as it is of a recording of ours; see `needs`."""
+        return self.origin is None or self.origin.unknown.isdisjoint(needed)
+
+    @property
+    @needs("date")
+    def known_start(self) -> str | None:
+        """When it began; None if only the time at which it was imported is known."""
+        return self.started_at
+
+    @needs("times")
+    def known_ns(self, t_ns: int | None) -> int | None:
+        """Returns a time of it, in nanoseconds since it began; None if its times are not known."""
+        return t_ns
+
+    @needs("middle", "ending", unknown=True)
+    def is_open(self, *, live: bool) -> bool:
+        """Whether a request without an answer may get one, or may have got one elsewhere.
+
+        Args:
+            live: whether the recorder is running.
+        """
+        return live
+
+    @property
+    @needs("start", unknown="(not known)")
+    def unnamed(self) -> str:
+        """The text in place of the name of a peer that is not known by name."""
+        return "(did not say its name)"
+
+    @property
+    def words(self) -> list[str]:
+        """The agent's command as words; none if the column is damaged."""
+        try:
+            found = json.loads(self.command)
+        except (ValueError, RecursionError):
+            return []
+        return [str(one) for one in found] if isinstance(found, list) else []
+
+    @property
+    def has_zone(self) -> bool:
+        """Whether the time zone of its times is known."""
+        return self.origin is None or "zone" not in self.origin.lost or self.known_start is None
+
+    def clock(self, t_ns: int = 0) -> datetime:
+        """Returns the date and time of day that people are shown, as of the function `clock`.
+
+        Args:
+            t_ns: nanoseconds since it began.
+        """
+        return clock(self.started_at, t_ns, has_zone=self.has_zone)
+
+    @property
+    def step_ns(self) -> int:
+        """The steps of its times, where they are coarser than ours; nothing shorter is known."""
+        return 0 if self.origin is None else self.origin.resolution_ns or 0
+
+    @property
+    def shown_state(self) -> str:
+        """Its state in a word; that of an imported recording says nothing of how it ended."""
+        return self.state if self.origin is None else "imported"
+
+    @property
+    def agent_title(self) -> str:
+        """The agent's name and version; empty if it named neither."""
+        return " ".join(filter(None, (self.agent_name, self.agent_version)))
+
+    @property
+    def client_title(self) -> str:
+        """The same for the client."""
+        return " ".join(filter(None, (self.client_name, self.client_version)))
+
+
+class StoredFrame(NamedTuple):
+    """A frame with its labels; a tuple, since there may be a million."""
+
+    seq: int
+    t_ns: int
+    stream: str
+    kind: str
+    method: str | None
+    exchange: int | None
+    session: str | None
+    turn: int | None
+    tool_call: str | None
+    terminal: str | None
+    size: int
+    raw: bytes | None = None
+    """The line; None if nobody asked for it, or if it is too large to be held."""
+
+
+class FrameRun(NamedTuple):
+    """A frame, or the first of several that an agent streamed without a pause: see `Rows.runs`."""
+
+    seq: int
+    t_ns: int
+    stream: str
+    kind: str
+    raw: bytes | None
+    """None for a line on stderr, or one that is too large to be held."""
+    last_seq: int
+    """The last frame of the run, which has no gaps."""
+    last_ns: int
+
+    @property
+    def frames(self) -> int:
+        """The number of frames in the run."""
+        return self.last_seq - self.seq + 1
+
+
+class RecordedEvent(NamedTuple):
+    """Something that happened, other than a frame."""
+
+    seq: int
+    t_ns: int
+    kind: str
+    """start, eof, signal, exit, fault, undelivered, gap or note."""
+    data: dict[str, Any]

@@ -1,0 +1,307 @@
+"""Writes and reads the values of the text form: messages, times, bytes and the data of events.
+
+A message is written as JSON only if writing its *value* anew, in one of a few named styles, gives
+the same bytes. So a tool that writes the text in its own way, as ``jq -c`` does, changes nothing.
+Such tools may change some values, such as a float that is a whole number or an integer beyond
+2**53: a line that has one is kept as a string.
+"""
+
+import base64
+import binascii
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from acp_proxy.base.limits import SAFE_NUMBER
+from acp_proxy.base.safe_text import visible_json
+from acp_proxy.protocol.peers import Stream
+
+DEEPEST = 128
+"""Levels of brackets that every JSON tool can follow; ``jq`` gives up at 256."""
+
+_LONG_NUMBER = re.compile(rb"[0-9]{16}")
+
+
+class Style(StrEnum):
+    """How a peer's serializer writes JSON."""
+
+    COMPACT = "compact"
+    """No spaces, UTF-8: ``JSON.stringify``, serde_json."""
+    ASCII = "ascii"
+    """No spaces, and escapes for all that is not ASCII."""
+    SPACED = "spaced"
+    """A space after colons and commas, UTF-8."""
+    SPACED_ASCII = "spaced-ascii"
+    """The same with escapes: Python's ``json.dumps``."""
+    HTML = "html"
+    r"""As Go's ``json.Marshal``: compact, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on."""
+
+
+def _encoder(separators: tuple[str, str], *, ascii_only: bool) -> Callable[[Any], bytes]:
+    encode = json.JSONEncoder(ensure_ascii=ascii_only, separators=separators).encode
+    return lambda value: encode(value).encode()
+
+
+def _html(value: Any) -> bytes:
+    text = msgspec.json.encode(value)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character.encode(), f"\\u{ord(character):04x}".encode())
+    return text
+
+
+_compact = msgspec.json.encode
+_SPELL: dict[Style, Callable[[Any], bytes]] = {
+    Style.COMPACT: _compact,
+    Style.ASCII: _encoder((",", ":"), ascii_only=True),
+    Style.SPACED: _encoder((", ", ": "), ascii_only=False),
+    Style.SPACED_ASCII: _encoder((", ", ": "), ascii_only=True),
+    Style.HTML: _html,
+}
+
+
+class _Changeable(Exception):
+    """Raised for a number that other tools may write differently."""
+
+
+def _plain_float(text: str) -> float:
+    value = float(text)
+    if value.is_integer() or repr(value) != text or "e" in text:
+        raise _Changeable
+    return value
+
+
+_decode = msgspec.json.Decoder(float_hook=_plain_float).decode
+_decode_any = msgspec.json.Decoder().decode
+
+
+def find_style(raw: bytes) -> tuple[bytes, Style] | None:
+    """Finds out how a line is spelled.
+
+    Returns:
+        The message, spelled compactly, and the style with which `spell` makes the line again; None
+        if it is no JSON object or array, or cannot be made again.
+    """
+    if raw[:1] not in (b"{", b"["):
+        return None
+    try:
+        value = _decode(raw)
+        looks_odd = raw.count(b"{") + raw.count(b"[") > DEEPEST or _LONG_NUMBER.search(raw)
+        if looks_odd and not is_unchangeable(value):
+            return None
+        compact = _compact(value)
+        if compact == raw:
+            return raw, Style.COMPACT
+        for style in _candidates(raw):
+            if _SPELL[style](value) == raw:
+                return compact, style
+    except (msgspec.MsgspecError, ValueError, RecursionError, _Changeable):
+        pass
+    return None
+
+
+def _candidates(raw: bytes) -> tuple[Style, ...]:
+    """The styles of a line that is not compact, as far as a quick look can tell."""
+    if b", " in raw or b": " in raw:
+        styles: tuple[Style, ...] = (Style.SPACED, Style.SPACED_ASCII)
+    else:
+        styles = ()
+    return (Style.ASCII, *styles, Style.HTML) if b"\\u" in raw else styles
+
+
+def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether every JSON tool writes a value as it has read it.
+
+    Args:
+        value: parsed JSON.
+        levels: how deep it may be nested.
+    """
+    if isinstance(value, dict):
+        return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value.values())
+    if isinstance(value, list):
+        return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value)
+    if isinstance(value, float):
+        return not value.is_integer() and "e" not in repr(value) and value - value == 0
+    return not isinstance(value, int) or -SAFE_NUMBER < value < SAFE_NUMBER
+
+
+def spell(message: bytes, style: Style) -> bytes:
+    """Spells a message in a style; the inverse of `find_style`.
+
+    Args:
+        message: JSON in any spelling.
+        style: how it is to be written.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return _SPELL[style](_decode_any(message))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except msgspec.MsgspecError as e:
+        raise ValueError(str(e)) from None
+
+
+LIMIT = 1 << 63
+"""What a column can hold is below."""
+
+_MS = 10**6
+_EXACT = 10**15
+"""Nanoseconds up to which a double of milliseconds is exact; beyond, the number is a string."""
+_BIG = ("wall", "origin", "since", "bytes", *Stream)
+"""Numbers of an event that may be too large for a double; then they are strings of digits."""
+
+_encode = msgspec.json.encode
+
+Pieces = Callable[[], Iterable[bytes]]
+"""Returns the pieces of a line from its start, at each call."""
+
+
+class BadLine(Exception):
+    """Raised when a line is not in the text form; says what was expected and what came."""
+
+
+def milliseconds(ns: int) -> bytes:
+    """Writes nanoseconds as milliseconds."""
+    whole, part = divmod(abs(ns), _MS)
+    text = f"{'-' * (ns < 0)}{whole}.{part:06}".rstrip("0").rstrip(".")
+    return (text if -_EXACT < ns < _EXACT else f'"{text}"').encode()
+
+
+def nanoseconds(name: str, ms: int | float | str) -> int:
+    """Reads milliseconds: exact as a number up to 11 days, and as a string at any size.
+
+    Args:
+        name: the member, for error messages.
+        ms: its value.
+
+    Raises:
+        BadLine: they are none.
+    """
+    try:
+        if isinstance(ms, str):
+            whole, _, part = ms.removeprefix("-").partition(".")
+            if not (ms.isascii() and whole.isdecimal() and len(whole) <= 20 and len(part) <= 6):
+                raise ValueError
+            ns = int(whole) * _MS + int(part.ljust(6, "0"))
+            return -ns if ms.startswith("-") else ns
+        return ms * _MS if isinstance(ms, int) else round(ms * _MS)
+    except (ValueError, OverflowError):
+        raise BadLine(f"expected {name} to be milliseconds, got {ms!r}") from None
+
+
+def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
+    """Returns the name and value of a member for bytes: text if they are UTF-8, else Base64.
+
+    Args:
+        name: the member's name for text.
+        name_of_base64: its name for Base64.
+        raw: the bytes.
+    """
+    try:
+        return name, raw.decode()
+    except UnicodeDecodeError:
+        return name_of_base64, base64.b64encode(raw).decode()
+
+
+def large_member(pieces: Pieces) -> Iterator[bytes]:
+    """Yields a line in pieces as a member of a JSON object, ``text`` or ``base64``."""
+    if _is_text(pieces()):
+        yield b'"text":"'
+        decode = codecs.getincrementaldecoder("utf-8")().decode
+        for piece in pieces():
+            yield visible_json(_encode(decode(piece)))[1:-1]
+    else:
+        yield b'"base64":"'
+        rest = b""
+        for piece in pieces():
+            whole = rest + piece
+            end = len(whole) - len(whole) % 3
+            rest = whole[end:]
+            yield base64.b64encode(whole[:end])
+        yield base64.b64encode(rest)
+    yield b'"'
+
+
+def _is_text(pieces: Iterable[bytes]) -> bool:
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    try:
+        for piece in pieces:
+            decode(piece)
+        decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def from_base64(name: str, text: str) -> bytes:
+    """Reads bytes.
+
+    Args:
+        name: the member, for error messages.
+        text: its value.
+
+    Raises:
+        BadLine: it is not Base64.
+    """
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as e:
+        raise BadLine(f"{name} is not Base64: {e}") from None
+
+
+def event_data(text: str) -> bytes:
+    """Writes the data of an event: as an object, or as a string where that would change it."""
+    try:
+        data = json.loads(text)
+        small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}
+        if is_unchangeable(small) and _event_text(small) == text:
+            return _encode(small)
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    return _encode(text)
+
+
+def read_event_data(data: bytes) -> str:
+    """Reads the data of an event, as its column has it; `BadLine` if it is no JSON object."""
+    try:
+        value = msgspec.json.decode(data)
+        if isinstance(value, str):
+            if isinstance(json.loads(value), dict):
+                return value
+        elif isinstance(value, dict):
+            return _event_text(value)
+    except (ValueError, msgspec.MsgspecError, RecursionError):
+        pass
+    raise BadLine(f"expected data to be a JSON object, got {short(data)}")
+
+
+def _event_text(data: dict[str, Any]) -> str:
+    for name in _BIG:
+        value = data.get(name)
+        if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < 20:
+            data = {**data, name: int(value)}
+    return json.dumps(data)
+
+
+def _is_big(value: Any) -> bool:
+    return isinstance(value, int) and value >= SAFE_NUMBER
+
+
+def short(line: bytes) -> str:
+    """Returns the beginning of a line, for error messages."""
+    text = line[:200].decode(errors="replace").strip()
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def reason(error: Exception) -> str:
+    """Returns why a line could not be read, as part of a sentence."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    text = str(error).replace("`", "")
+    return text if text.startswith("JSON") else text[:1].lower() + text[1:]

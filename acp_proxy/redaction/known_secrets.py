@@ -1,0 +1,278 @@
+"""The secrets that were found in a recording, which are masked wherever they are found again.
+
+A value is searched for as it is, percent-encoded, base64-encoded within a longer text, and as JSON
+within a string. A value that is short, a number, a path or a plain word is masked only where it was
+found: elsewhere the same text is more likely not a secret.
+
+Of some secrets only a keyed hash is known, with their length and four characters. The four
+characters are searched for together with all other words, so the hash is computed only where they
+are.
+"""
+
+import base64
+import json
+import re
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Sequence
+from operator import neg
+from urllib.parse import quote, quote_plus
+
+from attrs import define, field
+
+from acp_proxy.base.limits import LONG_LIST, REMEMBERED
+from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
+from acp_proxy.redaction.randomness import is_path, is_plain, is_random
+from acp_proxy.redaction.text_search import Found
+
+BEGINNING = 3
+"""The least number of characters that count as the beginning of a secret at the end of a text."""
+_WORD = 8
+"""The number of characters of a form that are used as its needle."""
+SHORTEST = 8
+"""The number of characters of the shortest value that is searched for."""
+LONGEST = 64 << 10
+"""The number of characters of the longest; of a longer value, only its lines are searched for."""
+_LONG_LINE = 20
+"""The least number of characters of a line of a secret that is searched for by itself."""
+_PLAIN = re.compile(r"[-+]?[0-9.,:]+")
+_HOST = re.compile(r"localhost:\d+|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,20}(?::\d+)?")
+_ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
+_SETTING = re.compile(
+    r"[A-Za-z]+|https?://[^@?#]*|[a-z]{2,3}_[A-Z]{2}(?:\.[\w-]+)?|[a-z]{2}-[a-z]+-\d"
+    r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
+    r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
+)
+"""Values of variables without the name of a secret that are not searched for elsewhere: a word, an
+address, a language, a region, a version, a model."""
+_MOST_FRAGMENTS = 200_000
+
+
+@define
+class SecretValues:
+    """Values, each with the marker that replaces it."""
+
+    needles: GrowingNeedles = field(factory=GrowingNeedles)
+    """Words of which every text and every line of JSON with a value contains one. The owner may add
+    other words."""
+    markers: dict[str, str] = field(factory=dict)
+    """The marker of each value."""
+    forms: dict[str, str] = field(factory=dict)
+    """The marker of each form of a value: as it is, or encoded."""
+    _sizes: dict[int, list[int]] = field(factory=dict)
+    """The lengths of the forms that begin with a needle, by the needle's number; longer ones
+    first."""
+    _sorted: list[str] = field(factory=list)
+    """The forms, sorted."""
+    _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
+    """The beginnings of forms that are shorter than a needle, by their last characters."""
+    _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
+    """All pieces of the forms that have `SHORTEST` bytes."""
+    _fragment_markers: list[str] = field(factory=list)
+    """The marker of each fragment, by its number."""
+    _unbroken: list[str] = field(factory=list)
+    """The forms whose pieces are not in `_fragments` yet."""
+
+    def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
+        """Adds a secret; returns whether it is new and searched for from now on.
+
+        Args:
+            value: the secret.
+            marker: the marker that replaces it.
+            named: whether its name or its form shows that it is a secret; if not, it is not
+                searched for if it is a usual setting, such as a word or a version.
+            is_known: whether to search for it even if it is short, a number or a path.
+        """
+        if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):
+            return False
+        if not (is_known or _is_distinct(value, named=named)):
+            return False
+        self.markers[value] = marker
+        whole = [value] if len(value) <= LONGEST else []
+        lines = [line.strip() for line in value.splitlines()] if "\n" in value else []
+        for part in (*whole, *(line for line in lines if len(line) >= _LONG_LINE)):
+            for form in _forms(part):
+                if form and form not in self.forms:
+                    self.forms[form] = marker
+                    self._index(form)
+        return True
+
+    def _index(self, form: str) -> None:
+        raw = _bytes_of(form)
+        # JSON may escape some characters of the form, so a part without them is a needle as well.
+        for word in (raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]):
+            if word:
+                self.needles.add(word)
+        word = self.needles.add(one_byte_each(form[:_WORD]))
+        sizes = self._sizes.setdefault(word, [])
+        if len(form) not in sizes:
+            insort(sizes, len(form), key=neg)
+        insort(self._sorted, form)
+        self._unbroken.append(form)
+        for size in range(BEGINNING, _WORD):
+            end, beginning = form[size - BEGINNING : size], form[:size]
+            known = self._beginnings.get(end, ())
+            if beginning not in known:
+                self._beginnings[end] = (*known, beginning)
+
+    def ends_open(self, text: str) -> bool:
+        """Whether the end of a text without needles may be the beginning of a value; fast."""
+        return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
+
+    def find(self, text: str, places: Places | None = None) -> list[Found]:
+        """Returns the values in a text, in order and without overlaps, with their markers as kinds.
+
+        Of several values that begin at the same index, the longest is returned.
+
+        Args:
+            text: any text.
+            places: the matches of `needles` in the text, if they are known.
+        """
+        starts = self._starts(text, places)
+        found: list[Found] = []
+        end = 0
+        for start in sorted(starts):
+            if start < end:
+                continue
+            for size in starts[start]:
+                marker = self.forms.get(text[start : start + size])
+                if marker is not None and start + size <= len(text):
+                    end = start + size
+                    found.append(Found(start, end, marker))
+                    break
+        return found
+
+    def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
+        """Returns each index at which values may begin, with their lengths, longer ones first."""
+        if not self.forms:
+            return {}
+        starts: dict[int, list[int]] = {}
+        for number, start in self.needles.places(one_byte_each(text)) if places is None else places:
+            if (sizes := self._sizes.get(number)) is not None:
+                known = starts.get(start)
+                starts[start] = sizes if known is None else sorted({*known, *sizes}, reverse=True)
+        return starts
+
+    def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
+        """Yields the start, the end and the marker of each piece of a value in the data; slow.
+
+        Pieces of less than `SHORTEST` bytes are not found. The pieces may overlap, in any order.
+        """
+        for form in self._unbroken:
+            if self._fragments.count > _MOST_FRAGMENTS:
+                break
+            raw = _bytes_of(form)
+            for at in range(len(raw) - SHORTEST + 1):
+                if self._fragments.add(raw[at : at + SHORTEST]) == len(self._fragment_markers):
+                    self._fragment_markers.append(self.forms[form])
+        self._unbroken.clear()
+        for number, start in self._fragments.places(data):
+            yield start, start + SHORTEST, self._fragment_markers[number]
+
+    def tail(self, text: str, places: Places | None = None) -> int:
+        """Returns the index from which on the end of a text may be the beginning of a value.
+
+        Less than `BEGINNING` characters do not count as a beginning. If there is none, the length
+        of the text is returned.
+
+        Args:
+            text: any text.
+            places: the matches of `needles` in the text, if they are known.
+        """
+        starts = self._starts(text, places)
+        last = len(text) - BEGINNING
+        possible = {at for at, sizes in starts.items() if at + sizes[0] > len(text) and at <= last}
+        if self.ends_open(text):
+            possible.update(range(max(0, len(text) - _WORD + 1), last + 1))
+        for at in sorted(possible):
+            rest = text[at:]
+            number = bisect_right(self._sorted, rest)
+            if number < len(self._sorted) and self._sorted[number].startswith(rest):
+                return at
+        return len(text)
+
+
+def _is_distinct(value: str, *, named: bool) -> bool:
+    """Whether a value is so unusual that the same text elsewhere is most likely the same secret."""
+    if len(value) < SHORTEST or _PLAIN.fullmatch(value) or is_path(value) or is_plain(value):
+        return False
+    if _HOST.fullmatch(value) and not is_random(value):
+        return False
+    return named or not _SETTING.fullmatch(value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    data = _bytes_of(value)
+    yield value
+    yield quote(data, safe="")
+    yield quote_plus(data)
+    yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quote(data, safe=""))
+    for ensure_ascii in (True, False):
+        inner = json.dumps(value, ensure_ascii=ensure_ascii)[1:-1]
+        yield inner
+        yield json.dumps(inner, ensure_ascii=ensure_ascii)[1:-1]  # in a line that is not JSON
+    for shift in range(3):  # the bytes before the value, modulo 3, decide how base64 divides it
+        code = base64.b64encode(b"\0" * shift + data)
+        # A character has six bits; those that it shares with its neighbours are left out.
+        core = code[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6].decode()
+        if len(core) >= SHORTEST:
+            yield core
+            yield core.translate(_URL_SAFE)
+
+
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+def _bytes_of(text: str) -> bytes:
+    """Encodes a text, even if it was decoded from invalid UTF-8 or has half a surrogate pair."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+_LINE = re.compile(r"([0-9a-f]{32}) ([0-9]{1,4}) ([0-9]{1,4}) (\S{4})", re.ASCII)
+
+
+class HashedSecrets:
+    """Secrets of which only hashes are known.
+
+    Args:
+        lines: of each its hash, its length, and the index and the text of four characters of it.
+        key: the key of the hashes.
+        needles: the words that are searched for; the four characters of each secret are added.
+
+    Attributes:
+        longest: the length of the longest of them.
+        markers: the markers of those that were recognized.
+    """
+
+    def __init__(self, lines: Sequence[str], key: bytes, needles: GrowingNeedles) -> None:
+        self._key = key
+        self._by_word: dict[int, list[tuple[int, int, str]]] = {}
+        self.longest = 0
+        self.markers: set[str] = set()
+        for match in filter(None, map(_LINE.fullmatch, lines[:LONG_LIST])):
+            digest, length, start, word = match.groups()
+            number = needles.add(word.encode())
+            self._by_word.setdefault(number, []).append((int(length), int(start), digest))
+            self.longest = max(self.longest, int(length))
+
+    def recognized(self, text: str, places: Places) -> Iterator[str]:
+        """Yields the secrets in a text.
+
+        Args:
+            text: any text.
+            places: the matches of the needles in it.
+        """
+        for number, place in places:
+            for length, start, digest in self._by_word.get(number, ()):
+                begin, end = place - start, place - start + length
+                if begin >= 0 and end <= len(text) and self._hash(text[begin:end]) == digest:
+                    yield text[begin:end]
+
+    def _hash(self, value: str) -> str:
+        import hashlib  # late, as in `markers`
+
+        data = value.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()

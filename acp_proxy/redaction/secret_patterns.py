@@ -1,0 +1,250 @@
+"""Finds secrets in free text: provider keys, tokens, credentials, and values with secret names.
+
+Every form of a secret has a needle, a word that it always contains: the prefix of a key, the name
+of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text at
+each of them. Text without needles, which is nearly all text, takes one pass only. Otherwise the
+time grows with the number of needles: a reader follows one run of characters, and does not read the
+same run again and again (`Search.may_read`).
+
+Not everything that may be a secret is masked. In text of a person or a file, a value must also look
+random, since a recording with half of its words masked helps nobody. In commands, errors and the
+like (`loose`), the name of a secret before a value is enough.
+
+A text may come in pieces; `tail` finds the beginning of a secret that the end of one has cut off.
+"""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from acp_proxy.redaction.key_formats import KeyFormat, key_formats
+from acp_proxy.redaction.needles import (
+    COMMANDS,
+    FORMS,
+    NAMES,
+    PLACES,
+    Places,
+    beginnings,
+    of_all_words,
+    one_byte_each,
+)
+from acp_proxy.redaction.secret_readers import EXACT, READERS, key_reader, read_assignment
+from acp_proxy.redaction.text_search import Found, Reader, Search, expressions, name_start
+
+
+class Needle(NamedTuple):
+    """A word that every secret of one form contains."""
+
+    word: str
+    exact: bool
+    """Whether upper and lower case must match."""
+    read: Reader | None
+    """Reads the secret at the word; None for a word that only shows that a line must be decoded."""
+
+
+def find(text: str, *, loose: bool) -> list[Found]:
+    """Returns the secrets in a text, in order and without overlaps.
+
+    The ranges have only the secrets: not `Bearer`, the name of a value, or the header of a PEM
+    block.
+
+    Args:
+        text: any text, decoded.
+        loose: whether the text is an argument, a command, a URL or an error, where the value of
+            `--NAME value`, `--NAME=value` and `NAME=value` is a secret whatever it looks like.
+    """
+    return search(text, loose=loose).found
+
+
+def search(
+    text: str, *, loose: bool, places: Places | None = None, seams: Sequence[int] = ()
+) -> Search:
+    """Searches a text, and returns the secrets and the places where one may be cut off.
+
+    Args:
+        text: any text, decoded.
+        loose: see `find`.
+        places: the matches of needles in the text, if they are known; matches of words whose
+            numbers are higher than those of needles are ignored.
+        seams: where pieces of the text begin.
+    """
+    if places is None:
+        places = of_all_words().places(one_byte_each(text))
+    made = Search(text, places, loose=loose, seams=seams)
+    needles = all_needles()
+    found: list[Found] = []
+    for number, start in places:
+        if number >= len(needles):
+            continue
+        needle = needles[number]
+        if needle.read is None or (needle.exact and not text.startswith(needle.word, start)):
+            continue
+        if one := needle.read(made, start):
+            found.append(one)
+    made.found = _merged(sorted(found)) if len(found) > 1 else found
+    return made
+
+
+def may_hold(line: bytes) -> bool:
+    """Whether a line may have anything to mask; fast, and True when in doubt.
+
+    Never False if `find` finds a secret in the line or in a decoded string of it, or if the line
+    may have a member with the name of a secret, or one named `env`, `headers`, `credentials` or
+    `url`.
+
+    Args:
+        line: the bytes as they were read.
+    """
+    return of_all_words().are_in(line)
+
+
+def _merged(found: list[Found]) -> list[Found]:
+    merged = found[:1]
+    for one in found[1:]:
+        last = merged[-1]
+        if one.start >= last.end:
+            merged.append(one)
+        elif one.end > last.end:
+            merged[-1] = last._replace(end=one.end)
+    return merged
+
+
+@cache
+def all_needles() -> tuple[Needle, ...]:
+    """Returns the needle of each of `all_words`, in the same order."""
+    formats: dict[str, list[KeyFormat]] = defaultdict(list)
+    for row in key_formats():
+        formats[row.prefix.partition("/")[0]].append(row)
+    return (
+        *(Needle(word, True, key_reader(formats[word])) for word in beginnings()),
+        *(Needle(name, False, read_assignment) for name in NAMES),
+        *(Needle(word, word in EXACT, READERS[word]) for word in FORMS),
+        *(Needle(word, False, None) for word in PLACES),
+    )
+
+
+LONGEST = 1 << 14
+"""The most characters of a cut secret: `tail` looks no farther back."""
+_LONGEST_CUT = 24
+_PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
+"""A separator or a change of case before a part of a name, an escape, or the end of a scheme."""
+
+
+def tail(text: str, searched: Search | None = None) -> int:
+    """Returns the index from which on the end of a text may be the beginning of a secret.
+
+    The caller keeps back the text from the index on, and searches it again together with the text
+    that follows. Then, wherever a text is cut, `find` finds all secrets that it finds in the whole
+    text, except for a cut after the first character of a key (`s` of `sk-`), after the first or
+    second character of a listed name or scheme that is a word by itself (`to` of `token`), within
+    `curl -u` and the name of another command, and in a secret that is longer than `LONGEST`. The
+    index is never within a secret that `find` finds in the text and that ends before the end of the
+    text.
+
+    Args:
+        text: any text, decoded.
+        searched: a search of the text; only secrets that this kind of search (loose or not) finds
+            are considered. None to consider those of both kinds.
+
+    Returns:
+        The index; the length of the text if no secret can begin at its end.
+    """
+    seams = () if searched is None else searched.seams
+    is_open = ends_open(text, seams)
+    if searched is None or len(text) > LONGEST:
+        if not is_open and not may_hold(text[-LONGEST:].encode("utf-8", "replace")):
+            return len(text)
+        searched = search(text[-LONGEST:], loose=searched is None or searched.loose)
+    if not is_open and (not searched.places or text[-_LONGEST_CUT:].isascii()):
+        places = searched.opened
+    else:
+        places = [*searched.opened, *_partial(searched)]
+    if not (places or is_open):
+        return len(text)
+    there = searched.text
+    ended = [one for one in searched.found if one.end < len(there)]
+    start = min(
+        (place for place in places if not any(one.start < place < one.end for one in ended)),
+        default=len(there),
+    )
+    # An escape before the secret shows that a word begins there, so it is kept back as well.
+    if escape := expressions().escape.search(there[max(0, start - 12) : start]):
+        start -= len(escape[0])
+    return len(text) - len(there) + start
+
+
+def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
+    """Whether the end of a text without needles may be the beginning of a secret.
+
+    Fast, and True when in doubt.
+
+    Args:
+        text: any text.
+        seams: where pieces of the text begin, at which a word may begin.
+    """
+    for seam in seams[bisect_right(seams, len(text) - _LONGEST_CUT) :]:
+        if seam < len(text):
+            piece = text[seam:]
+            if ends_open(piece) or piece in _beginnings()[0]:
+                return True
+    end = text[-_LONGEST_CUT:]
+    word = end[end.rfind(" ") + 1 :]
+    if not word:
+        return False
+    if not (word.isalpha() and word[1:].islower()) and _PART_OF_NAME.search(word):
+        return True
+    end = end.lower()
+    if end.endswith(_ENDINGS.get(end[-3:], ())):
+        return True
+    return end[-2:] in _ENDINGS and not end[-3:-2].isalnum()
+
+
+def _endings() -> dict[str, tuple[str, ...]]:
+    """Returns the beginnings of needles by their last three characters (two, if they have two)."""
+    exact, folded, _ = _beginnings()
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in {word.lower() for word in exact | folded if len(word) > 1}:
+        found[word[-3:]].append(word[-_LONGEST_CUT:])
+    return {end: tuple(words) for end, words in found.items()}
+
+
+def _partial(searched: Search) -> Iterator[int]:
+    """Yields each index at which a needle may begin that the end of the text cuts off."""
+    text = searched.text
+    exact, folded, longest = _beginnings()
+    for length in range(min(longest, len(text)), 0, -1):
+        end = text[-length:]
+        start = len(text) - length
+        is_cut = length > 1 or bool(searched.seams_within(start - 1, start))
+        if is_cut and end in exact and searched.begins_word(start):
+            yield start
+        if end.lower() in folded and (length > 2 or _begins_part(text, start)):
+            yield name_start(text, start)
+    if cut := expressions().cut_name.search(text[-16:]):
+        yield name_start(text, len(text) - len(cut[0]))
+    if cut := expressions().cut.search(text[-24:]):
+        yield len(text) - len(cut[0])
+
+
+def _begins_part(text: str, start: int) -> bool:
+    """Whether a part of a name begins at an index: the `T` of `access_T` or `accessT`."""
+    before = text[start - 1 : start]
+    return before in ("_", "-") or (before.islower() and text[start].isupper())
+
+
+@cache
+def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
+    """Returns the beginnings of case-sensitive needles, of the others, and the longest length."""
+    words: dict[bool, set[str]] = {True: set(), False: set()}
+    for needle in all_needles():
+        if needle.read is not None and needle.word not in COMMANDS:  # those are no secrets
+            beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
+            words[needle.exact].update(beginnings)
+    longest = max(map(len, words[True] | words[False]))
+    return frozenset(words[True]), frozenset(words[False]), longest
+
+
+_ENDINGS = _endings()

@@ -1,0 +1,208 @@
+"""One search of a text: what was found, which runs were read, and what the end may cut off.
+
+Compiling the regular expressions takes longer than everything else that most commands do, so they
+are compiled when the first needle is found.
+"""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from acp_proxy.redaction.key_formats import ALPHABETS
+from acp_proxy.redaction.needles import Places
+
+
+class Expressions:
+    """The regular expressions, each named for what it matches."""
+
+    def __init__(self) -> None:
+        self.runs = {name: re.compile(pattern) for name, pattern in ALPHABETS.items()}
+        self.jwt = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){1,3}", re.ASCII)
+        self.open_jwt = re.compile(r"eyJ[\w-]*(?:\.[\w-]*){0,4}", re.ASCII)
+        self.pem_header = re.compile(r"BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+        self.open_pem = re.compile(r"BEGIN ?[A-Z0-9 ]{0,60}-{0,5}")
+        self.pem_body = re.compile(r"(?:[^-]++|-(?!----))*")
+        self.base64_lines = re.compile(r"(?:[A-Za-z0-9+/=\s]++|\\+[nr])*")
+        self.base64 = re.compile(r"[A-Za-z0-9+/=]{20}")
+        self.telegram = re.compile(r":AA[\w-]{0,33}", re.ASCII)
+        self.scheme = re.compile(r"(?:bearer|basic)[ \t]{1,4}", re.IGNORECASE)
+        self.credential = re.compile(r"[A-Za-z0-9._~+/-]*=*")
+        self.user_info = re.compile(
+            r"""://([^\s/?#@:"'<>]{0,256}+)(:?)([^\s/?#@"'<>]{0,1024}+)(@?)"""
+        )
+        self.curl_user = re.compile(
+            r"""(?: -u|--user)[ =]{0,4}["']?[^\s:"']{0,256}:((?:[^\s"']|["'](?=\S)){1,1024})"""
+        )
+        self.assignment = re.compile(
+            r"""(?P<closing>\\*["'`])?\]?[ \t]{0,4}(?:"""
+            r"""(?:[A-Za-z]{1,20}[ \t](?==))?"""  # the type, in `var token string = "..."`
+            r"""(?P<operator>=>|:{1,3}=|[.?|+]=|[:=]=?|>\s{0,12}|,(?=[ \t]?\\*["'`]))"""
+            r"""(?:[ \t]?[A-Za-z_]{1,20}[ \t]=(?=[ \t]))?"""  # the type, in `token: str = "..."`
+            r"""(?P<spaces>[ \t]{0,4})|(?P<argument>[ \t]{1,4}|["'],[ \t]?(?=["'])))"""
+            r"""(?P<quote>\\*["'`])?(?P<scheme>(?:bearer|basic|token|apikey)[ \t]{1,4})?""",
+            re.IGNORECASE,
+        )
+        self.open_name = re.compile(  # what may stand between a name and its value, cut off
+            r"""\\*["'`]?\]?[ \t]{0,4}(?:[sS][a-z]{0,5}[ \t]?)?[:,.?|+=>]{0,4}\s{0,12}"""
+            r"""(?:[sS][a-z]{0,5}[ \t]?=?[ \t]?)?\\*["'`]?"""
+        )
+        self.cut = re.compile(
+            r"[A-Za-z][A-Za-z0-9+.-]{0,15}:/$|-B$|(?:https?|ftps?|sftp|ssh|git|wss?|postgres(?:ql)?"
+            r"|mysql|mssql|mongodb(?:\+srv)?|rediss?|amqps?|smtps?|ldaps?):$"
+        )
+        first_part = "(?:api|access|private|account|encryption|master|shared|signing)"
+        self.cut_name = re.compile(f"[-_]{first_part}$|{first_part}[-_]$", re.IGNORECASE)
+        self.unquoted = re.compile(r"""[^\s"'`,;<>(){}\[\]|&\\]{0,4096}""")
+        self.quoted = {
+            '"': re.compile(r'(?:[^"\\\r\n]|\\[^\r\n]){0,4096}'),
+            "'": re.compile(r"(?:[^'\\\r\n]|\\[^\r\n]){0,4096}"),
+            "`": re.compile(r"(?:[^`\\\r\n]|\\[^\r\n]){0,4096}"),
+        }
+        self.escaped = re.compile(r"""[^"'`\\\r\n]{0,4096}""")
+        self.line = re.compile(r"""[^"'`\r\n\\]{0,4096}""")
+        before = "server|data source|host|uid|user id"
+        self.connection = re.compile(rf"(?i:{before}) ?=[^;]{{0,99}};[^\n]{{0,200}}$")
+        self.escape = re.compile(r"(?:\\[nrt]?|%[0-9A-Fa-f]{0,2}|\x1b(?:\[[0-9;]*m?)?)$")
+        self.before = re.compile(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m)$")
+
+
+expressions = cache(Expressions)
+"""Returns the regular expressions; the first call compiles them."""
+
+
+_RETRIES = 8
+"""How many needles within one run of characters are examined."""
+_NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LONGEST_NAME = 80
+"""The most characters of a name."""
+
+
+class Found(NamedTuple):
+    """A secret in a text."""
+
+    start: int
+    end: int
+    kind: str
+    """`token`, `key`, `password`, `url`, `pem`, `jwt`, `cookie`, `credential` or `secret`."""
+
+
+class Search:
+    """One search of a text.
+
+    Args:
+        text: the text.
+        loose: see `secret_patterns.find`.
+        places: the matches of needles in the text.
+        seams: where pieces of the text begin, at which a word may begin and end.
+
+    Attributes:
+        found: the secrets, in order and without overlaps.
+        opened: where secrets may begin that the end of the text cuts off.
+    """
+
+    def __init__(
+        self, text: str, places: Places, *, loose: bool, seams: Sequence[int] = ()
+    ) -> None:
+        self.text = text
+        self.seams = seams
+        self.loose = loose
+        self.places = places
+        self.found: list[Found] = []
+        self.opened: list[int] = []
+        self._run_ends: dict[str, int] = {}
+        self._tries: dict[str, int] = defaultdict(int)
+
+    def may_read(self, run: str, start: int) -> bool:
+        """Whether a reader should read a run of characters.
+
+        False if it was read from many needles in the same run before.
+
+        Args:
+            run: the name of the run's alphabet.
+            start: the index at which the run begins.
+        """
+        if start >= self._run_ends.get(run, 0):
+            self._tries[run] = 0
+            return True
+        self._tries[run] += 1
+        return self._tries[run] <= _RETRIES
+
+    def have_read(self, run: str, start: int, end: int) -> None:
+        """Notes that a run was read; calls `leave_open` if it extends to the end of the text.
+
+        Args:
+            run: the name of the run's alphabet.
+            start: the index at which the secret begins, or may begin.
+            end: the index after the last character of the run.
+        """
+        self._run_ends[run] = max(end, self._run_ends.get(run, 0))
+        if end == len(self.text):
+            self.leave_open(start)
+
+    def leave_open(self, start: int) -> None:
+        """Notes that a secret may begin at an index and continue after the end of the text."""
+        self.opened.append(start)
+
+    def seams_within(self, after: int, last: int) -> Sequence[int]:
+        """Returns the seams behind one index and up to another.
+
+        Args:
+            after: the first index, which does not count.
+            last: the other index, which counts.
+        """
+        return self.seams[bisect_right(self.seams, after) : bisect_right(self.seams, last)]
+
+    def begins_word(self, start: int, *, joined: bool = False) -> bool:
+        """Whether a word may begin at an index.
+
+        Args:
+            start: the index.
+            joined: whether dashes, dots and underscores belong to words.
+        """
+        if start == 0 or self.seams_within(start - 1, start):
+            return True
+        before = self.text[start - 1]
+        in_word = before.isascii() and before.isalnum()  # Chinese has no spaces between words
+        if not in_word and before != "+" and not (joined and before in "-_."):
+            return True
+        return expressions().before.search(self.text[max(0, start - 12) : start]) is not None
+
+
+Reader = Callable[[Search, int], Found | None]
+"""Returns the secret at the index of a needle, or None if there is none."""
+
+
+def name_start(text: str, place: int) -> int:
+    """Returns the index at which a name begins.
+
+    Args:
+        text: any text.
+        place: an index within the name.
+    """
+    before = text[max(0, place - LONGEST_NAME) : place]
+    return place - len(before) + len(before.rstrip(_NAME_CHARACTERS))
+
+
+def name_end(text: str, place: int) -> int:
+    """Returns the index after the last character of a name.
+
+    Args:
+        text: any text.
+        place: an index within the name.
+    """
+    there = text[place : place + LONGEST_NAME + 1]
+    return place + len(there) - len(there.lstrip(_NAME_CHARACTERS))
+
+
+def scheme_start(text: str, end: int) -> int:
+    """Returns the index at which the scheme of a URL begins.
+
+    Args:
+        text: any text.
+        end: the index of the colon after the scheme.
+    """
+    before = text[max(0, end - 16) : end]
+    return end - len(before) + len(before.rstrip(_NAME_CHARACTERS + "+"))

@@ -1,0 +1,346 @@
+"""What the page of a comparison shows: the differences of two recordings, side by side.
+
+The values are those of `inspect diff`. What is equal is a number, a long text is cut to the words
+that have changed with a few around them, and only the first differences are there: the page says
+how many there are besides.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from attrs import define, evolve, frozen
+
+from acp_proxy.base.limits import PARTS, SHORT_LIST, SHOWN_VALUE
+from acp_proxy.base.text_diff import excerpts, readable_diff
+from acp_proxy.diff.diff_result import (
+    Change,
+    Counts,
+    Diff,
+    DiffEntry,
+    DiffSequence,
+    Field,
+    MethodLatency,
+    Side,
+    differences,
+    verdict,
+)
+from acp_proxy.recording.recording import clock
+from acp_proxy.report.facts import Shortened
+from acp_proxy.store.queries.exchanges import latencies_of_answers
+from acp_proxy.store.queries.frames import frame_times
+from acp_proxy.store.reader import RecordingReader
+
+MOST = 2000
+"""Differing messages that are shown."""
+_MOST_CHARACTERS = 5_000_000
+"""About how many characters all of them may have; what comes then is left out."""
+_BESIDE_PLACES = 100
+"""Characters of the preview of a message whose differing places are shown below it."""
+WORDS = {
+    Change.CHANGED: ("~", "changed"),
+    Change.ONLY_A: ("−", "only in A"),
+    Change.ONLY_B: ("+", "only in B"),
+    Change.MOVED: (">", "moved"),
+}
+"""The sign of each change, and what it means."""
+
+
+@frozen
+class ShownText:
+    """A part of a value."""
+
+    text: str
+    differs: bool
+
+
+@frozen
+class ShownPlace:
+    """A place in which two messages differ, with what either side has there."""
+
+    pointer: str
+    a: list[list[ShownText]] | None
+    """Excerpts; None if this side has nothing there."""
+    b: list[list[ShownText]] | None
+    more: int = 0
+    """How many excerpts are left out."""
+    number: int = 0
+    """Of a difference that is a place, as in the handshake: which one it is."""
+
+
+@frozen
+class ShownFrame:
+    """A message of one side."""
+
+    seq: int
+    frames: int
+    t_ns: int | None = None
+    took_ns: int | None = None
+    """Of an answer: how long it took."""
+
+
+@frozen
+class ShownChange:
+    """A message that differs."""
+
+    number: int
+    """Which difference it is, from 1 on."""
+    change: Change
+    sign: str
+    word: str
+    title: str
+    preview: str
+    a: ShownFrame | None
+    b: ShownFrame | None
+    places: Shortened[ShownPlace]
+
+
+_Steps = list[int | ShownChange]
+
+
+@frozen
+class ShownLane:
+    """One direction of a session."""
+
+    lane: str
+    direction: str
+    ids: list[str]
+    """What the name of the session stands for in A and in B."""
+    apart: str
+    """The kind of its messages, if their place among others does not count."""
+    equal: int
+    """How many messages are equal."""
+    summary: str
+    """How many differ, in words; empty if none does."""
+    first: int | None
+    """The number of the first difference that is shown."""
+    steps: _Steps
+    """The differences, and between them how many messages are equal."""
+    is_cut: bool
+    """Whether more of its messages differ than are shown."""
+
+
+@frozen
+class ComparisonFacts:
+    """All that the page shows."""
+
+    a: Side
+    b: Side
+    names: tuple[str, str]
+    """What the two are called: their files, if their names are the same."""
+    counts: Counts
+    is_equal: bool
+    verdict: str
+    lanes: list[ShownLane]
+    handshake: Shortened[ShownPlace]
+    ending: list[ShownPlace]
+    latency: Shortened[MethodLatency]
+    more: int
+    """How many differing messages are left out."""
+    filter: str
+    masked: str
+    """What is masked in the page, in words."""
+    is_unmasked: bool
+    step_ns: int
+    """The steps in which the times of both are known; see `duration`."""
+
+
+def read_comparison(
+    found: Diff,
+    readers: tuple[RecordingReader, RecordingReader],
+    *,
+    words: str = "",
+    masked: str = "",
+    is_unmasked: bool = False,
+    most: int = MOST,
+) -> ComparisonFacts:
+    """Reads the differences that the page shows.
+
+    Args:
+        found: the comparison.
+        readers: A and B, still open.
+        words: the filter with which they were compared; empty for none.
+        masked: what is masked, in words.
+        is_unmasked: whether secrets may be shown.
+        most: differing messages that are shown.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    counts = found.counts
+    handshake = _numbered(found.handshake, 1)
+    lanes = _LaneReader(found, counts.handshake + 1, most)
+    shown = lanes.read(readers)
+    ending = _numbered(found.ending, counts.total - counts.ending + 1)
+    a, b, latency = found.a, found.b, found.latency[:PARTS]
+    return ComparisonFacts(
+        a=_with_clock(a, has_zone=found.has_zones[0]),
+        b=_with_clock(b, has_zone=found.has_zones[1]),
+        names=_names(a, b),
+        counts=counts,
+        is_equal=found.is_equal,
+        verdict=verdict(found),
+        lanes=shown,
+        handshake=handshake,
+        ending=ending.items,
+        latency=Shortened([*latency], len(found.latency) - len(latency)),
+        more=counts.total - counts.handshake - counts.ending - lanes.taken,
+        filter=words,
+        masked=masked,
+        is_unmasked=is_unmasked,
+        step_ns=max(found.steps_ns),
+    )
+
+
+def _with_clock(side: Side, *, has_zone: bool) -> Side:
+    """Returns a side whose start is a time without a zone, if its log names no zone."""
+    if has_zone or side.started_at is None:
+        return side
+    return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
+
+
+def _names(a: Side, b: Side) -> tuple[str, str]:
+    """The shortest names that differ, if any do: a whole path tells whose directory it is in."""
+    pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+
+
+@define
+class _LaneReader:
+    found: Diff
+    _next: int
+    """The number of the next difference."""
+    _most: int
+    taken: int = 0
+    """How many differing messages were read."""
+    _room: int = _MOST_CHARACTERS
+
+    def read(self, readers: tuple[RecordingReader, RecordingReader]) -> list[ShownLane]:
+        """Reads the lanes up to the one with the last difference that is shown."""
+        lanes: list[ShownLane] = []
+        for sequence in self.found.sequences():
+            steps, is_cut = self._steps(sequence)
+            if steps or is_cut:
+                lanes.append(self._lane(sequence, steps, is_cut=is_cut))
+            if is_cut:
+                break
+        changes = [one for lane in lanes for one in lane.steps if isinstance(one, ShownChange)]
+        of_a = _timed(readers[0], [one.a for one in changes])
+        of_b = _timed(readers[1], [one.b for one in changes])
+        sides = zip(changes, of_a, of_b, strict=True)
+        timed = {one.number: evolve(one, a=a, b=b) for one, a, b in sides}
+        return [
+            evolve(lane, steps=[s if isinstance(s, int) else timed[s.number] for s in lane.steps])
+            for lane in lanes
+        ]
+
+    def _steps(self, sequence: DiffSequence) -> tuple[_Steps, bool]:
+        """Takes the steps of a sequence, as long as there is room for differences."""
+        steps: _Steps = []
+        for step in sequence.steps:
+            if isinstance(step, int):
+                steps.append(step)
+                continue
+            if self.taken == self._most or self._room < 0:
+                return steps, True
+            change = _change(step, self._next)
+            self._room -= _characters(change)
+            self.taken += 1
+            self._next += 1
+            steps.append(change)
+        return steps, False
+
+    def _lane(self, sequence: DiffSequence, steps: _Steps, *, is_cut: bool) -> ShownLane:
+        changes = [step for step in steps if isinstance(step, ShownChange)]
+        kinds = Counter(one.change for one in changes)
+        counts = Counts(
+            only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
+            changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
+        )  # fmt: skip
+        ids = filter(None, self.found.aliases.get(sequence.lane, ()))
+        return ShownLane(
+            lane=sequence.lane,
+            direction=sequence.direction,
+            ids=list(dict.fromkeys(ids)),
+            apart=sequence.apart or "",
+            equal=sum(step for step in steps if isinstance(step, int)),
+            summary=differences(counts) if changes else "",
+            first=changes[0].number if changes else None,
+            steps=steps,
+            is_cut=is_cut,
+        )
+
+
+def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
+    """Returns frames of one side with their times, and with how long the answers took."""
+    seqs = [frame.seq for frame in frames if frame is not None]
+    times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
+    known = reader.recording.known_ns
+    return [
+        one and evolve(one, t_ns=known(times.get(one.seq)), took_ns=latencies.get(one.seq))
+        for one in frames
+    ]
+
+
+def _change(entry: DiffEntry, number: int) -> ShownChange:
+    sign, word = WORDS[entry.change]
+    last = entry.title.rpartition(" ")[2]
+    most = _BESIDE_PLACES if entry.fields else SHOWN_VALUE
+    preview = (entry.preview or "").removeprefix(f"{last}: ")
+    return ShownChange(
+        number=number,
+        change=entry.change,
+        sign=sign,
+        word=word,
+        title=entry.title,
+        preview=preview if len(preview) <= most else f"{preview[:most]}…",
+        a=None if entry.a is None else ShownFrame(entry.a, entry.a_frames),
+        b=None if entry.b is None else ShownFrame(entry.b, entry.b_frames),
+        places=_places(entry.fields),
+    )
+
+
+def _characters(change: ShownChange) -> int:
+    """About how much of the page a difference takes."""
+    sides = [side for place in change.places.items for side in (place.a, place.b) if side]
+    texts = [one.text for side in sides for excerpt in side for one in excerpt]
+    return len(change.preview) + sum(map(len, texts)) + 100 * len(texts)
+
+
+def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
+    found = _places(fields)
+    places = [evolve(one, number=n) for n, one in enumerate(found.items, first)]
+    return Shortened(places, found.more)
+
+
+def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
+    shown = [_place(one) for one in fields[:PARTS]]
+    return Shortened(shown, len(fields) - len(shown))
+
+
+def _place(one: Field) -> ShownPlace:
+    """Shows what either side has in a place, of long texts the words that have changed."""
+    pieces = readable_diff(one.a, one.b, SHOWN_VALUE)
+    if not pieces:
+        a, b = ([[ShownText(_json(value), differs=True)]] for value in (one.a, one.b))
+        only = one.only
+        return ShownPlace(one.pointer, None if only == "b" else a, None if only == "a" else b)
+    found = list(excerpts(pieces))
+    shown = found[:SHORT_LIST]
+    a, b = (
+        [[ShownText(_cut(text), op != "=") for op, text in excerpt if op in side]
+         for excerpt in shown]
+        for side in ("=-", "=+")
+    )  # fmt: skip
+    return ShownPlace(one.pointer, a, b, more=len(found) - len(shown))
+
+
+def _json(value: Any) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str) -> str:
+    more = len(text) - SHOWN_VALUE
+    return f"{text[:SHOWN_VALUE]}… ({more:,} more characters)" if more > 0 else text

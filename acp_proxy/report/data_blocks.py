@@ -1,0 +1,305 @@
+"""Makes the blocks of data of a report in a stream: little of a recording is held at any time.
+
+A block is compressed, and a page inflates it when it is needed. `docs/report-data.md` describes
+what is in them. The blocks come in the order in which they are complete, ``meta`` at last, since it
+says how many there are. The same recording gives the same bytes.
+"""
+
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from acp_proxy import __version__
+from acp_proxy.explain.stats.turn_times import waiting_part
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.report.report_model import (
+    ReportData,
+    ReportOptions,
+    described,
+    read_report_data,
+)
+from acp_proxy.report.row_data import (
+    DIFFERENCES,
+    OWN_COLUMNS,
+    SHARED_COLUMNS,
+    TEXTS,
+    ReportRow,
+    RowReader,
+    Texts,
+    differences,
+    number_codes,
+    planes,
+)
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row
+
+FORMAT = 2
+CHUNK_ROWS = 65_536
+"""Rows whose columns are in one block."""
+CELL_ROWS = 1_024
+"""Rows whose cells are in one block."""
+PAYLOAD_ROWS = 1_024
+"""Rows whose lines are in one block, at most."""
+PAYLOAD_BYTES = 1 << 20
+"""Bytes of lines in one block, at most."""
+_LEVEL = 5
+"""The level of zlib: 6 makes a page a sixth smaller, and takes a tenth longer."""
+_MOST_MEMBERS = 5_000
+"""Messages of batches that are described one by one."""
+
+
+_Encoder = Callable[[Sequence[Any]], list[int]]
+
+
+class DataBlock(NamedTuple):
+    """A part of the data of a report."""
+
+    name: str
+    """``i0``, ``c0``, ``p0``, ..., ``meta``: also the id of its element in a page."""
+    parts: tuple[bytes, ...]
+    """Its base64, in pieces, of data in the format of zlib, which a browser calls ``deflate``."""
+
+
+def report_blocks(
+    reader: RecordingReader, options: ReportOptions, data: ReportData | None = None
+) -> Iterator[DataBlock]:
+    """Yields the blocks of a report, ``meta`` as the last one.
+
+    A page has each as ``<script type="application/octet-stream" id="NAME">BASE64</script>``, in
+    this order.
+
+    Args:
+        reader: the recording.
+        options: what the report is to have.
+        data: what `read_report_data` returned for them, if that was called before.
+
+    Raises:
+        BadFilter: the filter of the options is not valid for this recording.
+        UnreadableRecording: the file is damaged, or locked; perhaps after some blocks.
+    """
+    data = data or read_report_data(reader, options)
+    chosen = options.chosen(reader)
+    maker = _BlockMaker(reader, has_payloads=options.payloads)
+    yield from maker.make(reader.rows(chosen))
+    yield _block("meta", encode_json({**maker.counts(), **described(data)}))
+
+
+class _BlockMaker:
+    """Takes rows in their order, and makes blocks of them.
+
+    Args:
+        reader: the recording.
+        has_payloads: whether there are blocks of lines.
+    """
+
+    def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
+        self._reader = reader
+        self._rows = RowReader(reader, has_payloads)
+        self._columns = _IndexBlocks()
+        self._cells: list[list[Any]] = []
+        self._cell_blocks = 0
+        self._payloads = _PayloadBlocks() if has_payloads else None
+        self._methods: set[str] = set()
+        self._members: dict[str, list[dict[str, Any]]] = {}
+        self._member_count = 0
+
+    def make(self, rows: Iterable[Row]) -> Iterator[DataBlock]:
+        """Yields the blocks of rows.
+
+        Args:
+            rows: all of them, in their order.
+        """
+        columns, payloads, cells = self._columns, self._payloads, self._cells
+        read = self._rows.read
+        for row in rows:
+            found = read(row)
+            self._note(row, found)
+            place = columns.rows
+            own, shared, texts, data, is_joined, _ = found
+            if (block := columns.add(own, shared, is_joined)) is not None:
+                yield block
+            cells.append(texts)
+            if len(cells) == CELL_ROWS:
+                yield self._cell_block()
+            if payloads is None:
+                continue
+            if data is None:
+                yield from payloads.add_pieces(place, self._reader.pieces(own[0]))
+            elif len(data) > PAYLOAD_BYTES:
+                yield from payloads.add_pieces(place, [data])
+            elif (block := payloads.add(place, data)) is not None:
+                yield block
+        yield from self._finish()
+
+    def _note(self, row: Row, found: ReportRow) -> None:
+        if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
+            self._methods.add(row["method"])
+        if found.members and self._member_count + len(found.members) <= _MOST_MEMBERS:
+            self._member_count += len(found.members)
+            self._members[str(self._columns.rows)] = found.members
+
+    def _finish(self) -> Iterator[DataBlock]:
+        yield from self._columns.finish()
+        if self._cells:
+            yield self._cell_block()
+        if self._payloads is not None:
+            yield from self._payloads.finish()
+
+    def counts(self) -> dict[str, Any]:
+        """Returns the members of ``meta`` that are about the blocks."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "rows": self._columns.rows,
+            "index_blocks": self._columns.blocks,
+            "cell_blocks": self._cell_blocks,
+            "payloads": None if self._payloads is None else self._payloads.places,
+            "parties": {method: waiting_part(method).value for method in sorted(self._methods)},
+            "members": self._members,
+        }
+
+    def _cell_block(self) -> DataBlock:
+        number, self._cell_blocks = self._cell_blocks, self._cell_blocks + 1
+        block = _block(f"c{number}", _encode(self._cells))
+        self._cells.clear()
+        return block
+
+
+class _IndexBlocks:
+    """Makes blocks of columns.
+
+    A block is made when the row after it has come: only that row shows whether the last one of the
+    block begins a run.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.blocks = 0
+        self._texts = Texts()
+        self._encoders: dict[str, tuple[str, _Encoder]] = {
+            **dict.fromkeys(TEXTS, ("text", self._texts.codes)),
+            **dict.fromkeys(DIFFERENCES, ("difference", _difference_codes)),
+        }
+        self._first_of_run: int | None = None
+        self._begin()
+
+    def add(
+        self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool
+    ) -> DataBlock | None:
+        """Takes the next row, and returns the block of those before it if that is full."""
+        place, run, block = self.rows, None, None
+        if is_joined:
+            if self._first_of_run is None:
+                self._first_of_run = place - 1
+                self._runs[-1] = 0
+            run = self._first_of_run - place
+        else:
+            self._first_of_run = None
+        if len(self._runs) == CHUNK_ROWS:
+            block = self._block()
+        self._values.append((*own, *shared))
+        self._runs.append(run)
+        self.rows += 1
+        return block
+
+    def finish(self) -> Iterator[DataBlock]:
+        if self._runs:
+            yield self._block()
+
+    def _begin(self) -> None:
+        self._values: list[tuple[Any, ...]] = []
+        self._runs: list[int | None] = []
+
+    def _block(self) -> DataBlock:
+        columns: list[tuple[str, str, int]] = []
+        data = []
+        every = [*zip(*self._values, strict=True), self._runs]
+        for name, values in zip((*OWN_COLUMNS, *SHARED_COLUMNS, "run"), every, strict=True):
+            kind, encode = self._encoders.get(name, ("number", number_codes))
+            width, encoded = planes(() if values.count(None) == len(values) else encode(values))
+            columns.append((name, kind, width))
+            data.append(encoded)
+        header = {"rows": len(self._runs), "texts": self._texts.take_new(), "columns": columns}
+        self._begin()
+        number, self.blocks = self.blocks, self.blocks + 1
+        start = encode_json(header)
+        return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
+
+
+class _PayloadBlocks:
+    """Makes blocks of lines."""
+
+    def __init__(self) -> None:
+        self.places: list[list[int]] = []
+        """The first row and the count of rows of each block."""
+        self._first = self._size = 0
+        self._lines: list[bytes] = []
+
+    def add(self, place: int, line: bytes) -> DataBlock | None:
+        """Takes the next line, and returns the block of those before it if that is full.
+
+        Args:
+            place: the number of its row.
+            line: at most `PAYLOAD_BYTES` of it.
+        """
+        lines, block = self._lines, None
+        self._size += len(line)
+        if (len(lines) == PAYLOAD_ROWS or self._size > PAYLOAD_BYTES) and lines:
+            block, lines = self._block(), self._lines
+            self._size = len(line)
+        if not lines:
+            self._first = place
+        lines.append(line)
+        return block
+
+    def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
+        """Takes a line that is too large for a block: each piece of it is a block.
+
+        Args:
+            place: the number of its row.
+            pieces: the line.
+        """
+        yield from self.finish()
+        for piece in _cut_evenly(pieces):
+            self._first, self._lines = place, [piece]
+            yield self._block()
+
+    def finish(self) -> Iterator[DataBlock]:
+        if self._lines:
+            yield self._block()
+
+    def _block(self) -> DataBlock:
+        lines, self._lines, self._size = self._lines, [], 0
+        self.places.append([self._first, len(lines)])
+        return _block(f"p{len(self.places) - 1}", *lines)
+
+
+def _difference_codes(values: Sequence[int | None]) -> list[int]:
+    return number_codes([*differences(values)])
+
+
+def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields pieces of `PAYLOAD_BYTES` each, the last one may be shorter."""
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        start = 0
+        while len(rest) - start >= PAYLOAD_BYTES:
+            yield rest[start : start + PAYLOAD_BYTES]
+            start += PAYLOAD_BYTES
+        rest = rest[start:]
+    if rest:
+        yield rest
+
+
+def _block(name: str, *parts: bytes) -> DataBlock:
+    """Compresses bytes into a block; it is the same on every machine with the same zlib."""
+    packer = zlib.compressobj(_LEVEL)
+    data = b"".join([*map(packer.compress, parts), packer.flush()])
+    return DataBlock(name, (b64encode(data),))
+
+
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,170 @@
+"""What a report says of a whole recording: summary, figures, turns, and what a check found."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import evolve, frozen
+
+from acp_proxy.base.limits import CHECKED_FRAMES, LONG_LIST
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.explain.choice import chosen_in, of_turn
+from acp_proxy.explain.message_pass import MessagePass
+from acp_proxy.explain.observed_faults import FiredRule, read_rules
+from acp_proxy.explain.show.summary_values import Summary
+from acp_proxy.explain.stats.statistics import (
+    Statistics,
+    TurnsAndCalls,
+    gather,
+    with_texts,
+)
+from acp_proxy.explain.stats.waterfall import TurnWaterfall, Waterfalls
+from acp_proxy.recording.filters import EVERYTHING, Filter, all_of
+from acp_proxy.recording.recording import Recording, needs
+from acp_proxy.store.queries.exchanges import last_turn, turns
+from acp_proxy.store.queries.fired_faults import count_undated_frames, touched_frames
+from acp_proxy.store.reader import RecordingReader
+
+Watch = Callable[[Iterator[Any]], Iterator[Any]]
+
+_MOST_STEPS = 2_000
+"""Steps of a turn that are kept, the longest ones."""
+_MOST_STEPS_OF_ALL = 30_000
+"""Steps of all turns together, but for a few of each turn."""
+_LEAST_STEPS = 20
+"""Steps that are kept of each turn, however many turns there are."""
+
+
+@frozen
+class ReportOptions:
+    """What a report is to have."""
+
+    filter: str = ""
+    """Which rows, as on the command line; all if it is empty."""
+    turn: int | None = None
+    """Only the rows of one turn."""
+    payloads: bool = True
+    """Whether the report has the bytes of the lines."""
+    now_ns: int | None = None
+    """The monotonic clock, for a recording that is still made; see `summarize`."""
+
+    def chosen(self, reader: RecordingReader) -> Filter:
+        """Returns which rows of a recording a report has; `EVERYTHING` if all of them.
+
+        Args:
+            reader: the recording.
+
+        Raises:
+            BadFilter: the filter is not valid, or there is no such turn.
+        """
+        parts = [chosen_in(reader, self.filter)] if self.filter.strip() else []
+        parts += [of_turn(reader, self.turn)] if self.turn is not None else []
+        return all_of(parts) if parts else EVERYTHING
+
+
+@frozen
+class ReportData:
+    """What a report says of a whole recording, beside its rows."""
+
+    name: str
+    options: ReportOptions
+    summary: Summary
+    statistics: Statistics
+    """Of the whole recording, as the summary; without a waterfall."""
+    waterfalls: list[TurnWaterfall]
+    """One of each turn of `statistics`, in their order; if one turn was chosen, only that of it."""
+    faults: list[FiredRule]
+    """What each rule of the plan did; empty without one."""
+    faulted_frames: int
+    undated_frames: int
+    """Frames that faults let out at a time that is not recorded."""
+    rows_in_recording: int
+    is_masked: bool
+    """Whether secrets are masked, when it was recorded or now."""
+    is_unredacted: bool
+    """Whether secrets were asked for."""
+    last_turn: int
+
+
+def read_report_data(
+    reader: RecordingReader, options: ReportOptions, watch: Watch = iter
+) -> ReportData:
+    """Reads what a report says of a whole recording: its messages and the heads of frames once.
+
+    Args:
+        reader: the recording.
+        options: what the report is to have.
+        watch: is given all frames in each pass over them, and passes them on.
+
+    Raises:
+        BadFilter: the filter of the options is not valid for this recording.
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    options.chosen(reader)  # before the long work
+    frames = reader.count()
+    messages = MessagePass(reader)
+    passed = TurnsAndCalls(reader, messages)
+    shown = [turn for turn in _timed_turns(reader) if options.turn in (None, turn.id)]
+    most_steps = max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, len(shown))))
+    falls = Waterfalls(reader, messages, shown, passed.end_ns, most_steps)
+    summary = summarize_whole(
+        reader, options.now_ns, watch, most=CHECKED_FRAMES, listed=LONG_LIST,
+        messages=messages, others=[passed, falls],
+    )  # fmt: skip
+    statistics = gather(reader, watch=watch, passed=passed)
+    return ReportData(
+        name=reader.recording.name,
+        options=options,
+        summary=summary,
+        statistics=evolve(statistics, turns=with_texts(reader, statistics.turns)),
+        waterfalls=falls.finish(),
+        faults=read_rules(reader),
+        faulted_frames=len(touched_frames(reader)),
+        undated_frames=count_undated_frames(reader),
+        rows_in_recording=frames + sum(1 for _ in reader.events()),
+        is_masked=reader.is_masked or reader.masked_rows is not None,
+        is_unredacted=reader.unredacted,
+        last_turn=last_turn(reader),
+    )
+
+
+_timed_turns = needs("middle", "durations", unknown=())(turns)
+
+
+def with_clock(recording: Recording) -> Recording:
+    """Returns the recording with the time of its log, if that has no zone."""
+    if recording.has_zone:
+        return recording
+    return evolve(recording, started_at=recording.clock().isoformat())
+
+
+def described(data: ReportData) -> dict[str, Any]:
+    """Returns the members of ``meta`` that are about the whole recording, as plain values."""
+    from acp_proxy.explain.origins import known_json, why_no_times
+
+    recording = data.summary.recording
+    has_times = data.summary.duration_ns is not None
+    is_whole = not data.options.filter.strip() and data.options.turn is None
+    values = {
+        "name": data.name,
+        "filter": data.options.filter.strip(),
+        "turn": data.options.turn,
+        "rows_in_recording": data.rows_in_recording,
+        "masked": data.is_masked,
+        "unredacted": data.is_unredacted,
+        "started_at": with_clock(recording).known_start if has_times else None,
+        "summary": data.summary,
+        "stats": data.statistics,
+        "waterfalls": data.waterfalls,
+        "known_labels_complete": is_whole,
+        "last_turn": data.last_turn,
+    }
+    if not has_times:
+        values["has_times"] = False
+    if recording.step_ns:
+        values["step_ns"] = recording.step_ns
+    if why := why_no_times(recording):
+        values["why_no_times"] = f"There are {why}."
+    if recording.origin is not None and data.summary.is_open:
+        values["is_open"] = True
+    plain: dict[str, Any] = known_json(recording, values)
+    return plain

@@ -1,0 +1,319 @@
+"""Reads what a report has of each row of a recording: columns, cells, the bytes of its line.
+
+Columns of numbers are encoded as planes of bytes, which deflate well and are read at once. A number
+v is stored as an unsigned u: 0 for null, else zigzag(v) + 1, so that small numbers have few bytes,
+whatever their sign. A column is as wide as its largest u needs, and is stored as so many planes:
+the lowest bytes of all rows, then the next ones. In a column of differences, v is the difference to
+the number before that was not null. A text is stored as its place in a list, + 1.
+"""
+
+import base64
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from sys import byteorder
+from typing import Any, NamedTuple
+
+from attrs import define, field
+
+from acp_proxy.base.limits import REMEMBERED_CALLS, SHOWN_BYTES
+from acp_proxy.explain.hints import HintReader
+from acp_proxy.explain.log.folding import RunFinder, chunk_in, run_key
+from acp_proxy.explain.log.timeline import TimelineLine, began_ns, event_line, frame_line
+from acp_proxy.explain.observed_faults import delivered_instead
+from acp_proxy.explain.origins import is_known
+from acp_proxy.explain.stats.turn_times import Part, waiting_part
+from acp_proxy.protocol.call_ids import CallKey
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row, is_excerpt
+
+_WORD = 8
+"""Bytes of the items of an array, which hold any u but of numbers beyond 63 bits."""
+
+
+def number_codes(values: Sequence[int | None]) -> list[int]:
+    """Returns the u of each number, or of None."""
+    return [0 if v is None else (v << 1) + 1 if v >= 0 else -v << 1 for v in values]
+
+
+def differences(values: Sequence[int | None]) -> Iterator[int | None]:
+    """Yields for each number what it is more than the one before; the first counts from 0."""
+    before = 0
+    for value in values:
+        if value is None:
+            yield None
+        else:
+            yield value - before
+            before = value
+
+
+def planes(codes: Sequence[int]) -> tuple[int, bytes]:
+    """Returns how many planes a column has, and the planes, one after the other.
+
+    Args:
+        codes: the u of each row.
+    """
+    width = (max(codes, default=0).bit_length() + 7) // 8
+    if width <= 1:
+        return width, bytes(codes) if width else b""
+    if width <= _WORD:
+        items = array("Q", codes)
+        if byteorder == "big":
+            items.byteswap()
+        data, size = items.tobytes(), _WORD
+    else:
+        data, size = b"".join(code.to_bytes(width, "little") for code in codes), width
+    return width, b"".join(data[plane::size] for plane in range(width))
+
+
+class Texts:
+    """The distinct texts of all columns, numbered in the order of their first use."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str | None, int] = {None: 0}
+        self._new: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._codes) - 1
+
+    def codes(self, values: Sequence[str | None]) -> list[int]:
+        """Returns the u of each text, or of None.
+
+        Args:
+            values: the texts.
+        """
+        known = self._codes
+        for text in dict.fromkeys(values):
+            if text not in known and text is not None:
+                known[text] = len(known)
+                self._new.append(text)
+        return [*map(known.__getitem__, values)]
+
+    def take_new(self) -> list[str]:
+        """Returns the texts that came since the last call."""
+        new, self._new = self._new, []
+        return new
+
+
+OWN_COLUMNS = ("seq", "t_ns", "arrival_ns", "size", "length")
+"""Columns of numbers in which nearly all rows differ."""
+SHARED_COLUMNS = (
+    "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal", "newline",
+    "delivered", "fault", "request_seq", "response_seq", "latency_ns", "answer_session",
+    "answer_terminal", "update", "tone", "flags", "from", "to", "fate", "call", "delay_ns",
+)  # fmt: skip
+"""Columns in which many rows have the same values."""
+DIFFERENCES = ("seq", "t_ns", "exchange")
+"""Columns of numbers that are stored as differences."""
+TEXTS = (
+    "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered",
+    "fault", "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",
+)  # fmt: skip
+"""Columns of texts."""
+
+FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
+"""Bits of ``flags``."""
+_OVERTAKING = ("keep_order", "reorder", "reply")
+"""Words of a plan of faults that may let frames go out in another order than they came in."""
+
+
+class ReportRow(NamedTuple):
+    """A row as a report has it; a tuple, since there may be a million."""
+
+    own: tuple[int, int, int | None, int | None, int]
+    """The values of `OWN_COLUMNS`."""
+    shared: tuple[Any, ...]
+    """The values of `SHARED_COLUMNS`."""
+    cells: list[Any]
+    """text, rpc_id, parse_error and what fired; without nulls at the end."""
+    data: bytes | None
+    """Its bytes; None if they are to be read in pieces."""
+    is_joined: bool
+    """Whether it continues the run of the row before."""
+    members: list[dict[str, Any]]
+    """The messages of a batch."""
+
+
+_NO_MEMBERS: list[dict[str, Any]] = []
+
+
+@define
+class RowReader:
+    """Reads what a report has of each row; the rows come in their order.
+
+    Args:
+        reader: their recording.
+        has_payloads: whether what faults delivered is in the cells.
+    """
+
+    reader: RecordingReader
+    has_payloads: bool = True
+    _hints: HintReader = field(init=False)
+    _keeps_order: bool = field(init=False)
+    """Whether no fault lets a frame overtake another."""
+    _sent_ns: dict[str, int] = field(factory=dict)
+    """When the last late frame of each stream went out."""
+    _is_open: bool = field(init=False)
+    _has_sizes: bool = field(init=False)
+    _runs: RunFinder = field(factory=RunFinder)
+    _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
+    """The start of the span of the last tool call with each id, and its first frame."""
+
+    def __attrs_post_init__(self) -> None:
+        self._hints = HintReader(self.reader)
+        plan = self.reader.recording.fault_plan or ""
+        self._keeps_order = not any(word in plan for word in _OVERTAKING)
+        self._is_open = self.reader.is_open
+        self._has_sizes = is_known(self.reader.recording, "size")
+
+    def read(self, row: Row) -> ReportRow:
+        """Returns what a report has of the next row of `Rows.rows`."""
+        run = run_key(row, chunk_in(row))
+        is_joined = self._runs.continues(run, began_ns(row), row["t_ns"])
+        if "raw" not in row:
+            return _event(row)
+        line = self._line(row)
+        shared, size = _shared(row, line), row["size"]
+        known = size if self._has_sizes else None
+        return ReportRow(
+            (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], known, size),
+            (*shared, self._first_of_call(row), self._delay_ns(row)),
+            self._cells(row, line),
+            None if is_excerpt(row) else row["raw"],
+            is_joined,
+            list(self._members(row)) if "members" in row else _NO_MEMBERS,
+        )
+
+    def _delay_ns(self, row: Row) -> int | None:
+        """Returns how much later than it came a frame went out; None if at once, or not known."""
+        stream, t_ns = row["stream"], row["t_ns"]
+        late = [one["late_ns"] for one in row.get("fired") or () if one["late_ns"] is not None]
+        if not late and row["delivered"] != "none" and stream in self._sent_ns:
+            late = [self._sent_ns[stream] - t_ns]  # it waited behind a late one
+        found = max(late, default=0)
+        if found > 0 and self._keeps_order:
+            self._sent_ns[stream] = t_ns + found
+        return found if found > 0 else None
+
+    def _first_of_call(self, row: Row) -> int | None:
+        """Returns the first frame about the tool call of a frame; None if it is about none."""
+        call, seq = row["tool_call"], row["seq"]
+        if call is None:
+            return None
+        key = (row["session"], call)
+        start, _ = self._hints.span(*key, seq)
+        known = self._calls.get(key)
+        if known is None or known[0] != start:  # an agent may use an id again
+            known = self._calls[key] = start, seq
+            if len(self._calls) > REMEMBERED_CALLS:
+                del self._calls[next(iter(self._calls))]
+        return known[1]
+
+    def _line(self, row: Row) -> TimelineLine:
+        return frame_line(row, live=self._is_open, hints=self._hints.of(row))
+
+    def _members(self, batch: Row) -> Iterator[dict[str, Any]]:
+        offset = 0
+        for member in batch["members"]:
+            own = {**member, "newline": None, "fault": None, "delivered": "full", "fired": []}
+            line = self._line(own)
+            raw = member["raw"]
+            offset = batch["raw"].index(raw, offset)
+            cells = [*self._cells(own, line), None, None, None]
+            yield {
+                "seq": own["seq"],
+                "t_ns": own["t_ns"],
+                **dict(zip(SHARED_COLUMNS, _shared(own, line), strict=False)),
+                "fault": batch["fault"],
+                "size": len(raw),
+                "text": cells[0],
+                "rpc_id": cells[1],
+                "parse_error": cells[2],
+                "offset": offset,
+                "length": len(raw),
+            }
+            offset += len(raw)
+
+    def _cells(self, row: Row, line: TimelineLine) -> list[Any]:
+        most = SHOWN_BYTES if self.has_payloads else -1
+        fired = [_fired(one, most) for one in row.get("fired") or ()]
+        cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
+        while len(cells) > 1 and cells[-1] is None:
+            cells.pop()
+        return cells
+
+
+def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
+    """Returns the values of `SHARED_COLUMNS` but the last two."""
+    method = row["method"]
+    is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
+    update = line.cells.method if is_update and line.cells.method != UPDATE else None
+    flags = _flags(row)
+    return (
+        row["stream"], row["kind"], method, row["exchange"], row["session"], row["turn"],
+        row["tool_call"], row["terminal"], row["newline"], row["delivered"], row["fault"],
+        row["request_seq"], row["response_seq"], row["latency_ns"], row["answer_session"],
+        row["answer_terminal"], update, line.tone.value, flags, *_ends(row), _fate(row, flags),
+    )  # fmt: skip
+
+
+def _ends(row: Row) -> tuple[str | None, str | None]:
+    """Returns who sent a message and who has to act on it; Nones if it is no message."""
+    stream, kind = row["stream"], row["kind"]
+    part = waiting_part(row["method"])
+    answering = "client" if part is Part.OTHER else part.value
+    if stream == "to-client":
+        return "agent", answering if kind == Kind.REQUEST else "client"
+    if stream == "to-agent":
+        return answering if kind in (Kind.RESPONSE, Kind.ERROR) else "client", "agent"
+    return None, None
+
+
+def _fate(row: Row, flags: int) -> str | None:
+    """Returns what became of a frame on its way; None if it was delivered as it was sent."""
+    if flags & MADE_UP:
+        return "injected"
+    if row["delivered"] == "none":
+        return "undelivered" if row["fault"] is None else "dropped"
+    if flags & CHANGED:
+        return "changed"
+    return "undelivered" if row["delivered"] == "partial" else None
+
+
+def _flags(row: Row) -> int:
+    flags = MASKED if row["masked"] else 0
+    if is_excerpt(row):
+        flags |= IN_PIECES
+    if row["fault"] is None:
+        return flags
+    fired = row.get("fired") or ()
+    if fired:
+        flags |= FIRED
+    if any(one["made"] for one in fired):
+        flags |= MADE_UP
+    if row["delivered"] != "full" or delivered_instead(row) is not None:
+        flags |= CHANGED
+    return flags
+
+
+def _fired(one: Mapping[str, Any], most: int) -> dict[str, Any]:
+    found = {"rule": one["rule"], "action": one["action"], "made": bool(one["made"])}
+    delivered, text, encoded = one["delivered"], None, None
+    if isinstance(delivered, bytes) and len(delivered) <= most:
+        try:
+            text = delivered.decode()
+        except UnicodeDecodeError:
+            encoded = base64.b64encode(delivered).decode()
+    return {**found, "delivered": text, "base64": encoded, "size": one["size"]}
+
+
+_EVENT: dict[str, Any] = {**dict.fromkeys(SHARED_COLUMNS), "stream": "event", "flags": 0}
+
+
+def _event(row: Row) -> ReportRow:
+    line = event_line(row)
+    data = row["data"].encode()
+    shared = {**_EVENT, "kind": row["kind"], "tone": line.tone.value}
+    own = (row["seq"], row["t_ns"], None, None, len(data))
+    return ReportRow(own, (*shared.values(),), [line.text], data, False, _NO_MEMBERS)

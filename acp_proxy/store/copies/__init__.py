@@ -1,0 +1,1 @@
+"""Makes a recording of text and of other tools' logs, and text of a recording."""

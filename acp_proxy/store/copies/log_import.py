@@ -1,0 +1,351 @@
+"""Makes recordings of the logs of other tools, masked as the recorder masks, and says what is lost.
+
+`imports` reads the lines, and `RowWriter` finds what follows from them, as for a recording.
+Memory is flat, however long the log is. A log may have several connections, each of which becomes a
+recording; none is left if a line cannot be read.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from attrs import define, evolve, frozen
+
+from acp_proxy import __version__
+from acp_proxy.base.errors import NotARecording, UnreadableRecording
+from acp_proxy.base.limits import LONG_LIST, NAMED
+from acp_proxy.imports.connections import ConnectionBegins, Sent, connections
+from acp_proxy.imports.headings import EARLIEST_NS, LATEST_NS, as_iso
+from acp_proxy.imports.log_entries import (
+    Entry,
+    Facts,
+    LogFormat,
+    Remark,
+    RemarkKind,
+    UnreadLines,
+    with_end,
+)
+from acp_proxy.imports.log_formats import source_of
+from acp_proxy.imports.no_messages import nothing_in
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import DIRECTIONS, Stream
+from acp_proxy.recording.recording import Lost, NamedAnswer, Origin, Recording, is_method
+from acp_proxy.store.copies.log_masking import LogMasking, MaskedLine
+from acp_proxy.store.copies.text_import import completed, message_of
+from acp_proxy.store.files.database import new_file, new_rows, place
+from acp_proxy.store.indexing.earlier_rows import mask_rows
+from acp_proxy.store.indexing.indexer_state import IndexerState
+from acp_proxy.store.indexing.row_writer import RowWriter
+
+_BATCH, _BATCH_BYTES = 4096, 4 << 20
+"""Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
+_SKIPPING = "; --skip-bad leaves such lines out"
+_NEWLINE = b"\n"
+
+
+@define
+class LineCounts:
+    """What the lines of a log were: each is counted once."""
+
+    messages: int = 0
+    stderr: int = 0
+    remarks: int = 0
+    blank: int = 0
+    brackets: int = 0
+    skipped: int = 0
+    covered: int = 0
+    """The last line that is counted."""
+
+    def count(self, entry: Sent | Remark | UnreadLines | Facts) -> None:
+        """Counts the lines of the next entry that belong to no entry before it."""
+        at = entry.line if isinstance(entry, Sent) else entry
+        lines = max(0, at.last - self.covered)
+        self.covered += lines
+        if isinstance(entry, Sent):
+            if entry.stream is Stream.STDERR:
+                self.stderr += lines
+            else:
+                self.messages += lines
+        elif isinstance(entry, UnreadLines):
+            self.skipped += lines
+        elif isinstance(entry, Remark) and entry.kind is RemarkKind.BLANK:
+            self.blank += lines
+        elif isinstance(entry, Remark) and entry.kind is RemarkKind.BRACKETS:
+            self.brackets += lines
+        else:
+            self.remarks += lines
+
+
+@frozen
+class ImportedConnection:
+    """A recording that was made of a log."""
+
+    path: Path
+    messages: int
+    origin: Origin
+
+
+@frozen
+class ImportedLog:
+    """What was made of a log."""
+
+    source: LogFormat
+    lines: LineCounts
+    connections: tuple[ImportedConnection, ...]
+    skipped: tuple[UnreadLines, ...]
+    """The first of the lines that were skipped."""
+
+
+@frozen
+class ImportOptions:
+    """How a log is imported."""
+
+    redaction: str = "secrets"
+    """As the recorder's ``--redact``: secrets, private or none."""
+    skips_bad_lines: bool = False
+    name: str | None = None
+    """The name of the recording, if it is not that of its file."""
+
+
+def import_log(
+    entries: Iterable[Entry],
+    head: bytes,
+    source: LogFormat,
+    path: Path,
+    target: Path,
+    options: ImportOptions,
+) -> ImportedLog:
+    """Makes a recording of each connection of a log.
+
+    Args:
+        entries: what the source's reader yields.
+        head: the beginning of the log, for error messages.
+        source: the format of the log.
+        path: where it comes from, for error messages.
+        target: the path of the first database; if it is taken, or for further connections, it is
+            ``NAME-2.db``.
+        options: how it is imported.
+
+    Raises:
+        UnreadableRecording: a line cannot be read, or there is no message. Nothing is left.
+        OSError: the log cannot be read, or nothing can be made there. Nothing is left.
+    """
+    counts = LineCounts()
+    skipped: list[UnreadLines] = []
+    made: list[_Connection] = []
+    sent = connections(with_end(entries), guesses=not source.has_marks)
+    masking = LogMasking(sent, options.redaction)
+    command: tuple[str, ...] | None = None
+    name = options.name or target.stem
+    with ExitStack() as files:
+        current = _Connection(files, source, target.parent, masking)
+        for happened, raw in masking:
+            if isinstance(happened, ConnectionBegins):
+                made.append(current)
+                current.finish(_numbered(name, len(made)))
+                if len(made) == LONG_LIST:
+                    raise UnreadableRecording(path, f"it has more than {len(made)} connections")
+                current = _Connection(files, source, target.parent, masking)
+                continue
+            counts.count(happened)
+            if isinstance(happened, UnreadLines):
+                if not (options.skips_bad_lines or (happened.is_end and current.has_messages)):
+                    why = f"line {happened.first}: {happened.reason}{_SKIPPING}"
+                    raise UnreadableRecording(path, why)
+                skipped += [happened] if len(skipped) < NAMED else []
+            elif isinstance(happened, Facts):
+                command = happened.command or command
+            current.add(happened, raw)
+        if not current.has_messages:
+            raise NotARecording(path, _why_nothing(head, source))
+        made.append(current)
+        current.finish(_numbered(name, len(made)), command)
+        placed = tuple(one.placed(target) for one in made)
+    return ImportedLog(source, counts, placed, tuple(skipped))
+
+
+def _numbered(name: str, number: int) -> str:
+    """Returns the name of one of the recordings of a log, which are numbered from 1."""
+    return name if number == 1 else f"{name}-{number}"
+
+
+def _why_nothing(head: bytes, source: LogFormat) -> str:
+    why = nothing_in(head, f"a message of {source.title}")
+    found = source_of(head)
+    is_other = found is not None and found.name != source.name
+    return f"{why}; it looks like {found.title}: leave out --from" if is_other and found else why
+
+
+class _Connection:
+    """A connection of a log, while its rows are written.
+
+    Args:
+        files: closes what is open, and removes the file if it was not placed.
+        source: the format of the log.
+        directory: where the database is made.
+        masking: masks the command.
+    """
+
+    def __init__(
+        self, files: ExitStack, source: LogFormat, directory: Path, masking: LogMasking
+    ) -> None:
+        self._source = source
+        self._masking = masking
+        self._made = files.enter_context(new_file(directory))
+        self._connection = files.enter_context(closing(new_rows(self._made)))
+        self._now = datetime.now(UTC).isoformat(timespec="microseconds")
+        self._recording = Recording(
+            id=os.urandom(6).hex(),
+            name="",
+            tool_version=__version__,
+            started_at=self._now,
+            state="complete",
+            redaction=masking.level,
+        )
+        self._rows = RowWriter(self._connection, IndexerState(), resumable=False)
+        self._lost: set[Lost] = set(source.lost)
+        self._frames = self._waiting = self._messages = 0
+        self._skipped = self._inferred = self._untimed = 0
+        self._answers: list[NamedAnswer] = []
+        self._has_gap = False
+        """Whether messages may be missing since the last one."""
+        self._start_ns: int | None = None
+        self._t_ns = 0
+        self._step_ns = 10**9
+        """The largest unit, up to a second, in which all times are whole numbers."""
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether it has more than stderr."""
+        return self._messages > 0
+
+    def add(self, happened: Sent | Remark | UnreadLines | Facts, raw: MaskedLine | None) -> None:
+        """Adds what happened next.
+
+        Args:
+            happened: an entry of the log.
+            raw: of a message, its masked bytes.
+        """
+        if isinstance(happened, Sent) and raw is not None:
+            self._add_frame(happened, raw)
+        elif isinstance(happened, UnreadLines):
+            self._skipped += happened.last - happened.first + 1
+            self._has_gap = True
+        elif isinstance(happened, Remark) and happened.kind is RemarkKind.GAP:
+            self._has_gap = True
+
+    def _add_frame(self, sent: Sent, raw: MaskedLine) -> None:
+        self._take_time(sent)
+        if sent.stream is not Stream.STDERR:
+            if not self.has_messages and not sent.begins:
+                self._lost.add("start")
+            elif self.has_messages and self._has_gap:
+                self._lost.add("middle")
+            if sent.line.stream is None and self._source.name == "lines":
+                self._lost.add("middle")  # a person has chosen the messages
+            self._messages += 1
+            self._has_gap = False
+        self._inferred += sent.line.is_inferred
+        self._frames += 1
+        message = message_of(sent.stream, raw.line, _NEWLINE)
+        self._rows.add_frame(
+            sent.stream,
+            message,
+            _NEWLINE,
+            self._t_ns,
+            0,
+            raw.line,
+            masked=raw.is_masked,
+            received=raw.received,
+            answered=self._named(sent, message),
+        )
+        self._waiting += len(raw.line)
+        if not self._frames % _BATCH or self._waiting > _BATCH_BYTES:
+            self._rows.commit()
+            self._waiting = 0
+
+    def _named(self, sent: Sent, message: Message) -> str | None:
+        """Returns the method that a log names for an answer, and keeps it if nothing else says it.
+
+        Args:
+            sent: the next frame.
+            message: its header.
+        """
+        method, is_answer = sent.line.answered, message.kind in (Kind.RESPONSE, Kind.ERROR)
+        if not is_answer or not is_method(method) or len(self._answers) == LONG_LIST:
+            return None
+        asked = DIRECTIONS[sent.stream].other
+        if self._rows.conversation.oldest(asked, message.rpc_id) is not None:
+            return None
+        self._answers.append(NamedAnswer(self._rows.state.next_seq, method))
+        return method
+
+    def _take_time(self, sent: Sent) -> None:
+        time_ns = sent.line.time_ns
+        if time_ns is None or not 0 <= time_ns < LATEST_NS:
+            self._untimed += 1
+            return
+        if self._start_ns is None:
+            self._start_ns = time_ns
+        while time_ns % self._step_ns:
+            self._step_ns //= 10
+        if not sent.line.has_zone:
+            self._lost.add("zone")
+        if time_ns - self._start_ns < self._t_ns:
+            self._untimed += 1  # a clock was set, or a line was written late
+        else:
+            self._t_ns = time_ns - self._start_ns
+
+    def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
+        """Writes the row of the recording, when all has been added, and closes the database.
+
+        A log may have more connections than a process may have open files.
+
+        Args:
+            name: the name of the recording.
+            command: the words of the agent's command, if the log has it.
+        """
+        lost, recording = self._lost, self._recording
+        if self._start_ns is None:
+            lost.add("times")
+        elif self._start_ns < EARLIEST_NS:
+            lost.add("date")
+        elif (started_at := as_iso(self._start_ns)) is not None:
+            ended_at = as_iso(self._start_ns + self._t_ns)
+            recording = evolve(recording, started_at=started_at, ended_at=ended_at)
+        if "times" in lost or "date" in lost:
+            lost.discard("zone")
+        words = self._masking.command(command) if command else []
+        self.origin = Origin(
+            self._source.name,
+            lost=tuple(sorted(lost)),
+            resolution_ns=None if "times" in lost else self._source.resolution_ns or self._step_ns,
+            inferred_directions=self._inferred,
+            inferred_times=0 if "times" in lost else self._untimed,
+            skipped=self._skipped,
+            named_answers=tuple(self._answers),
+        )
+        self._recording = evolve(
+            completed(recording, self._rows.conversation.state.handshake),
+            command=json.dumps(words, ensure_ascii=False),
+            origin=self.origin,
+            name=name,
+        )
+        self._rows.commit()
+        self._rows.finish(self._recording)
+        redactor = self._masking.redactor
+        if redactor is not None and redactor.known:
+            mask_rows(self._connection, redactor, self._rows.state.next_seq, self._recording)
+            self._connection.commit()
+        self._connection.close()
+
+    def placed(self, target: Path) -> ImportedConnection:
+        """Moves the database, which is finished, to its place, or to a free name like it.
+
+        Args:
+            target: the place of the first recording of the log.
+        """
+        return ImportedConnection(place(self._made, target), self._messages, self.origin)

@@ -1,0 +1,108 @@
+"""Writes what was observed in a recording in the text form, and finds a frame's line there."""
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from functools import partial
+from math import inf
+from pathlib import Path
+
+from acp_proxy.base.errors import DamagedRecording
+from acp_proxy.base.plain_files import open_plain
+from acp_proxy.recording.filters import EVERYTHING, Filter
+from acp_proxy.recording.text_form.text_header import write_header
+from acp_proxy.recording.text_form.text_reader import is_remark
+from acp_proxy.recording.text_form.text_writer import LineWriter
+from acp_proxy.store.copies.text_import import is_text_form
+from acp_proxy.store.files.database import is_sqlite
+from acp_proxy.store.rows import FiredRows, Rows
+from acp_proxy.store.tables.checked_values import is_excerpt
+
+_FIRED = (
+    "SELECT seq, rule, action, received, delivered, late_ns FROM faults_fired ORDER BY seq, rowid"
+)
+_NUMBERS = (
+    "SELECT seq FROM frames UNION ALL SELECT seq FROM events"
+    " UNION ALL SELECT seq FROM faults_fired ORDER BY seq"
+)
+
+
+def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+    """Yields the lines of a recording's text form, each with its newline.
+
+    Args:
+        reader: the recording.
+        chosen: leaves lines out; the others keep their times and their numbers.
+    """
+    line: list[bytes] = []
+    for part in write_parts(reader, chosen):
+        line.append(part)
+        if part.endswith(b"\n"):
+            yield b"".join(line)
+            line.clear()
+
+
+def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+    """Yields the text form as `write_text_form` does, a line that is very large in parts.
+
+    Args:
+        reader: the recording.
+        chosen: as for `write_text_form`.
+    """
+    yield write_header(reader.recording)
+    write = LineWriter()
+    fired = FiredRows(reader.query(_FIRED))
+    is_whole = chosen is EVERYTHING
+    try:
+        for row in reader.rows(chosen):
+            seq = row["seq"]
+            for omitted in fired.upto(seq - 1):  # of a frame that is left out, or has no row
+                if is_whole:
+                    yield write.fired(omitted)
+            if "raw" in row and is_excerpt(row):
+                yield from write.large(row, partial(reader.pieces, seq))
+            else:
+                yield write.frame(row) if "raw" in row else write.event(row)
+            yield from map(write.fired, fired.upto(seq))
+        if is_whole:
+            yield from map(write.fired, fired.upto(inf))
+    except (ValueError, TypeError, KeyError) as e:
+        raise DamagedRecording(reader.path, str(e)) from None
+
+
+def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
+    """Returns the lines of frames and events, counted from 1.
+
+    They are those of the file, if the recording was read from the text form, and else those that
+    `inspect export` writes. A number that there is not has no line.
+
+    Args:
+        reader: the recording.
+        seqs: the numbers of the frames and events.
+    """
+    wanted, found = set(seqs), dict[int, int]()
+    if not wanted:
+        return found
+    for line, row in enumerate(reader.query(_NUMBERS), 2):  # the first one is the header
+        seq = row["seq"]
+        if seq in wanted:
+            wanted.remove(seq)
+            found[seq] = line
+            if not wanted:
+                break
+    is_text = not is_sqlite(reader.path) and is_text_form(reader.path)
+    return _in_file(reader.path, found) if is_text else found
+
+
+def _in_file(path: Path, found: dict[int, int]) -> dict[int, int]:
+    """Counts the lines of a file that are blank or comments as well."""
+    lines = sorted(found.values())
+    places: dict[int, int] = {}
+    counted = 0
+    with suppress(OSError), open_plain(path) as file:
+        for number, line in enumerate(file, 1):
+            counted += not is_remark(line)
+            while lines and lines[0] <= counted:
+                places[lines.pop(0)] = number
+            if not lines:
+                break
+    return {seq: places.get(line, line) for seq, line in found.items()}

@@ -1,0 +1,1 @@
+"""The files of recordings: opening databases, listing the directory, finding what a user names."""

@@ -1,0 +1,110 @@
+"""Edits the note of a recording.
+
+A recording that runs can be annotated: the recorder never writes the column again, and a lock is
+held for one statement. The time of the file's last change, by which it is pruned, stays.
+"""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import evolve
+
+from acp_proxy.base.errors import CannotAnnotate
+from acp_proxy.base.plain_files import reason
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.text_form.text_header import write_header
+from acp_proxy.recording.text_form.text_reader import is_remark
+from acp_proxy.store.copies.text_import import header_of, is_text_form
+from acp_proxy.store.files import database
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.schema import check_tables
+
+_PATIENCE_S = 2.0
+
+
+def set_note(path: Path, note: str | None) -> None:
+    """Writes a recording's note; an older recording gets the column for it.
+
+    Args:
+        path: the recording.
+        note: None removes it.
+
+    Raises:
+        CannotAnnotate, UnreadableRecording: it cannot be written, or not now.
+    """
+    with _times_kept(path), _errors_named(path):
+        if is_text_form(path):
+            _edit_header(path, note)
+        else:
+            _edit_row(path, note)
+
+
+def _edit_row(path: Path, note: str | None) -> None:
+    with RecordingReader(
+        path, unredacted=True
+    ) as reader:  # which finishes what a dead recorder left
+        known = reader.recording.id
+    if not path.exists() or not path.stat().st_size:
+        raise CannotAnnotate(path, "its recorder has only just begun; try again")
+    with contextlib.closing(database.open_for_writing(path, timeout=_PATIENCE_S)) as connection:
+        database.allow_interrupts(connection)
+        check_tables(connection)
+        database.migrate(connection)
+        with connection:
+            update = "UPDATE recording SET note = ? WHERE id = ?"
+            if not connection.execute(update, (note, known)).rowcount:
+                raise CannotAnnotate(path, "its recorder has only just begun; try again")
+
+
+def _edit_header(path: Path, note: str | None) -> None:
+    """Writes the text with another header to a new file, which replaces the old one."""
+    header = write_header(evolve(header_of(path), note=note))
+    fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    try:
+        with open(fd, "wb") as target, path.open("rb") as source:  # noqa: PTH123  a descriptor
+            line = source.readline()
+            if line.startswith(BOM_UTF8):
+                target.write(BOM_UTF8)
+                line = line.removeprefix(BOM_UTF8)
+            while is_remark(line):
+                target.write(line)
+                line = source.readline()
+            target.write(header)
+            shutil.copyfileobj(source, target)
+        shutil.copymode(path, made)
+        Path(made).replace(path)
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def _times_kept(path: Path) -> Iterator[None]:
+    """Keeps the time of the last change of a file, unless its recorder is writing to it."""
+    before = path.stat() if path.exists() else None
+    yield
+    if before is not None and not Path(f"{path}{LOG_SUFFIX}").exists():
+        with contextlib.suppress(OSError):
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@contextlib.contextmanager
+def _errors_named(path: Path) -> Iterator[None]:
+    """Raises errors as one of ours, which names the recording."""
+    try:
+        yield
+    except OSError as e:
+        raise CannotAnnotate(path, reason(e)) from None
+    except sqlite3.OperationalError as e:
+        database.raise_if_interrupted(e)
+        if "locked" in str(e) or "busy" in str(e):
+            raise CannotAnnotate(path, "another program has locked it; try again") from None
+        raise CannotAnnotate(path, str(e)) from None
+    except (sqlite3.Error, UnicodeError) as e:
+        raise database.unreadable(path, e) from None

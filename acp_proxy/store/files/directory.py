@@ -1,0 +1,359 @@
+"""Lists the recordings of a directory, the files and the row of each; deletes old or large ones.
+
+A recording is a database, or a log that will become one, or a text form.
+"""
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attrs import frozen
+
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.base.limits import LARGE_LINE
+from acp_proxy.base.plain_files import is_plain
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.files import database
+from acp_proxy.store.files.side_files import SUFFIXES, has_files_beside
+from acp_proxy.store.log import damaged_log
+from acp_proxy.store.reader import RecordingReader, is_text
+from acp_proxy.store.rows import Rows
+from acp_proxy.store.tables.views import LEVELS
+
+TEXT_SUFFIX = ".jsonl"
+"""The suffix of text forms; a file with this suffix and another beginning is something else."""
+Mapped = Callable[
+    [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
+]
+"""A function like `map`, from paths to listed recordings."""
+FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str]]
+"""Returns what is wrong with a conversation, and for whom it waits, in words; may raise
+`UnreadableRecording`."""
+
+_MOST_OF_PROMPT = 4000
+"""Bytes of a prompt that are read for a list."""
+_LAST_DAY = 253402214400.0
+"""Seconds from 1970 to the last day of the calendar; a file's time of change may be later."""
+
+
+def paths(directory: Path) -> list[Path]:
+    """Returns the recordings of a directory; for a log without database, the database's path."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(directory):
+            name = entry.name.removesuffix(LOG_SUFFIX)
+            if (name.endswith(".db") and entry.is_file()) or (
+                entry.name.endswith(TEXT_SUFFIX)
+                and entry.is_file()
+                and is_text(directory / entry.name)
+            ):
+                found.add(name)
+    return [directory / name for name in sorted(found)]
+
+
+def read_recording(path: Path) -> Recording:
+    """Reads the row of a recording, of a text only the header; may raise `UnreadableRecording`."""
+    if is_text(path):
+        from acp_proxy.store.copies.text_import import header_of
+
+        return header_of(path)
+    if has_files_beside(path):
+        with RecordingReader(path, unredacted=True) as reader:
+            return reader.recording
+    rows = Rows()
+    rows.path = path
+    with contextlib.closing(database.open_readonly(path)) as rows.connection:
+        return rows.recording
+
+
+def was_indexed(path: Path) -> bool:
+    """Whether a recording was made by a recorder, or is a text form, and was not imported."""
+    if has_files_beside(path) or not database.is_sqlite(path):
+        return True
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        try:
+            return any(connection.execute("SELECT 1 FROM indexing LIMIT 1"))
+        except sqlite3.Error as e:
+            raise database.unreadable(path, e) from None
+
+
+def started_at(path: Path) -> str:
+    """Returns the start of a recording, for sorting; an empty string if it is unreadable."""
+    with contextlib.suppress(UnreadableRecording):
+        return read_recording(path).started_at
+    return ""
+
+
+def recording_at(path: Path) -> Path | None:
+    """Returns the file or the log of the recording at a path; None if there is none."""
+    if path.name.endswith(LOG_SUFFIX) and is_plain(path):
+        return path.with_name(path.name.removesuffix(LOG_SUFFIX))
+    has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
+    return path if has_log or is_plain(path) else None
+
+
+def recording_files(path: Path) -> list[Path]:
+    """Returns the files that a recording may consist of; a text form is a single file."""
+    return [Path(name) for name in _names(path)]
+
+
+def _names(path: Path) -> list[str]:
+    """The same as text: a list of a thousand recordings looks for thousands of them."""
+    if path.suffix == TEXT_SUFFIX:
+        return [str(path)]
+    beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
+    return [*beside, *map(str, damaged_log.files(path))]
+
+
+def disk_size(path: Path) -> int:
+    """Returns the bytes that a recording takes, its log and side files included."""
+    return sum(status.st_size for status in statuses(path))
+
+
+def statuses(path: Path) -> Iterator[os.stat_result]:
+    """Yields the `os.stat_result` of each existing file of a recording."""
+    for name in _names(path):
+        with contextlib.suppress(OSError):
+            yield os.stat(name)  # noqa: PTH116
+
+
+def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
+    """Reads the id and the note of a recording; returns None if that would take long.
+
+    The log is not read, so a recording without rows has neither.
+    """
+    try:
+        if is_text(path):
+            recording = read_recording(path)
+            return recording.id, recording.note
+        with contextlib.closing(database.open_readonly(path)) as connection:
+            cursor = connection.execute("SELECT * FROM recording LIMIT 1")
+            names = [column[0] for column in cursor.description]
+            row = dict(zip(names, cursor.fetchone() or (), strict=False))
+    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError) as e:
+        database.raise_if_interrupted(e)
+        return None
+    known, note = row.get("id"), row.get("note")
+    return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
+
+
+@frozen
+class ListedRecording:
+    """One recording of a directory, as a list shows it."""
+
+    path: Path
+    recording: Recording | None
+    """None if the file cannot be read."""
+    live: bool = False
+    problem: str | None = None
+    """Why it cannot be read, or what is wrong with the file."""
+    findings: tuple[Any, ...] | None = None
+    """What is wrong with the conversation; None if it was not looked for or could not be read."""
+    waiting: str = ""
+    """For whom a running conversation waits."""
+    has_faults: bool = False
+    """Whether a fault fired in the conversation."""
+    frames: int = 0
+    turns: int = 0
+    first_prompt: bytes | None = None
+    """The start of the first ``session/prompt`` request."""
+    size: int = 0
+    """Bytes on disk, its log included."""
+    masked: int = 0
+    """How many secrets that are in the file are masked in this value."""
+    made_by: str | None = None
+    """The command that made it for its own use: ``verify``; None if a person recorded it."""
+    damaged: tuple[Path, ...] = ()
+    """The files with what could not be read of its log."""
+
+    @property
+    def started_at(self) -> str:
+        """The start of the recording, for sorting; unreadable recordings sort last."""
+        return self.recording.started_at if self.recording else ""
+
+
+def list_recordings(
+    recordings: Iterable[Path],
+    find: FindingSearch | None = None,
+    *,
+    unredacted: bool = False,
+    mapped: Mapped = map,
+) -> list[ListedRecording]:
+    """Reads recordings, newest first; unreadable ones are last.
+
+    Args:
+        recordings: their paths.
+        find: looks for what is wrong with each conversation; without it, none is looked at.
+        unredacted: whether to show secrets that are in the files.
+        mapped: reads each path; `map`, or a version of it that uses several processes.
+    """
+    work = partial(read_listed, find=find, unredacted=unredacted)
+    found = mapped(work, recordings)
+    return sorted(found, key=lambda listed: listed.started_at, reverse=True)
+
+
+def read_listed(
+    path: Path, find: FindingSearch | None = None, *, unredacted: bool = False
+) -> ListedRecording:
+    """Reads what a list shows of a recording; a broken one has a problem in place of its row.
+
+    Args:
+        path: the recording.
+        find: as for `list_recordings`.
+        unredacted: as for `list_recordings`.
+    """
+    # Imported late: a replay looks for its recording here, and reads no list.
+    from acp_proxy.store.queries.exchanges import turn_count
+    from acp_proxy.store.queries.fired_faults import has_fired_faults
+    from acp_proxy.store.queries.frames import first_prompt
+    from acp_proxy.store.queries.recorded_events import made_by
+
+    try:
+        # Only the beginning of the conversation is looked through for secrets: a list is quick.
+        with RecordingReader(path, unredacted=True) as reader:
+            (findings, waiting), why_unchecked = _find(reader, find)
+            recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
+            if not (unredacted or recording.redaction in LEVELS):
+                recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
+                if findings and find is not None:  # they quote messages, so all lines are masked
+                    with RecordingReader(path) as masking:
+                        (findings, waiting), why_unchecked = _find(masking, find)
+            return ListedRecording(
+                path,
+                recording,
+                reader.live,
+                reader.warning or why_unchecked,
+                findings,
+                waiting,
+                has_fired_faults(reader),
+                reader.count(),
+                turn_count(reader),
+                prompt,
+                disk_size(path),
+                masked,
+                made_by(reader),
+                tuple(damaged_log.files(path)),
+            )
+    except UnreadableRecording as e:
+        return ListedRecording(path, None, problem=str(e), size=disk_size(path))
+
+
+def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
+    """Returns what a list shows of a recording, masked; reads only the beginning of the recording.
+
+    Args:
+        rows: the recording, as it is stored.
+        most: the largest size of the prompt, in bytes.
+
+    Returns:
+        The recording's row, the start of its first prompt, and how many values are masked there.
+
+    Raises:
+        UnreadableRecording: the file is damaged.
+    """
+    # Imported late: most recordings were masked when they were made.
+    from acp_proxy.redaction.edits import apply
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
+    from acp_proxy.store.queries.frames import conversation_start
+    from acp_proxy.store.queries.masked_rows import masked_recording
+
+    redactor = Redactor(RedactorState(os.urandom(16).hex()))
+    recording = masked_recording(rows.recording, redactor)
+    count, prompt = redactor.count, None
+    for stream, raw in conversation_start(rows, LARGE_LINE):
+        before = redactor.count
+        prompt = apply(raw, redactor.line(Stream(stream), raw))
+        in_prompt = redactor.count - before
+    if prompt is None:
+        return recording, None, count
+    return recording, prompt[:most], count + in_prompt
+
+
+def _find(
+    reader: RecordingReader, find: FindingSearch | None
+) -> tuple[tuple[tuple[Any, ...] | None, str], str | None]:
+    """Returns what was found, and why nothing could be looked for."""
+    if find is None:
+        return (None, ""), None
+    try:
+        return find(reader), None
+    except UnreadableRecording as e:
+        return (None, ""), str(e)
+
+
+class OldRecording(NamedTuple):
+    """A recording that may be deleted."""
+
+    path: Path
+    size: int
+    """Bytes on disk."""
+    last_written: float
+    """Seconds since 1970."""
+
+
+def prunable(
+    directory: Path,
+    *,
+    older_than: float | None = None,
+    larger_than: float | None = None,
+    spare: Path | None = None,
+    with_noted: bool = False,
+) -> list[OldRecording]:
+    """Returns the recordings that are too old, or take too much room, oldest first.
+
+    Running ones, and files that cannot be read, are never among them.
+
+    Args:
+        directory: the recordings directory.
+        older_than: the age of the last change from which on they are too old, in seconds.
+        larger_than: the bytes that all may take; the oldest are too many.
+        spare: a recording that is left out.
+        with_noted: whether those that have a note may be deleted as well.
+    """
+    known = [OldRecording(path, disk_size(path), _last_written(path)) for path in paths(directory)]
+    total = sum(old.size for old in known)
+    limit = None if older_than is None else time.time() - older_than
+    found = []
+    for old in sorted(known, key=lambda old: (old.last_written, old.path)):
+        is_old = limit is not None and old.last_written < limit
+        is_too_much = larger_than is not None and total > larger_than
+        if not (is_old or is_too_much) or old.path == spare:
+            continue
+        if _is_over(old.path) and (with_noted or not _has_note(old.path)):
+            found.append(old)
+            total -= old.size
+    return found
+
+
+def delete(path: Path) -> bool:
+    """Deletes a recording, unless it runs or cannot be read; returns whether it was deleted."""
+    # A recorder may have started since `prunable` looked: its lock is asked for once more.
+    if not _is_over(path):
+        return False
+    for file in recording_files(path):
+        with contextlib.suppress(OSError):
+            file.unlink()
+    return recording_at(path) is None
+
+
+def _is_over(path: Path) -> bool:
+    from acp_proxy.store.log.log_recovery import is_finished_or_dead
+
+    return is_text(path) or is_finished_or_dead(path)
+
+
+def _has_note(path: Path) -> bool:
+    known = read_id_and_note(path)
+    return known is not None and bool(known[1])
+
+
+def _last_written(path: Path) -> float:
+    times = (status.st_mtime for status in statuses(path))
+    return min(max([0.0, *times]), _LAST_DAY)

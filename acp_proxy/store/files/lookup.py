@@ -1,0 +1,275 @@
+"""Finds the recording that a user means: by path, part of a name, start of an id, or the latest."""
+
+import contextlib
+import os
+import re
+import shlex
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from acp_proxy.base.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.base.limits import EXAMPLES, NAMED
+from acp_proxy.base.plain_files import is_plain, kind_of, open_plain, trouble_with
+from acp_proxy.base.wording import did_you_mean, listed
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.log_format import MAGIC
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.files.database import is_sqlite
+from acp_proxy.store.files.directory import TEXT_SUFFIX, paths, read_recording, recording_at
+from acp_proxy.store.files.newest import in_reading_order, is_run, may_have, newest_first
+from acp_proxy.store.reader import is_text
+
+_ID = re.compile("[0-9a-f]{4,12}")
+"""An id, or so much of it that it is likely meant as one."""
+_Known = tuple[Path, Recording]
+
+
+class LatestRecording(NamedTuple):
+    """Which recording ``latest`` means."""
+
+    path: Path
+    passed_over: _Known | None = None
+    """The newest of all, if it is newer and another one was preferred."""
+
+
+def resolve(word: str, directory: Path, here: Path) -> Path:
+    """Finds the recording that a user means.
+
+    Args:
+        word: a path, a name or a part of it, the start of an id, or ``latest``.
+        directory: the recordings directory.
+        here: the current directory, whose own recordings ``latest`` prefers.
+
+    Raises:
+        NoSuchRecording: none is named so, or several are.
+    """
+    if word == "latest":
+        return latest(directory, here).path
+    found, other = _at_path((Path(word), directory / word))
+    if found is not None:
+        return found
+    try:
+        if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
+            raise NoSuchRecording(
+                _other(word, directory)
+                or f"no recording at {word}; `acp-proxy inspect list` shows them"
+            )
+        return _by_name_or_id(word, directory)
+    except NoSuchRecording:
+        if other is None:
+            raise
+        return other
+
+
+def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
+    """Finds the first recording at one of several paths, with a suffix or without.
+
+    Returns:
+        The recording, and the first file that may be of another tool.
+    """
+    other = None
+    for place in places:
+        for suffix in ("", ".db", TEXT_SUFFIX):
+            named = Path(f"{place}{suffix}")
+            if (found := recording_at(named)) is None:
+                continue
+            if suffix == ".db" or _is_ours(named, suffix):
+                return found, other
+            other = other or found
+    return None, other
+
+
+def is_named(word: str, directory: Path) -> bool:
+    """Whether a word is the path, the name or the id of a recording, and not only a part of it.
+
+    Args:
+        word: what may be meant otherwise, such as a filter.
+        directory: the recordings directory.
+    """
+    found, _ = _at_path((Path(word), directory / word))
+    if found is not None:
+        has_log = is_plain(Path(f"{found}{LOG_SUFFIX}"))
+        return found.suffix == ".db" or has_log or is_sqlite(found) or is_text(found)
+    return word == "latest" or (_ID.fullmatch(word) is not None and bool(_ids(word, directory)))
+
+
+def hidden_by(found: Path, word: str, directory: Path) -> Path | None:
+    """Returns the recording of the directory that a word would mean without a file of that name.
+
+    Args:
+        found: the file, which was found by its path.
+        word: what the user wrote.
+        directory: the recordings directory.
+
+    Returns:
+        None if there is no such recording, or it is the one that was found.
+    """
+    if Path(word).name != word or not is_plain(found):
+        return None
+    hidden, _ = _at_path([directory / word])
+    if hidden is None and _ID.fullmatch(word):
+        hidden = next(iter(_ids(word, directory)), None)
+    is_same = hidden is None or (is_plain(hidden) and hidden.samefile(found))
+    return None if is_same else hidden
+
+
+def _ids(start: str, directory: Path) -> list[Path]:
+    """Returns the recordings of a directory whose id begins so."""
+    likely = _readable(path for path in paths(directory) if may_have(path, start))
+    return [path for path, recording in likely if recording.id.startswith(start)]
+
+
+def _is_ours(named: Path, suffix: str) -> bool:
+    """Whether a file is what a word means that has not its suffix.
+
+    Other tools have files of such names: what ``app.log`` was imported into is called ``app``, and
+    has to be found beside it.
+    """
+    if is_plain(named):
+        return suffix != TEXT_SUFFIX or is_text(named)
+    if named.suffix in (".db", LOG_SUFFIX):
+        return True
+    try:
+        with open_plain(Path(f"{named}{LOG_SUFFIX}")) as log:
+            return log.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _by_name_or_id(word: str, directory: Path) -> Path:
+    """Finds the one recording with a name, the start of an id, or a part of a name."""
+    every = paths(directory)
+    likely = (path for path in every if word in path.name or may_have(path, word))
+    known = _without_texts_of_databases(_readable(likely))
+    matches = (
+        [one for one in known if one[1].name == word]
+        or [one for one in known if one[1].id.startswith(word)]
+        or [one for one in known if one[0].name.startswith(word)]
+        or [one for one in known if one[1].name.startswith(word)]
+        or [one for one in known if word in one[0].name or word in one[1].name]
+    )
+    if len(matches) == 1:
+        return matches[0][0]
+    if not matches:
+        names = [*(path.stem for path in every), *(recording.name for _, recording in known)]
+        near = did_you_mean(word, names)
+        raise NoSuchRecording(
+            _other(word, directory)
+            or f"no recording named {word!r} in {directory}: expected a path, a part of a "
+            f"name, the start of an id, or latest{near}; `acp-proxy inspect list` shows them"
+        )
+    named = listed([f"{path.name} ({one.id})" for path, one in matches], EXAMPLES)
+    raise NoSuchRecording(
+        f"{word!r} fits {len(matches)} recordings: {named}; give more of the name or the id,"
+        " or the file"
+    )
+
+
+def latest(directory: Path, here: Path) -> LatestRecording:
+    """Finds the newest recording that was made in a directory, or else the newest of all.
+
+    One that was imported, or whose directory is not known, counts as made in any. What a command
+    has recorded for its own use does not count, unless there is nothing else.
+
+    Args:
+        directory: the recordings directory.
+        here: the current directory.
+
+    Raises:
+        NoSuchRecording: there is none.
+    """
+    order = in_reading_order(directory)
+    every = newest_first(directory, order=order)
+    first = next(every, (directory, None))
+    own = (one for one in chain([first], every) if one[1] is not None and not is_run(one[0]))
+    newest, known = next(own, first)
+    if known is None:
+        raise NoSuchRecording(
+            f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
+        )
+    if known.cwd == str(here):
+        return LatestRecording(newest)
+    for path, recording in newest_first(directory, str(here), order):
+        if recording is not None and not is_run(path):
+            return _latest(path, (newest, known))
+    return LatestRecording(newest)
+
+
+def latest_running(directory: Path, here: Path) -> LatestRecording | None:
+    """Finds the recording that `latest` would mean if there were only those that are running.
+
+    Args:
+        directory: the recordings directory.
+        here: the current directory.
+    """
+    from acp_proxy.store.log.log_recovery import has_recorder
+
+    running = _readable(path for path in _with_log(directory) if has_recorder(path))
+    if not running:
+        return None
+    own = [one for one in running if one[1].cwd == str(here)]
+    newest = next(iter(newest_first(directory)))
+    return _latest((own or running)[0][0], newest)
+
+
+def _latest(found: Path, newest: tuple[Path, Recording | None]) -> LatestRecording:
+    path, recording = newest
+    if recording is None or path == found:
+        return LatestRecording(found)
+    return LatestRecording(found, (path, recording))
+
+
+def _readable(every: Iterable[Path]) -> list[_Known]:
+    """Reads the recordings that can be read, newest first."""
+    found = []
+    for path in every:
+        with contextlib.suppress(UnreadableRecording):
+            found.append((path, read_recording(path)))
+    return sorted(found, key=lambda known: known[1].started_at, reverse=True)
+
+
+def _with_log(directory: Path) -> list[Path]:
+    """Returns the recordings of a directory that have a log, as each running one has."""
+    with contextlib.suppress(OSError):
+        names = sorted(entry.name for entry in os.scandir(directory))
+        logs = [name for name in names if name.endswith(f".db{LOG_SUFFIX}")]
+        return [directory / name.removesuffix(LOG_SUFFIX) for name in logs]
+    return []
+
+
+def _without_texts_of_databases(found: Iterable[_Known]) -> list[_Known]:
+    """Leaves out the texts of recordings whose database is there as well."""
+    every = list(found)
+    databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
+    return [
+        (path, recording)
+        for path, recording in every
+        if path.suffix != TEXT_SUFFIX or recording.id not in databases
+    ]
+
+
+def _other(word: str, directory: Path) -> str | None:
+    """Describes a path that leads to no recording, without opening it; None if there is nothing."""
+    for place in (Path(word), directory / word) if word else ():
+        if (problem := trouble_with(place)) is not None:
+            return f"cannot look at {place}: {problem}"
+        if place.is_dir():
+            return _directory(place, [path.name for path in paths(place)])
+        if (kind := kind_of(place)) is not None:
+            hint = "; `acp-proxy inspect` reads a text from a pipe as -" if kind == "a pipe" else ""
+            return f"{place} is {kind}: expected the file of a recording{hint}"
+    return None
+
+
+def _directory(place: Path, names: list[str]) -> str:
+    if not names:
+        return (
+            f"{place} is a directory without recordings: expected a recording; "
+            "`acp-proxy inspect list` shows them"
+        )
+    return (
+        f"{place} is a directory: expected one of its recordings, {listed(names, NAMED)}"
+        f"; `acp-proxy inspect list {shlex.quote(str(place))}` shows them"
+    )

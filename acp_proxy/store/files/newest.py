@@ -1,0 +1,136 @@
+"""Finds the newest recordings of a directory without reading all of them.
+
+A file is changed last when its recording has begun already, so the time of its last change is a
+bound: the newest recording that was read is the newest of all once it began later than any other
+file was changed. Clocks are set and files are copied, so the bound gets another day. A file that
+seems older than any recording can be has a wrong time, and is read first.
+"""
+
+import contextlib
+import heapq
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from math import inf
+from pathlib import Path
+
+from acp_proxy.base.errors import UnreadableRecording
+from acp_proxy.base.plain_files import open_plain
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.files.database import MAGIC
+from acp_proxy.store.files.directory import paths, read_recording, was_indexed
+from acp_proxy.store.files.side_files import has_files_beside
+from acp_proxy.store.queries.recorded_events import made_by
+from acp_proxy.store.reader import RecordingReader
+
+_SLACK_S = 86400.0
+_SMALL = 4 << 20
+"""The largest file, in bytes, whose contents are searched."""
+_INDEXED = '"next_seq"'
+"""What the indexer remembers in a recording that was not imported."""
+_UTF_8 = b"\0\0\0\1"
+"""The text encoding in the header of a database."""
+_FIRST_S = 1_577_836_800.0
+"""The year 2020, before which nothing was recorded."""
+
+
+def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
+    """Returns the recordings of a directory as `newest_first` reads them, with negated bounds."""
+    return sorted((-_bound(path), path) for path in paths(directory))
+
+
+def newest_first(
+    directory: Path, made_in: str = "", order: list[tuple[float, Path]] | None = None
+) -> Iterator[tuple[Path, Recording | None]]:
+    """Yields the recordings of a directory, newest first; unreadable ones are last, without rows.
+
+    As few are read as are needed to know the next one. One that was imported is as old as its file.
+
+    Args:
+        directory: where they are.
+        made_in: leaves out recordings that are known to be made in other directories than this
+            one, and were not imported.
+        order: the result of `in_reading_order`, if it was called already.
+    """
+    known: list[tuple[float, Path, Recording]] = []
+    unreadable = []
+    for negated_bound, path in in_reading_order(directory) if order is None else order:
+        while known and known[0][0] <= negated_bound:
+            yield heapq.heappop(known)[1:]
+        if made_in and not may_have(path, made_in, is_directory=True) and may_have(path, _INDEXED):
+            continue
+        try:
+            recording = read_recording(path)
+            is_imported = recording.origin is not None or not was_indexed(path)
+        except UnreadableRecording:
+            unreadable.append(path)
+            continue
+        if made_in and not is_imported and recording.cwd not in ("", made_in):
+            continue
+        began = datetime.fromisoformat(recording.started_at).timestamp()
+        began = max(began, path.stat().st_mtime) if is_imported else began
+        heapq.heappush(known, (-began, path, recording))
+    while known:
+        yield heapq.heappop(known)[1:]
+    yield from ((path, None) for path in unreadable)
+
+
+def is_run(path: Path) -> bool:
+    """Whether a command such as `verify` made a recording for its own use."""
+    if not may_have(path, '"made_by"'):  # the member, which hardly any other recording has
+        return False
+    with contextlib.suppress(UnreadableRecording), RecordingReader(path, unredacted=True) as reader:
+        return made_by(reader) is not None
+    return False
+
+
+def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
+    """Whether a recording's row may have a text; searches the bytes of small files only.
+
+    SQLite writes a text as it is. To find it in the bytes takes a tenth of the time that it takes
+    to open the database.
+
+    Args:
+        path: the recording.
+        text: the text to search for.
+        is_directory: whether the text is a whole directory, so that longer paths do not match.
+    """
+    if has_files_beside(path):
+        return True
+    try:
+        with open_plain(path) as file:
+            # Room is made for all that is asked for, and room for 4 MiB takes longer than a file.
+            limit = min(os.fstat(file.fileno()).st_size + 1, _SMALL)
+            data = file.read(limit)
+    except OSError:
+        return True
+    if not data.startswith(MAGIC) or data[56:60] != _UTF_8 or len(data) == limit:
+        return True
+    wanted = text.encode(errors="surrogatepass")
+    if (found := data.count(wanted)) and is_directory:
+        found -= data.count(wanted + b"/")
+    return found > 0 or _is_divided(data, wanted)
+
+
+def _is_divided(data: bytes, wanted: bytes) -> bool:
+    """Whether a text may begin in one page of a database and go on in another one.
+
+    A page with the rest of a row begins with the number of the next one, in four bytes.
+    """
+    size = int.from_bytes(data[16:18], "big") or 1
+    for start in range(max(size, 512) + 4, len(data), max(size, 512)):
+        if data[start] in wanted:
+            for rest in range(1, len(wanted)):
+                if data.startswith(wanted[-rest:], start) and wanted[:-rest] in data:
+                    return True
+    return False
+
+
+def _bound(path: Path) -> float:
+    """Returns a time, in seconds since 1970, before which a recording has begun."""
+    changed = 0.0
+    for file in (path, f"{path}{LOG_SUFFIX}"):  # as text, since a path takes its time
+        with contextlib.suppress(OSError):
+            changed = max(changed, os.stat(file).st_mtime)  # noqa: PTH116
+    return changed + _SLACK_S if changed >= _FIRST_S else inf

@@ -1,0 +1,1 @@
+"""Turns the log of a recorder into rows, masked on the way."""

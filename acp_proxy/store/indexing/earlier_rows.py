@@ -1,0 +1,92 @@
+"""Masks secrets in the rows that were written before the secrets were recognized.
+
+A secret is often recognized by its place, as in the environment of an MCP server, after a message
+or a log line has shown it already. So when the conversation is over, the rows up to the latest
+place at which a secret was recognized are searched once more with all that is known, as a reader
+masks a recording. The masked rows are written in one transaction, which also notes that it is done
+(`IndexerState.search_before`); only then the log may go, which alone knows the secrets.
+"""
+
+import sqlite3
+from contextlib import suppress
+
+from acp_proxy.base.forms import converter
+from acp_proxy.recording.recording import Recording
+from acp_proxy.redaction.redactor import Redactor
+from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.indexing.row_batch import write_recording
+from acp_proxy.store.queries.masked_rows import MaskedRows, Watch, masked_recording
+from acp_proxy.store.tables.schema import MASKED as IS_MASKED
+from acp_proxy.store.tables.views import MASKED
+
+_COLUMNS = {
+    "frame_rows": ("seq", "seq", ("raw",)),
+    "events": ("seq", "seq", ("data",)),
+    "faults_fired": ("rowid", "place", ("received", "delivered")),
+}
+"""Of each table the key, the same key in the masked rows, and the columns that may be masked."""
+
+
+def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
+    """Masks what was indexed before a secret in it was recognized; call it at the end of the log.
+
+    Args:
+        indexer: has indexed all of the log into the main tables of its connection.
+        watch: sees each row before it is searched, and may raise an error.
+
+    Raises:
+        sqlite3.Error: nothing was written. Likewise for what `watch` has raised.
+    """
+    state, masking = indexer.state, indexer.masking
+    if masking is None or not state.search_before:
+        return
+    connection, until = indexer.connection, state.search_before - 1
+    try:
+        recording = mask_rows(connection, masking.redactor, until, state.recording, watch)
+        state.search_before = 0
+        known = masking.redactor.without_known(converter.dumps(state))
+        connection.execute("UPDATE main.indexing SET state = ?", (known,))
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        state.search_before = until + 1
+        raise
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute(f"DETACH {MASKED}")
+    state.recording = recording
+
+
+def mask_rows(
+    connection: sqlite3.Connection,
+    redactor: Redactor,
+    until: int,
+    recording: Recording | None,
+    watch: Watch | None = None,
+) -> Recording | None:
+    """Masks the first rows of a recording without a commit; leaves a database attached.
+
+    Args:
+        connection: the recording, outside of a transaction.
+        redactor: has read the rows, and knows the secrets.
+        until: the number of the last row.
+        recording: the row of the recording, if it is known.
+        watch: as for `mask_earlier`.
+
+    Returns:
+        The row of the recording without secrets, as it was written.
+    """
+    rows = MaskedRows(connection, redactor, ("main",))
+    rows.mask_again(redactor, until, watch)
+    for table, (key, place, columns) in _COLUMNS.items():
+        masked = f"FROM {MASKED}.{table} AS k"
+        values = (f"{c} = (SELECT k.{c} {masked} WHERE k.{place} = {table}.{key})" for c in columns)
+        flags = [f"flags = flags | {IS_MASKED}"] if table == "frame_rows" else []
+        sets = ", ".join([*values, *flags])
+        connection.execute(
+            f"UPDATE main.{table} SET {sets} WHERE {key} IN (SELECT {place} {masked})"
+        )
+    if recording is not None:
+        recording = masked_recording(recording, redactor)
+        write_recording(connection, "main", recording)
+    return recording

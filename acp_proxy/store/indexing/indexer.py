@@ -1,0 +1,195 @@
+"""Turns a capture log into rows, in batches that neither lose nor double a frame.
+
+Each batch is one transaction that also stores the log offset and the state of the indexer
+(`IndexerState`). So the next indexer goes on from exactly there with the same code: in the same
+process, in another one after a crash, or in a reader that may not write.
+
+It does not know when to run (`runtime.indexing`), who may finish a dead recording (`log_recovery`),
+what a record means (`record_handler`), and how rows are written (`row_writer`).
+"""
+
+import sqlite3
+from typing import Any, cast
+
+from acp_proxy.protocol.connection_state import Exchange
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.log_format import BASE, HEADER_SIZE
+from acp_proxy.redaction.text_streams import NotYet
+from acp_proxy.store.indexing.indexer_state import IndexerState, load_state
+from acp_proxy.store.indexing.line_masking import Masking
+from acp_proxy.store.indexing.record_handler import RecordHandler
+from acp_proxy.store.indexing.row_writer import RowWriter
+from acp_proxy.store.log import damaged_log
+from acp_proxy.store.log.log_reader import LogReader
+
+BATCH = 1 << 18
+"""Bytes of log to index in one transaction; a few milliseconds."""
+
+
+class Indexer:
+    """Indexes one log into one connection.
+
+    Args:
+        connection: a database with our tables, writable at least in ``schema``.
+        log: the log, read from the offset in the database's ``indexing`` row on.
+        schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
+        waits: whether a line stays in the log while what follows may show a secret in it; a reader
+            shows what there is.
+
+    Raises:
+        ValueError: the stored state cannot be read, or the log begins later than the rows end.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        log: LogReader,
+        *,
+        schema: str = "main",
+        waits: bool = True,
+    ) -> None:
+        self.connection = connection
+        self.log = log
+        self.state = load_state(connection)
+        if self.state.offset < log.base:
+            raise ValueError(
+                f"its log begins at byte {log.base}, its rows end at {self.state.offset}"
+            )
+        self._rows = RowWriter(connection, self.state, schema=schema)
+        self._handler = RecordHandler(self.state, log, self._rows, waits=waits)
+        if self.state.offset > log.base:
+            self._handler.masking = masking_at(log, self.state.offset, waits=waits)
+        self.has_damage = False
+        """Whether some of the log could not be read by this indexer."""
+        self._is_uncommitted = False
+        self._read_to = self.state.offset  # beyond the state's while a batch is not committed
+
+    @property
+    def behind(self) -> int:
+        """Bytes of log that are not in committed rows yet."""
+        return self.log.end - self.state.offset
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the rows have all of the log, unfinished lines included."""
+        unfinished = any(framer.segments for framer in self.state.framers.values())
+        return not (unfinished or self._is_uncommitted or any(self.state.parts.values()))
+
+    def open_requests(self, direction: Direction) -> list[Exchange]:
+        """Returns the requests that wait for their answer, as far as the log is indexed.
+
+        One that a fault has kept from arriving waits for nothing.
+        """
+        waiting = self._rows.conversation.open_requests(direction)
+        dropped = self._rows.dropped_by_faults([exchange.request_seq for exchange in waiting])
+        return [exchange for exchange in waiting if exchange.request_seq not in dropped]
+
+    def step(self, limit: int = BATCH) -> int:
+        """Indexes a batch.
+
+        Args:
+            limit: about how many bytes of log it has.
+
+        Returns:
+            The bytes of log that were committed, 0 at the end of the log.
+
+        Raises:
+            sqlite3.Error: nothing was committed. The batch is kept, and the next step tries again.
+        """
+        start = self.state.offset
+        if self._is_uncommitted:
+            self._commit()
+        try:
+            for record in self.log.records(self._read_to, limit):
+                start_of_record = record.offset - HEADER_SIZE
+                if start_of_record > self._read_to:
+                    self._note_damage(start_of_record, record.t_ns)
+                self._handler.handle(record)
+                self._read_to = record.end
+                self._is_uncommitted = True
+        except NotYet:  # the next step begins with this record
+            pass
+        if self._is_uncommitted:
+            self._commit()
+        return self.state.offset - start
+
+    def settle(self) -> None:
+        """Ends the recording of a writer that died: unfinished lines become frames.
+
+        Raises:
+            sqlite3.Error: as `step`.
+        """
+        if self._handler.masking is not None:
+            self._handler.masking.waits = False  # nothing follows any more
+            while self.step():
+                pass
+        if self.log.is_damaged_from(self._read_to):
+            self._note_damage(self.log.end, self.state.last_ns)
+        self._handler.settle()
+        self._commit()
+
+    def _note_damage(self, end: int, t_ns: int) -> None:
+        """Notes that nothing could be read up to an offset."""
+        self._handler.note(damaged_log.note(self._read_to, end - self._read_to), t_ns)
+        self._read_to = end
+        self._is_uncommitted = True
+        self.has_damage = True
+
+    @property
+    def masking(self) -> Masking | None:
+        """What masks the lines of the log; None if they are not masked."""
+        return self._handler.masking
+
+    def masking_record(self) -> bytes:
+        """Returns what has to be the first record of the log if it is emptied; may be nothing."""
+        return self._handler.masking.dump() if self._handler.masking is not None else b""
+
+    def mark_unindexed(self) -> None:
+        """Notes in the recording's row that its log still has a part of it.
+
+        Raises:
+            sqlite3.Error: it cannot be written.
+        """
+        with self.connection:
+            self.connection.execute("UPDATE recording SET state = 'unindexed'")
+
+    def _commit(self) -> None:
+        self._handler.note_handshake()
+        committed, self.state.offset = self.state.offset, self._read_to
+        try:
+            self._rows.commit()
+        except sqlite3.Error:
+            # What is collected is ahead of the database, so the offset has to stay with it.
+            self.state.offset = committed
+            self._is_uncommitted = True
+            raise
+        self._is_uncommitted = False
+
+
+class _NoRows:
+    """Takes rows and keeps none."""
+
+    def add_frame(self, *_: Any, **__: Any) -> None: ...
+
+    add_event = add_fired = mark_fault = mark_undelivered = set_dialect = add_frame
+
+
+def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
+    """Masks again what is indexed already, since only the log has what masking remembers.
+
+    Args:
+        log: the log.
+        offset: logical, how far it is indexed.
+        waits: for what comes after.
+    """
+    rows = cast("RowWriter", _NoRows())
+    handler = RecordHandler(IndexerState(), log, rows, waits=False)
+    for record in log.records(log.base, offset - log.base):
+        if record.offset >= offset:
+            break
+        handler.handle(record)
+        if handler.masking is None and record.kind != BASE:
+            return None
+    if handler.masking is not None:
+        handler.masking.waits = waits
+    return handler.masking

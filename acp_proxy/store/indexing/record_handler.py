@@ -1,0 +1,362 @@
+"""Turns the records of a log into frames, events and the recording's row, one handler a kind.
+
+A chunk of a stream is split into lines, and the header of each line is read. A record of faults
+changes the last line of its stream or adds one. Every other record is an event, some of which also
+change the recording's row. What no recorder writes is skipped, and never raises an error.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+from attrs import asdict, evolve
+
+from acp_proxy.protocol.framing import Line, LineFramer
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import log_format as capture_log
+from acp_proxy.recording.recording import Recording
+from acp_proxy.redaction.edits import apply
+from acp_proxy.redaction.redactor import RedactorState
+from acp_proxy.redaction.text_streams import NotYet
+from acp_proxy.store.indexing import line_masking
+from acp_proxy.store.indexing.indexer_state import IndexerState
+from acp_proxy.store.indexing.line_masking import ReadLine, read_line
+from acp_proxy.store.indexing.row_batch import Same
+from acp_proxy.store.indexing.row_writer import RowWriter
+from acp_proxy.store.log.log_reader import (
+    EVENT_KINDS,
+    LOG_STREAMS,
+    LogReader,
+    LogRecord,
+    event_data,
+    number,
+)
+
+_CUT_OFF = "the recorder was killed, or could not write any more"
+"""Why a recording has no end, as far as its log shows."""
+_STDERR = Stream.STDERR  # looking it up takes a while
+_Fields = dict[str, Any]
+
+
+class RecordHandler:
+    """Handles the records of one log in their order.
+
+    Args:
+        state: of the indexer.
+        log: for lines that began in an earlier chunk, or are too large to hold.
+        rows: takes frames and events.
+        waits: whether a piece of text that may end with the beginning of a secret is left for later
+            while the log does not show how it goes on.
+
+    Attributes:
+        masking: masks lines and events; None where nothing is to be masked.
+    """
+
+    def __init__(
+        self, state: IndexerState, log: LogReader, rows: RowWriter, *, waits: bool = True
+    ) -> None:
+        self._state = state
+        self._log = log
+        self._rows = rows
+        self._waits = waits
+        self.masking: line_masking.Masking | None = None
+
+    def handle(self, record: LogRecord) -> None:
+        """Adds the content of a record to the rows.
+
+        Raises:
+            NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
+                added.
+        """
+        known = self.masking.redactor.known if self.masking is not None else 0
+        try:
+            self._handle(record)
+        finally:
+            if self.masking is not None and self.masking.redactor.known > known:
+                self._state.search_before = self._state.next_seq
+
+    def _handle(self, record: LogRecord) -> None:
+        if record.kind == capture_log.MASKING:  # when the log was emptied says nothing
+            self._continue_masking(record)
+            return
+        self._state.last_ns = record.t_ns
+        stream = LOG_STREAMS.get(record.stream)
+        of_line = self._OF_LINES.get(record.kind)
+        if of_line is not None:
+            if stream is not None:
+                of_line(self, record, stream)
+            return
+        if record.kind == capture_log.BASE:
+            return
+        fields = self._masked_fields(event_data(record))  # of the first record by `_start`
+        if (of_event := self._OF_EVENTS.get(record.kind)) is not None:
+            of_event(self, record, fields)
+        if record.kind != capture_log.CLOSE:  # its row in `recording` has it
+            t_ns = max(0, record.t_ns - self._state.origin_ns)
+            kind = EVENT_KINDS.get(record.kind, "note")
+            self._rows.add_event(kind, t_ns, json.dumps(fields))
+
+    def settle(self) -> None:
+        """Ends the recording of a writer that died: unfinished lines become frames."""
+        state = self._state
+        for stream in Stream:
+            self._finish_line(stream, state.last_ns)
+        if state.recording is not None and not state.closed:
+            state.recording = evolve(
+                state.recording,
+                state="incomplete",
+                ended_at=self._iso(state.last_ns),
+                end_reason=state.recording.end_reason or _CUT_OFF,
+            )
+
+    def note(self, fields: _Fields, t_ns: int) -> None:
+        """Adds a note of our own.
+
+        Args:
+            fields: without anything to be masked.
+            t_ns: by the recorder's clock.
+        """
+        t_ns = max(0, t_ns - self._state.origin_ns)
+        self._rows.add_event("note", t_ns, json.dumps(fields))
+
+    def note_handshake(self) -> None:
+        """Adds to the recording's row what the handshake shows of the two peers."""
+        state = self._state
+        if state.recording is not None:
+            state.recording = evolve(state.recording, **asdict(state.correlation.handshake))
+
+    def _add_chunk(self, record: LogRecord, stream: Stream) -> None:
+        begin, payload, framer = record.offset, record.payload, self._state.framers[stream]
+        before = framer.copy()
+        lines = [*framer.feed(payload, begin, record.t_ns)]
+        bodies: list[bytes | None] = []
+        for line in lines:
+            place = line.segments[0][0] - begin
+            is_within = len(line.segments) == 1 and place >= 0
+            bodies.append(payload[place : place + line.size] if is_within else None)
+        if self.masking is None:
+            for line, raw in zip(lines, bodies, strict=True):
+                self._add_line(stream, line, raw)
+        else:
+            self._add_masked(record, stream, lines, bodies, before)
+        if lines:
+            self._state.undelivered.pop(stream, None)
+
+    def _add_masked(
+        self,
+        record: LogRecord,
+        stream: Stream,
+        lines: list[Line],
+        bodies: list[bytes | None],
+        before: LineFramer,
+    ) -> None:
+        """Adds the lines of a chunk when it is certain what is masked in each of them."""
+        assert self.masking is not None
+        self.masking.begin(lines, self._state.framers[stream], record.end, record.payload)
+        mark = self.masking.redactor.mark()
+        try:
+            read = [
+                read_line(self._log, self.masking, stream, line, raw, number)
+                for number, (line, raw) in enumerate(zip(lines, bodies, strict=True), 1)
+            ]
+        except NotYet:
+            self._state.framers[stream] = before
+            self.masking.redactor.restore(mark)
+            raise
+        for line, one in zip(lines, read, strict=True):
+            self._add_read(stream, line, one)
+
+    def _add_line(
+        self, stream: Stream, line: Line, raw: bytes | None = None, delivered: str = "full"
+    ) -> None:
+        """Adds a frame; its bytes are read from the log if they are not given."""
+        self._add_read(
+            stream, line, read_line(self._log, self.masking, stream, line, raw), delivered
+        )
+
+    def _add_read(
+        self, stream: Stream, line: Line, read_line: ReadLine, delivered: str = "full"
+    ) -> None:
+        state = self._state
+        message, newline, body, received = read_line
+        state.latest[stream] = state.next_seq
+        t_ns, lag_ns = line.t_ns - state.origin_ns, line.t_ns - line.t_first_ns
+        is_masked = received is not None
+        self._rows.add_frame(
+            stream, message, newline, t_ns, lag_ns, body, delivered, None, is_masked, received
+        )
+
+    def _finish_line(self, stream: Stream, t_ns: int) -> None:
+        """Makes a frame of the bytes after the last newline of a stream that has ended."""
+        lost = self._state.undelivered.pop(stream, 0)
+        line = self._state.framers[stream].finish(t_ns)
+        if line is not None:
+            delivered = "full" if not lost else "none" if lost >= line.size else "partial"
+            self._add_line(stream, line, delivered=delivered)
+
+    def _keep_part(self, record: LogRecord, stream: Stream) -> None:
+        """Keeps the place of a piece of a line, for the record of faults that follows."""
+        place = (record.offset, len(record.payload))
+        self._state.parts.setdefault(stream, []).append(place)
+
+    def _take_parts(self, stream: Stream) -> bytes:
+        return self._log.read_segments(tuple(self._state.parts.pop(stream, ())))
+
+    def _mark_fault(self, record: LogRecord, stream: Stream) -> None:
+        """Marks the last line of a stream with the rule that fired at it."""
+        changed = self._masked_made(stream, self._take_parts(stream))
+        fields = event_data(record)
+        rule, action = _rule_and_action(fields)
+        if "last" in fields:
+            self._finish_line(stream, record.t_ns)
+        seq = self._state.latest.get(stream)
+        if seq is None:
+            return
+        self._rows.mark_fault(seq, rule, str(fields.get("delivered", "full")))
+        if "again" not in fields:
+            delivered = Same.LINE if "same" in fields else changed or None
+            late_ns = self._late_ns(seq, fields)
+            self._rows.add_fired(seq, rule, action, Same.LINE, delivered, late_ns)
+
+    def _add_made(self, record: LogRecord, stream: Stream) -> None:
+        """Adds a line that a fault made up; a part of a line is one without a newline."""
+        state, made = self._state, self._take_parts(stream)
+        line = self._masked_made(stream, made)
+        fields = event_data(record)
+        rule, action = _rule_and_action(fields)
+        raw = line.removesuffix(b"\n")
+        newline = b"" if raw == line else b"\n"
+        if newline and raw.endswith(b"\r"):
+            raw, newline = raw[:-1], b"\r\n"
+        message = Message(Kind.STDERR) if stream is _STDERR else read(raw)
+        t_ns = number(fields, "at", record.t_ns) - state.origin_ns
+        late_ns = self._late_ns(state.next_seq, fields)
+        self._rows.add_fired(state.next_seq, rule, action, None, line, late_ns)
+        is_masked = line is not made
+        self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
+
+    def _late_ns(self, seq: int, fields: _Fields) -> int | None:
+        """Returns how late a line went out; None if that is not known, or not yet."""
+        if (held := number(fields, "held", None)) is not None:
+            self._state.held[held] = seq
+        return number(fields, "late", None)
+
+    def _note_sent(self, record: LogRecord, _: Stream) -> None:
+        """Adds to a line that was held how late it went out."""
+        fields = event_data(record)
+        seq = self._state.held.pop(number(fields, "held", 0), None)
+        late_ns = number(fields, "late", None)
+        if seq is not None and late_ns is not None:
+            self._rows.mark_late(seq, late_ns)
+
+    def _start(self, record: LogRecord, fields: _Fields) -> None:
+        state = self._state
+        if state.recording is not None:
+            return  # a recorder writes one; of a second one the rows would depend on the batches
+        state.origin_ns = number(fields, "origin", record.t_ns)
+        state.wall_ns = number(fields, "wall", 0)
+        self._rows.set_dialect(str(fields.get("dialect", "auto")))
+        level, key = str(fields.get("redaction")), str(fields.pop(capture_log.MARKER_KEY, ""))
+        known = fields.pop(capture_log.SECRETS_KEY, [])
+        secrets = dict(zip(known[1::2], known[::2], strict=False))
+        known = RedactorState(key, secrets, hashes=fields.pop(capture_log.HASHES_KEY, []))
+        self.masking = line_masking.start(self._log, level, known, waits=self._waits)
+        fields.update(self._masked_fields(fields))
+        state.recording = Recording(
+            id=str(fields.get("id", "")),
+            name=str(fields.get("name", "")),
+            tool_version=str(fields.get("tool_version", "")),
+            started_at=self._iso(state.origin_ns),
+            command=json.dumps(fields.get("command", []), ensure_ascii=False),
+            cwd=str(fields.get("cwd", "")),
+            platform=str(fields.get("platform", "")),
+            redaction=self.masking.level if self.masking is not None else "none",
+            connection_id=fields.get("connection_id"),
+            parent=fields.get("parent") or None,
+            fault_plan=fields.get("fault_plan"),
+            seed=number(fields, "seed", None),
+        )
+
+    def _end_stream(self, record: LogRecord, _: _Fields) -> None:
+        if (stream := LOG_STREAMS.get(record.stream)) is not None:
+            self._finish_line(stream, record.t_ns)
+
+    def _note_undelivered(self, record: LogRecord, fields: _Fields) -> None:
+        """Marks the frames that the last bytes of a stream belong to."""
+        stream, lost = LOG_STREAMS.get(record.stream), number(fields, "bytes", 0)
+        if stream is None:
+            return
+        if unfinished := self._state.framers[stream].size:
+            self._state.undelivered[stream] = lost
+            lost -= unfinished
+        if lost > 0:
+            self._rows.mark_undelivered(stream, lost)
+
+    def _close_gap(self, record: LogRecord, fields: _Fields) -> None:
+        """Ends the lines of which bytes are missing: what follows is no part of them."""
+        for stream in Stream:
+            if stream in fields:
+                self._finish_line(stream, record.t_ns)
+
+    def _exit(self, _: LogRecord, fields: _Fields) -> None:
+        self._update(
+            exit_code=number(fields, "code", None),
+            exit_signal=number(fields, "signal", None),
+            end_reason=fields.get("reason"),
+        )
+
+    def _close(self, record: LogRecord, fields: _Fields) -> None:
+        self._state.closed = True
+        ended_at = self._iso(record.t_ns)
+        self._update(state="complete", ended_at=ended_at, end_reason=fields.get("reason"))
+
+    def _continue_masking(self, record: LogRecord) -> None:
+        if self.masking is None:
+            self.masking = line_masking.load(self._log, record.payload, waits=self._waits)
+
+    def _masked_made(self, stream: Stream, line: bytes) -> bytes:
+        """Returns a line that a fault has changed or made up as it may be stored."""
+        if self.masking is None or not line:
+            return line
+        raw = line.removesuffix(b"\n").removesuffix(b"\r")
+        edits = self.masking.redactor.changed(stream, raw)
+        return apply(raw, edits) + line[len(raw) :] if edits else line
+
+    def _masked_fields(self, fields: _Fields) -> _Fields:
+        """Returns the fields of an event as they may be stored."""
+        if self.masking is None:
+            return fields
+        return line_masking.masked_fields(self.masking.redactor, fields)
+
+    def _update(self, **changes: Any) -> None:
+        known = {name: value for name, value in changes.items() if value is not None}
+        if self._state.recording is not None:
+            self._state.recording = evolve(self._state.recording, **known)
+
+    def _iso(self, t_ns: int) -> str:
+        moment = datetime.fromtimestamp(0, UTC) + timedelta(
+            microseconds=(self._state.wall_ns + t_ns - self._state.origin_ns) // 1000
+        )
+        return moment.isoformat(timespec="microseconds")
+
+    _OF_LINES: ClassVar[dict[int, Callable[["RecordHandler", LogRecord, Stream], None]]] = {
+        capture_log.DATA: _add_chunk,
+        capture_log.PART: _keep_part,
+        capture_log.FAULT: _mark_fault,
+        capture_log.MADE: _add_made,
+        capture_log.SENT: _note_sent,
+    }
+    _OF_EVENTS: ClassVar[dict[int, Callable[["RecordHandler", LogRecord, _Fields], None]]] = {
+        capture_log.START: _start,
+        capture_log.END: _end_stream,
+        capture_log.UNDELIVERED: _note_undelivered,
+        capture_log.GAP: _close_gap,
+        capture_log.EXIT: _exit,
+        capture_log.CLOSE: _close,
+    }
+
+
+def _rule_and_action(fields: _Fields) -> tuple[str, str]:
+    return str(fields.get("rule", "")), str(fields.get("action", ""))

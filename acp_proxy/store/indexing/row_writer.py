@@ -1,0 +1,323 @@
+"""Numbers and correlates frames and events in their order, and writes their rows.
+
+Both the indexer, which takes them out of a log, and the import of the text form use it, so that
+both make the same rows for the same frames. A frame's exchange, turn and so on are found here.
+
+Some labels follow from the dialect. When that turns out to be another one, which may happen up to
+the end of the first turn, all frames so far are labelled again in the transaction of the batch:
+their sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
+
+It does not know where frames come from, or how a line becomes a message.
+"""
+
+import json
+import sqlite3
+
+from acp_proxy.base.forms import converter
+from acp_proxy.base.limits import LARGE_LINE, LINE_EDGE
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import State, Transition
+from acp_proxy.protocol.dialects import V1
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.outline import read_outline
+from acp_proxy.protocol.peers import DIRECTIONS, Stream
+from acp_proxy.recording.recording import Recording
+from acp_proxy.store.indexing.indexer_state import IndexerState
+from acp_proxy.store.indexing.row_batch import LargeLine, RowBatch, Same
+from acp_proxy.store.tables.schema import (
+    DELIVERED_CODES,
+    KIND_CODES,
+    MASKED,
+    NEWLINE_CODES,
+    STREAM_CODES,
+    STREAMS,
+)
+
+_ANSWERS = (Kind.RESPONSE, Kind.ERROR)
+_FRAMES = f"""
+SELECT seq, t_ns, flags & 3, session, turn,
+  substr(raw, 1, iif(length(raw) > {LARGE_LINE}, {LINE_EDGE}, {LARGE_LINE})),
+  iif(length(raw) > {LARGE_LINE}, substr(raw, -{LINE_EDGE}), NULL)
+FROM {{}}.frame_rows WHERE flags & 3 < 3 ORDER BY seq
+"""
+_MOST_SIZES = 512
+"""Masked frames of which the size is kept: more than are on their way at any time."""
+
+
+class RowWriter:
+    """Collects rows and writes them, a batch in one transaction.
+
+    Args:
+        connection: a database with our tables, writable at least in ``schema``.
+        state: the writer counts and correlates in it; its user sets ``recording``, and ``next_seq``
+            where the numbers jump.
+        schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
+        resumable: whether each batch stores ``state`` for the next indexer, and the rows continue
+            those that are there. Otherwise they are all there will be.
+
+    Attributes:
+        correlator: the machine that labels the frames.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        state: IndexerState,
+        *,
+        schema: str = "main",
+        resumable: bool = True,
+    ) -> None:
+        self.connection = connection
+        self.state = state
+        self.conversation = Connection(state.correlation)
+        self._schema = schema
+        self._resumable = resumable
+        self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
+        self._batch = RowBatch()
+        self._written = state.recording if resumable else None
+        self._dialect = self.conversation.dialect or V1
+        self._is_mislabelled = False
+
+    def set_dialect(self, dialect: str) -> None:
+        """Sets the dialect of all frames that follow; ``auto`` detects it from them."""
+        self.conversation = Connection(self.state.correlation, dialect)
+        self._dialect = self.conversation.dialect or V1
+
+    def add_frame(
+        self,
+        stream: Stream,
+        message: Message,
+        newline: bytes,
+        t_ns: int,
+        lag_ns: int,
+        raw: bytes | LargeLine,
+        delivered: str = "full",
+        fault: str | None = None,
+        masked: bool = False,
+        received: int | None = None,
+        answered: str | None = None,
+    ) -> None:
+        """Adds the next frame.
+
+        Args:
+            stream: where it was read.
+            message: its header; of kind stderr on that stream.
+            newline: what ended it, of the schema's ``NEWLINE_CODES``.
+            t_ns: nanoseconds from the start of the recording to its last byte.
+            lag_ns: nanoseconds from its first byte to its last.
+            raw: its bytes without the newline; a large line is copied at the commit.
+            delivered: ``full``, ``partial`` or ``none``.
+            fault: the rule that fired at it.
+            masked: whether something in it is masked.
+            received: bytes that were received, if masking has changed the size.
+            answered: of an answer whose request is not in the recording: the method, if known.
+        """
+        state, label = self.state, self._label
+        seq = state.next_seq
+        state.next_seq = seq + 1
+        direction = DIRECTIONS.get(stream)
+        if direction is None:
+            labels = Transition()
+        else:
+            labels = self.conversation.feed(seq, t_ns, direction, message)
+            self._batch.keep(labels)
+            if (dialect := self.conversation.dialect or V1) != self._dialect:
+                self._dialect = dialect
+                is_first = labels.opened is not None and labels.exchange == 1
+                self._is_mislabelled |= not is_first
+        flags = STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4
+        if masked:
+            flags |= MASKED
+        if received is not None:
+            self._keep_size(seq, received)
+        row = (
+            seq,
+            flags,
+            KIND_CODES[message.kind],
+            t_ns,
+            lag_ns,
+            label(labels.method or (answered if message.kind in _ANSWERS else None)),
+            message.rpc_id,
+            labels.exchange,
+            label(labels.session),
+            labels.turn,
+            label(labels.tool_call),
+            label(labels.terminal),
+            message.parse_error,
+            fault,
+            raw if isinstance(raw, bytes) else None,
+        )
+        if isinstance(raw, bytes):
+            self._batch.frames.append(row)
+        else:
+            self._batch.large.append((row, raw))
+
+    def add_event(self, kind: str, t_ns: int, data: str) -> None:
+        """Adds the next event.
+
+        Args:
+            kind: such as ``exit``.
+            t_ns: nanoseconds from the start of the recording.
+            data: a JSON object.
+        """
+        seq = self.state.next_seq
+        self.state.next_seq = seq + 1
+        self._batch.events.append((seq, t_ns, kind, data))
+
+    def add_fired(
+        self,
+        seq: int,
+        rule: str | None,
+        action: str | None,
+        received: bytes | Same | None,
+        delivered: bytes | Same | None,
+        late_ns: int | None = None,
+    ) -> None:
+        """Adds a row of ``faults_fired``.
+
+        Args:
+            seq: the frame, already added if bytes are to be copied from it.
+            rule: the rule's name.
+            action: what it did.
+            received: the bytes that came, without newline; None for a line that the fault made up.
+            delivered: the bytes that went out, with newline; None if nothing did.
+            late_ns: how long after they came; None if nothing did, or if that is not known.
+        """
+        self._batch.fired.append((seq, rule, action, received, delivered, late_ns))
+
+    def mark_late(self, seq: int, late_ns: int) -> None:
+        """Marks a line that a fault has held with how late it went out.
+
+        Args:
+            seq: its frame.
+            late_ns: nanoseconds.
+        """
+        self._batch.late.append((late_ns, seq))
+
+    def mark_fault(self, seq: int, rule: str, delivered: str) -> None:
+        """Marks a frame at which a rule fired.
+
+        Args:
+            seq: the frame.
+            rule: the rule's name.
+            delivered: as in `add_frame`.
+        """
+        self._batch.touched.append((rule, DELIVERED_CODES.get(delivered, 0) << 4, seq))
+
+    def mark_undelivered(self, stream: Stream, lost: int) -> None:
+        """Marks the frames that the last bytes of a stream belong to.
+
+        Args:
+            stream: where they were read.
+            lost: how many bytes were read and could not be written on.
+        """
+        sizes = dict(self.state.masked_sizes)
+        self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
+
+    def dropped_by_faults(self, seqs: list[int]) -> set[int]:
+        """Returns which of some written frames were not delivered because of a fault."""
+        if not seqs:
+            return set()
+        sql = (
+            f"SELECT seq FROM {self._schema}.frame_rows WHERE fault IS NOT NULL"
+            " AND (flags >> 4) & 3 = 2 AND seq IN (SELECT value FROM json_each(?))"
+        )
+        return {seq for (seq,) in self.connection.execute(sql, (json.dumps(seqs),))}
+
+    def commit(self) -> None:
+        """Writes all that was collected in one transaction.
+
+        Raises:
+            sqlite3.Error: nothing was written. All is kept, and the next commit tries again.
+        """
+        batch, state = self._batch, self.state
+        correlation, place = state.correlation, (self.connection, self._schema)
+        batch.recording = state.recording if state.recording != self._written else None
+        batch.state = self._stored_state()
+        try:
+            batch.write(*place)
+            if self._is_mislabelled:
+                state.correlation = label_again(*place, correlation, self._dialect)
+                RowBatch(state=self._stored_state()).write(*place)
+            self.connection.commit()
+        except sqlite3.Error:
+            self.connection.rollback()
+            state.correlation = correlation
+            raise
+        self._written = state.recording
+        self._batch = RowBatch()
+        if state.correlation is not correlation:
+            self.conversation = Connection(state.correlation)
+            self._is_mislabelled = False
+
+    def _stored_state(self) -> tuple[int, str] | None:
+        return (self.state.offset, converter.dumps(self.state)) if self._resumable else None
+
+    def finish(self, recording: Recording) -> None:
+        """Writes what is left, and the row of a recording that is now whole.
+
+        Durations that are not known are removed from the rows of exchanges and turns.
+
+        Args:
+            recording: the row.
+
+        Raises:
+            sqlite3.Error: it could not be written.
+        """
+        self.state.recording = recording
+        self.commit()
+        if not recording.knows("durations"):
+            for column in ("exchanges SET latency_ns", "turns SET duration_ns"):
+                self.connection.execute(f"UPDATE {self._schema}.{column} = NULL")
+            self.connection.commit()
+
+    def _keep_size(self, seq: int, size: int) -> None:
+        """Keeps the size of a frame for `mark_undelivered`, which looks at the latest ones."""
+        sizes = self.state.masked_sizes
+        sizes[seq] = size
+        if len(sizes) > _MOST_SIZES:
+            del sizes[next(iter(sizes))]
+
+    def _label(self, text: str | None) -> int | None:
+        if text is None:
+            return None
+        found = self._labels.get(text)
+        if found is None:
+            found = self._labels[text] = len(self._labels) + 1
+            self._batch.labels.append((found, text))
+        return found
+
+
+def label_again(connection: sqlite3.Connection, schema: str, state: State, dialect: str) -> State:
+    """Labels the frames of a recording as if their dialect had been known from the start.
+
+    Args:
+        connection: a database with our tables; nothing is committed.
+        schema: ``main``, or ``tail``, whose rows follow those of ``main``.
+        state: of the machine behind the last frame.
+        dialect: what it has found out.
+
+    Returns:
+        The state that the machine has then.
+
+    Raises:
+        sqlite3.Error: they could not be written, for instance since the file is open for reading.
+    """
+    again, batch = Connection(State(), dialect), RowBatch()
+    labels: dict[str | None, int] = {}
+    for name in dict.fromkeys(("main", schema)):
+        labels |= connection.execute(f"SELECT text, id FROM {name}.labels")
+        changed = []
+        for seq, t_ns, stream, *old, head, tail in connection.execute(_FRAMES.format(name)):
+            message = read(head) if tail is None else read_outline(head, tail)
+            done = again.feed(seq, t_ns, DIRECTIONS[STREAMS[stream]], message)
+            batch.keep(done)
+            new = [labels.get(done.session), done.turn]
+            if new != old:
+                changed.append((*new, seq))
+        sql = f"UPDATE {name}.frame_rows SET session = ?, turn = ? WHERE seq = ?"
+        connection.executemany(sql, changed)
+    batch.write(connection, schema)
+    made = again.state
+    made.forced, made.evidence, made.handshake = False, state.evidence, state.handshake
+    return made

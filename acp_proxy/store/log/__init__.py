@@ -1,0 +1,1 @@
+"""Reads the log of a recorder, and finishes what one has left behind."""

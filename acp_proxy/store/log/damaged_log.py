@@ -1,0 +1,158 @@
+"""Keeps what could not be read of a log when the log is removed.
+
+A disk, or whatever was between it and us, may have spoiled bytes in the middle of a log. Indexing
+leaves them out and notes in the recording where they were. They go into ``NAME.db.damaged`` for its
+owner alone, since nobody can mask what cannot be read. If that name is taken, they go into
+``NAME.db.damaged-2`` and so on; an existing file is never changed.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.base import system
+from acp_proxy.base.limits import PIECE
+from acp_proxy.recording.file_names import DAMAGED_SUFFIX
+
+if TYPE_CHECKING:
+    from acp_proxy.store.log.log_reader import LogReader
+
+ACTION = "damaged"
+"""The action of the note about bytes that could not be read."""
+_NOTES = "SELECT data FROM {} WHERE kind = 'note' AND data LIKE '%\"damaged\"%' ORDER BY seq"
+
+
+def note(at: int, size: int) -> dict[str, Any]:
+    """Returns the fields of the note about bytes that could not be read.
+
+    Args:
+        at: the offset of the first, from the start of the recording's log.
+        size: how many.
+    """
+    reason = f"{size:,} bytes of its log could not be read, from byte {at:,} on"
+    return {"action": ACTION, "reason": reason, "at": at, "bytes": size}
+
+
+def places(connection: sqlite3.Connection, table: str = "events") -> list[tuple[int, int]]:
+    """Returns the offset and the size of whatever could not be read, as the recording's notes say.
+
+    Args:
+        connection: the recording.
+        table: the events.
+    """
+    found = []
+    for (text,) in connection.execute(_NOTES.format(table)):
+        data = None
+        with suppress(ValueError, RecursionError):  # a foreign file may have anything
+            data = json.loads(text)
+        if isinstance(data, dict) and data.get("action") == ACTION:
+            at, size = data.get("at"), data.get("bytes")
+            if isinstance(at, int) and isinstance(size, int) and size > 0:
+                found.append((at, size))
+    return found
+
+
+def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path | None:
+    """Writes what could not be read of a log beside its database, before the log is removed.
+
+    Args:
+        path: the database.
+        connection: its rows, which have all of the log.
+        log: the log.
+
+    Returns:
+        The file; None if all could be read.
+
+    Raises:
+        OSError: it cannot be written, so the log has to stay.
+    """
+    found, end = [], log.base
+    for at, size in sorted(places(connection)):
+        at, stop = max(at, end), min(at + size, log.end)
+        if at < stop:
+            found.append((at, stop - at))
+            end = stop
+    if not found:
+        return None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags("O_NOFOLLOW")
+    for file in map(Path, _names(path)):
+        try:
+            fd = os.open(file, flags, 0o600)
+        except FileExistsError:
+            if _holds(file, log, found):  # whoever wrote it was killed before the log was removed
+                return file
+            continue
+        try:
+            with open(fd, "wb") as target:  # noqa: PTH123  a descriptor
+                target.writelines(_pieces(log, found))
+        except OSError:
+            file.unlink()
+            raise
+        return file
+    return None
+
+
+def files(path: Path) -> list[Path]:
+    """Returns the files with what could not be read of a recording's log.
+
+    Args:
+        path: the database.
+    """
+    found = []
+    for name in _names(path):
+        if not os.path.lexists(name):
+            break
+        found.append(Path(name))
+    return found
+
+
+def warning(path: Path, found: list[tuple[int, int]], where: Path) -> str:
+    """Returns what a reader says about a recording whose log was damaged.
+
+    Args:
+        path: the recording.
+        found: the places, at least one.
+        where: the file that has what could not be read.
+    """
+    at, size = found[0]
+    more = f", and {len(found) - 1:,} more places" if len(found) > 1 else ""
+    return (
+        f"{path} lacks what could not be read of its log: {size:,} bytes from byte {at:,} on{more};"
+        f" they are in {where}"
+    )
+
+
+def _names(path: Path) -> Iterator[str]:
+    yield f"{path}{DAMAGED_SUFFIX}"
+    for number in count(2):
+        yield f"{path}{DAMAGED_SUFFIX}-{number}"
+
+
+def _pieces(log: "LogReader", found: list[tuple[int, int]]) -> Iterator[bytes]:
+    for at, size in found:
+        for start in range(at, at + size, PIECE):
+            yield log.read(start, min(PIECE, at + size - start))
+
+
+def _holds(file: Path, log: "LogReader", found: list[tuple[int, int]]) -> bool:
+    """Whether a file has these places of a log and nothing else."""
+    try:
+        fd = os.open(file, os.O_RDONLY | system.PLAIN)
+    except OSError:
+        return False
+    try:
+        at = 0
+        for piece in _pieces(log, found):
+            if os.pread(fd, len(piece), at) != piece:
+                return False
+            at += len(piece)
+        return os.fstat(fd).st_size == at
+    except OSError:  # a directory
+        return False
+    finally:
+        os.close(fd)

@@ -1,0 +1,340 @@
+"""Recovers what only the log of a recording has: finishes a dead recording, or reads its tail.
+
+The recorder holds an exclusive lock on its log, so a reader that gets the lock has found a dead
+recording. To finish it, the reader holds the lock as well, so that no other one does; and before it
+takes the lock, it removes the permission to write the log. By that, others know that no recorder
+holds it. Where no reader may finish the recording, or its recorder lives, a reader frames the tail
+of the log into temporary tables.
+"""
+
+import contextlib
+import errno
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+from acp_proxy.base import system
+from acp_proxy.base.errors import LogMoved, NotARecording, UnreadableRecording
+from acp_proxy.base.limits import LOG_HEAD, PIECE
+from acp_proxy.base.plain_files import kind_at, reason
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.recording.log_format import BASE_SIZE, HEADER_SIZE, START
+from acp_proxy.store.files import database
+from acp_proxy.store.files.side_files import check_plain, check_side_files, real_path
+from acp_proxy.store.indexing.earlier_rows import mask_earlier
+from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.log import damaged_log
+from acp_proxy.store.log.log_reader import LogReader
+from acp_proxy.store.tables.checked_values import check_labels, limited
+
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_NO_LOCKS = (
+    "it was not finished, and this system has no locks to tell whether its recorder still runs; "
+    "open it on Linux or macOS, which finishes it"
+)
+
+
+def open_log(path: Path) -> int:
+    """Opens a log, for writing where we may, since only then its lock can be had everywhere.
+
+    Raises:
+        OSError: there is none, it is no plain file, we may not read it, or the system has no locks.
+    """
+    if (kind := kind_at(path)) is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}")
+    if not system.HAS_LOCKS and path.exists():
+        raise OSError(errno.ENOTSUP, _NO_LOCKS)
+    try:
+        return os.open(path, os.O_RDWR | system.PLAIN)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return os.open(path, os.O_RDONLY | system.PLAIN)
+
+
+def has_recorder(path: Path) -> bool:
+    """Whether the recorder of the recording whose database is at ``path`` lives."""
+    try:
+        fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
+    except OSError:
+        return False
+    try:
+        return is_live(fd)
+    finally:
+        os.close(fd)
+
+
+def is_live(fd: int) -> bool:
+    """Whether the recorder of a log lives."""
+    return not is_free(fd) and bool(os.fstat(fd).st_mode & _WRITABLE)
+
+
+def is_free(fd: int) -> bool:
+    """Whether the log's lock is free, so that its recorder is gone."""
+    if is_shared := system.share_lock(fd):
+        system.unlock(fd)
+    return is_shared
+
+
+def is_finished_or_dead(path: Path) -> bool:
+    """Whether there is a recording of ours at ``path`` and no recorder lives; indexes nothing."""
+    try:
+        ours = path.exists() and not _is_blank(path)
+        fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
+    except FileNotFoundError:
+        return ours
+    except (OSError, sqlite3.Error, UnreadableRecording):
+        return False
+    try:
+        return LogReader(fd).end > 0 and is_free(fd)
+    except (OSError, ValueError):
+        return False
+    finally:
+        os.close(fd)
+
+
+def _is_blank(path: Path) -> bool:
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        return database.is_empty(connection)
+
+
+def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
+    """Makes sure that a log can become a recording, before anything is changed.
+
+    Args:
+        path: the database's path.
+        fd: the open log.
+        log_path: the log's path.
+
+    Raises:
+        UnreadableRecording: it is no log, or only a part of one.
+        LogMoved: it is empty; its recorder may be about to write its first record.
+    """
+    try:
+        log = LogReader(fd)
+    except (ValueError, OSError) as e:
+        raise NotARecording(log_path, str(e) + _import_hint(fd)) from None
+    if path.exists() and path.stat().st_size:
+        return log
+    if log.end < log.base + HEADER_SIZE:
+        raise LogMoved
+    if log.base:
+        raise UnreadableRecording(log_path, f"it is only an end, and {path} is missing")
+    if not any(record.kind == START for record in log.records(0, HEADER_SIZE)):
+        why = "it does not say what was recorded"
+        if log.is_damaged_from(0):
+            why = f"it is damaged at byte {BASE_SIZE:,}, so {why}"
+        raise UnreadableRecording(log_path, why)
+    return log
+
+
+def _import_hint(fd: int) -> str:
+    """Says what to do if a log is one of another tool."""
+    from acp_proxy.imports.log_formats import import_hint
+
+    try:
+        return import_hint(os.pread(fd, LOG_HEAD, 0))
+    except OSError:
+        return ""
+
+
+def check_unfinished(path: Path) -> bool:
+    """Whether a log waits to be finished by a reader; neither changes nor creates a file.
+
+    Args:
+        path: the database's path.
+
+    Returns:
+        False if there is no log, its recorder lives, or another reader finishes it.
+
+    Raises:
+        UnreadableRecording: no reader can finish it.
+    """
+    log_path = Path(f"{path}{LOG_SUFFIX}")
+    try:
+        fd = open_log(log_path)
+    except FileNotFoundError:
+        return False
+    except OSError as e:
+        raise NotARecording(log_path, reason(e)) from None
+    try:
+        if not is_free(fd):
+            return False
+        read_log(path, fd, log_path)
+        check_plain(path)
+        check_side_files(real_path(path), to_write=True)
+        if path.exists() and path.stat().st_size:
+            database.open_readonly(path, immutable=True).close()
+    except LogMoved:
+        raise NotARecording(log_path, "it has no whole record") from None
+    except OSError as e:
+        raise UnreadableRecording(path, reason(e)) from None
+    finally:
+        os.close(fd)
+    return True
+
+
+def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
+    """Indexes what a dead recorder left and removes its log; False if we may not.
+
+    Args:
+        path: the database's path.
+        fd: the open log, which is not locked.
+        log_path: the log's path.
+
+    Raises:
+        UnreadableRecording: the database is none of ours, or damaged. Nothing is changed.
+    """
+    mode = stat.S_IMODE(os.fstat(fd).st_mode)
+    try:
+        check_side_files(real_path(path), to_write=True)
+        if path.exists() and path.stat().st_size:
+            database.open_readonly(path).close()
+    except OSError:
+        return False
+    try:
+        os.fchmod(fd, mode & ~_WRITABLE)
+        is_ours = system.take_lock(fd)
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        _give_back(fd, mode)
+        return False
+    try:
+        if not is_at(log_path, fd):  # another reader has finished it since we opened it
+            return True
+        finish(path, LogReader(fd))
+        if is_at(log_path, fd):
+            log_path.unlink()
+    except database.BROKEN:
+        _give_back(fd, mode)
+        return False
+    return True
+
+
+def _give_back(fd: int, mode: int) -> None:
+    """Restores a log's permissions, unless another reader has taken it, and needs them so.
+
+    Readers share the lock for a moment, and a shared lock is never a recorder's.
+    """
+    if not system.share_lock(fd):
+        return
+    if mode & _WRITABLE:
+        with contextlib.suppress(OSError):
+            os.fchmod(fd, mode)
+    system.unlock(fd)
+
+
+def is_at(path: Path, fd: int) -> bool:
+    """Whether an open file is still the one at a path.
+
+    Args:
+        path: where it was opened.
+        fd: the file.
+    """
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def finish(path: Path, log: LogReader) -> None:
+    """Indexes all of a log whose recorder is gone, and closes the database.
+
+    Args:
+        path: the database, whether or not it exists.
+        log: the log.
+
+    Raises:
+        OSError, sqlite3.Error: the database cannot be made or written.
+        ValueError: it cannot be understood, or is not the log's.
+    """
+    connection = database.create(path)
+    try:
+        indexer = Indexer(connection, log)
+        while indexer.step(PIECE):
+            pass
+        indexer.settle()
+        mask_earlier(indexer)
+        damaged_log.keep(path, connection, log)
+        database.close(connection)
+    finally:
+        connection.close()
+
+
+class LogTail:
+    """What a log has and the rows do not, framed into temporary tables.
+
+    The rows and the tail have to fit together, although a recorder, or a reader that finishes what
+    a dead one left, may be moving frames from the tail to the rows. So the tail holds a read
+    transaction on the rows, and checks after each reading of the log that log and rows still begin
+    and end at the same offset, and that the indexer's state is the same.
+
+    Args:
+        connection: the rows, with an empty database ``tail`` attached.
+        log: the log.
+
+    Attributes:
+        indexer: frames the log, and knows the secrets in it.
+
+    Raises:
+        ValueError: the log begins later than the rows end.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, log: LogReader) -> None:
+        self._connection = connection
+        self._log = log
+        _, state = self._indexed()
+        self.indexer = Indexer(connection, log, schema="tail", waits=False)
+        self._start = self.indexer.state.offset, state
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest frame or event."""
+        return self.indexer.state.next_seq - 1
+
+    @property
+    def has_recorder(self) -> bool:
+        """Whether the recorder lives."""
+        return is_live(self._log.fd)
+
+    def read(self) -> None:
+        """Frames what is new in the log, then holds the rows that go with it.
+
+        Raises:
+            LogMoved: somebody has indexed meanwhile, so rows and tail overlap or gape.
+        """
+        self._connection.commit()
+        self._log.check()
+        with limited(self._connection):
+            while self.indexer.step(PIECE):
+                pass
+        check_labels(self._connection, "tail.labels")
+        # The recorder empties the log only after it has committed the rows. So if the log is the
+        # same now, and the rows as this transaction sees them end where the tail begins, no frame
+        # is in both or in neither.
+        self._log.check()
+        self._hold_rows()
+
+    def settle(self) -> None:
+        """Ends the recording of a recorder that is gone: unfinished lines become frames.
+
+        Raises:
+            LogMoved: another reader has indexed meanwhile.
+        """
+        self._connection.commit()
+        with limited(self._connection):
+            self.indexer.settle()
+        self._hold_rows()
+
+    def _hold_rows(self) -> None:
+        self._connection.execute("BEGIN")
+        if self._indexed() != self._start:
+            raise LogMoved
+
+    def _indexed(self) -> tuple[int, str]:
+        """The log offset up to which the rows go, and the indexer's state there."""
+        sql = "SELECT log_offset, state FROM main.indexing"
+        row: tuple[int, str] | None = self._connection.execute(sql).fetchone()
+        return row or (0, "")

@@ -1,0 +1,1 @@
+"""Questions to an open recording; a function or a class for each."""

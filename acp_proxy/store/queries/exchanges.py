@@ -1,0 +1,251 @@
+"""Queries of the exchanges and turns of a recording, one function each.
+
+Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from acp_proxy.base.limits import LAST_NUMBER
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.store.rows import Rows
+
+
+class ExchangeRow(NamedTuple):
+    """A request and its answer; the answer's members are None while there is none."""
+
+    id: int
+    direction: str
+    """Of the request."""
+    method: str | None
+    rpc_id: str | None
+    session: str | None
+    request_seq: int
+    response_seq: int | None
+    latency_ns: int | None
+    outcome: str | None
+
+
+class TurnRow(NamedTuple):
+    """A turn with its counters."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None
+    """None if it never ended."""
+    stop_reason: str | None
+    duration_ns: int | None
+    updates: int
+    tool_calls: int
+    outcome: str | None
+    """Of the prompt."""
+
+
+_TURNS = (
+    "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates, tool_calls,"
+    " (SELECT outcome FROM exchanges AS e WHERE request_seq = prompt_seq"
+    " AND method = 'session/prompt' AND e.session IS turns.session LIMIT 1) AS outcome FROM turns"
+)
+
+
+def exchanges(
+    rows: Rows,
+    *,
+    methods: Sequence[str] = (),
+    direction: str | None = None,
+    outcome: str | None = None,
+    is_open: bool = False,
+    span: tuple[int, int] | None = None,
+    order: str = "id",
+    most: int = -1,
+) -> Iterator[ExchangeRow]:
+    """Yields exchanges.
+
+    Args:
+        rows: the recording.
+        methods: only those with one of these methods, if any are given.
+        direction: only those whose request went there.
+        outcome: only those with this outcome.
+        is_open: only those without an answer.
+        span: the first and the last number that a request may have.
+        order: the column by which they are sorted.
+        most: the largest count; all if it is negative.
+    """
+    wanted = {"direction": direction, "outcome": outcome}
+    equal = {name: value for name, value in wanted.items() if value is not None}
+    conditions = [f"method IN ({', '.join('?' * len(methods))})"] if methods else []
+    conditions += [f"{name} = ?" for name in equal]
+    conditions += ["response_seq IS NULL"] if is_open else []
+    conditions += ["request_seq BETWEEN ? AND ?"] if span is not None else []
+    names = ", ".join(ExchangeRow._fields)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    sql = f"SELECT {names} FROM exchanges {where} ORDER BY {order} LIMIT {most}"
+    found = rows.query(sql, (*methods, *equal.values(), *(span or ())))
+    return (ExchangeRow(*row.values()) for row in found)
+
+
+def initialization(rows: Rows) -> ExchangeRow | None:
+    """Returns the last initialization; an answered one if there is any."""
+    order = "response_seq IS NULL, id DESC"
+    found = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
+    return next(found, None)
+
+
+def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
+    """Yields all exchanges; one that makes a fork has the session from which the fork is made."""
+    sql = (
+        "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
+        " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
+        " request_seq, response_seq, latency_ns, outcome FROM exchanges"
+    )
+    return (ExchangeRow(*row.values()) for row in rows.query(sql))
+
+
+def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
+    """Returns the numbers of the answered exchanges that were open in any of some spans of time.
+
+    Args:
+        rows: the recording.
+        spans: start and end, in nanoseconds since the recording began.
+    """
+    sql = (
+        "SELECT DISTINCT e.id FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"
+        " JOIN json_each(?) AS span WHERE f.t_ns < json_extract(span.value, '$[1]')"
+        " AND f.t_ns + e.latency_ns > json_extract(span.value, '$[0]')"
+    )
+    return {row["id"] for row in rows.query(sql, (json.dumps([*spans]),))}
+
+
+def is_any_open_at(rows: Rows, seq: int) -> bool:
+    """Whether a request before a frame has its answer after it, or none at all.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+    """
+    chosen = "WHERE request_seq < ? AND ifnull(response_seq, ?) > ? LIMIT 1"
+    found = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_NUMBER, seq))
+    return any(True for _ in found)
+
+
+def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
+    """Returns how long answers took, by their numbers, in nanoseconds.
+
+    Args:
+        rows: the recording.
+        seqs: numbers of frames; those that are no answers are left out.
+    """
+    sql = (
+        "SELECT response_seq, latency_ns FROM exchanges WHERE latency_ns IS NOT NULL"
+        " AND response_seq IN (SELECT value FROM json_each(?))"
+    )
+    found = rows.query(sql, (json.dumps([*seqs]),))
+    return {row["response_seq"]: row["latency_ns"] for row in found}
+
+
+def open_exchange_count(rows: Rows) -> int:
+    """Counts the requests that have no answer."""
+    return _count(rows, "exchanges WHERE response_seq IS NULL")
+
+
+def error_count(rows: Rows) -> int:
+    """Counts the requests that were answered with an error."""
+    return _count(rows, "exchanges WHERE outcome = 'error'")
+
+
+def first_request_of_sessions(rows: Rows) -> dict[str, int]:
+    """Returns the number of the first request about each session, in the order of the numbers.
+
+    Those of nes/start are left out, since no prompt can be sent to them.
+    """
+    sql = (
+        "SELECT session, min(request_seq) AS seq FROM exchanges WHERE session IS NOT NULL"
+        " GROUP BY session HAVING NOT max(method IS 'nes/start') ORDER BY min(request_seq)"
+    )
+    return {row["session"]: row["seq"] for row in rows.query(sql)}
+
+
+def requested_sessions(rows: Rows) -> list[str]:
+    """Returns the sessions that requests name."""
+    sql = "SELECT DISTINCT session FROM exchanges WHERE session IS NOT NULL"
+    return [row["session"] for row in rows.query(sql)]
+
+
+def turns(rows: Rows) -> list[TurnRow]:
+    """Returns all turns, in order."""
+    return [TurnRow(*row.values()) for row in rows.query(f"{_TURNS} ORDER BY id")]
+
+
+def turn_of(rows: Rows, turn: int) -> TurnRow | None:
+    """Returns a turn; None if there is none of that number.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+    """
+    found = rows.query(f"{_TURNS} WHERE id = ?", (turn,))
+    return next((TurnRow(*row.values()) for row in found), None)
+
+
+def turn_count(rows: Rows) -> int:
+    """Counts the turns."""
+    return _count(rows, "turns")
+
+
+def last_turn(rows: Rows) -> int:
+    """Returns the number of the last turn; 0 if there is none."""
+    found = rows.query("SELECT id FROM turns ORDER BY id DESC LIMIT 1")
+    return int(next(found, {"id": 0})["id"])
+
+
+def open_turn_count(rows: Rows) -> int:
+    """Counts the turns that have no end."""
+    return _count(rows, "turns WHERE end_seq IS NULL")
+
+
+def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
+    """Returns the number of the first ``session/cancel`` of a session after a frame, or None.
+
+    Args:
+        rows: the recording.
+        session: the session; None for none.
+        after: the number of the frame.
+    """
+    return next(iter(cancels(rows, session, after, 1)), None)
+
+
+def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]:
+    """Returns the numbers of the first ``session/cancel`` of a session after a frame.
+
+    Args:
+        rows: the recording.
+        session: the session; None for none.
+        after: the number of the frame.
+        most: how many at the most.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE method = 'session/cancel' AND session IS ?"
+        f" AND stream = 'to-agent' AND seq > ? ORDER BY seq LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql, (session, after))]
+
+
+def release_after(rows: Rows, seq: int) -> int | None:
+    """Returns the number of the result that releases the terminal of a request, or None.
+
+    Args:
+        rows: the recording.
+        seq: the number of an earlier request about that terminal.
+    """
+    sql = (
+        "SELECT e.response_seq FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"
+        " WHERE e.method = 'terminal/release' AND e.outcome = 'result' AND e.request_seq > ?"
+        " AND f.terminal = (SELECT terminal FROM frames WHERE seq = ?) LIMIT 1"
+    )
+    return next((row["response_seq"] for row in rows.query(sql, (seq, seq))), None)
+
+
+def _count(rows: Rows, chosen: str) -> int:
+    return int(next(rows.query(f"SELECT count(*) AS n FROM {chosen}"))["n"])

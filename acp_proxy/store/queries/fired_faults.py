@@ -1,0 +1,213 @@
+"""Queries of what faults did to a recording, and which frames the client received.
+
+A recording that was made with faults holds what each peer sent, even what never arrived. The client
+received what was delivered of the agent's frames, and the frames that faults made up.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.store.rows import Rows
+from acp_proxy.store.tables.checked_values import Row
+from acp_proxy.store.tables.schema import DELIVERED_CODES, STREAM_CODES
+
+_LOST = f"""
+SELECT seq FROM frame_rows
+WHERE flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND fault IS NOT NULL
+  AND (flags >> 4) & 3 = {DELIVERED_CODES["none"]}
+"""
+_DELIVERED = """
+SELECT delivered FROM faults_fired
+WHERE seq = ? AND received IS NOT NULL ORDER BY rowid DESC LIMIT 1
+"""
+
+
+class LostAnswer(NamedTuple):
+    """An answer that a fault kept from its receiver."""
+
+    method: str | None
+    request_seq: int
+    response_seq: int
+    rule: str
+    is_broken: int
+    """1 for an answer that arrived, but not as JSON."""
+
+
+class FaultedFrames:
+    """The frames that faults touched.
+
+    Args:
+        connection: the recording, with all of its rows in the main tables.
+
+    Attributes:
+        lost: numbers of frames of the agent that never arrived.
+        injected: numbers of frames that faults made up.
+        changed: numbers of frames in whose place other bytes were delivered, perhaps equal ones.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        sql = "SELECT seq, received IS NULL, delivered IS NOT NULL FROM faults_fired"
+        fired = connection.execute(sql).fetchall()
+        self.injected = {seq for seq, is_injected, _ in fired if is_injected}
+        self.changed = {
+            seq for seq, is_injected, has_arrived in fired if has_arrived and not is_injected
+        }
+        self.lost = {seq for (seq,) in connection.execute(_LOST)} if fired else set()
+
+    def reached_client(self, seq: int, *, from_agent: bool) -> bool:
+        """Whether the client received a frame of the agent, or sent one of its own.
+
+        Args:
+            seq: the frame.
+            from_agent: whether it is the agent's, as the client received it.
+        """
+        return seq not in (self.lost if from_agent else self.injected)
+
+    def delivered(self, seq: int) -> tuple[bytes, str]:
+        """Returns what arrived in place of a changed frame, and what ended its line."""
+        (data,) = self._connection.execute(_DELIVERED, (seq,)).fetchone()
+        if not isinstance(data, bytes):
+            raise TypeError(f"what was delivered of frame {seq} is {type(data).__name__}")
+        for newline in ("\r\n", "\n"):
+            if data.endswith(newline.encode()):
+                return bytes(data[: -len(newline)]), newline
+        return bytes(data), ""
+
+
+def fired_faults(rows: Rows) -> Iterator[Row]:
+    """Yields what came and what went out where faults fired."""
+    return rows.query("SELECT seq, received, delivered FROM faults_fired ORDER BY seq, rowid")
+
+
+def has_fired_faults(rows: Rows) -> bool:
+    """Whether a fault has done anything, to a frame or otherwise."""
+    sql = (
+        "SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM faults_fired)"
+        " OR EXISTS (SELECT 1 FROM events WHERE kind = 'fault')"
+    )
+    return any(True for _ in rows.query(sql))
+
+
+def fired_counts(rows: Rows) -> dict[str, int]:
+    """Returns how often each rule fired, by its name, in the order in which they first fired."""
+    sql = (
+        "SELECT rule, count(*) AS n FROM faults_fired WHERE received IS NOT NULL"
+        " GROUP BY rule ORDER BY min(seq)"
+    )
+    return {str(row["rule"]): row["n"] for row in rows.query(sql)}
+
+
+class FrameEffect(NamedTuple):
+    """What one rule did to frames, in one way."""
+
+    rule: str
+    action: str
+    effect: str
+    """made, withheld, changed or same; the last for frames that were delayed, for instance."""
+    frames: int
+
+
+def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
+    """Returns what rules did to frames, in the order in which they first did so.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    is_same = (
+        "length(delivered) BETWEEN length(received) AND length(received) + 2"
+        " AND substr(delivered, 1, length(received)) = received"
+    )  # but for what ends its line
+    sql = (
+        "SELECT rule, action, CASE WHEN received IS NULL THEN 'made' WHEN delivered IS NULL"
+        f" THEN 'withheld' WHEN {is_same} THEN 'same' ELSE 'changed' END AS effect, count(*) AS n"
+        f" FROM faults_fired GROUP BY rule, action, effect ORDER BY min(seq) LIMIT {most}"
+    )
+    return [
+        FrameEffect(str(row["rule"]), str(row["action"]), row["effect"], row["n"])
+        for row in rows.query(sql)
+    ]
+
+
+def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
+    """Returns the numbers of the first frames that a rule touched or made up.
+
+    Args:
+        rows: the recording.
+        rule: the name of the rule.
+        most: the largest count.
+    """
+    sql = f"SELECT DISTINCT seq FROM faults_fired WHERE rule = ? ORDER BY seq LIMIT {most}"
+    return [row["seq"] for row in rows.query(sql, (rule,))]
+
+
+def count_undated_frames(rows: Rows) -> int:
+    """Returns how many frames went out, of those of `touched_frames`, nobody knows when."""
+    sql = (
+        "SELECT count(DISTINCT seq) AS n FROM faults_fired"
+        " WHERE delivered IS NOT NULL AND late_ns IS NULL"
+    )
+    count: int = next(rows.query(sql))["n"]
+    return count
+
+
+def injected_frames(rows: Rows) -> dict[int, str]:
+    """Returns the rules that injected frames, by the number of the frame."""
+    sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
+    return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
+
+
+def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
+    """Returns the rules that withheld frames from their receiver, by the number of the frame.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers of the frames.
+    """
+    sql = (
+        "SELECT seq, fault FROM frames WHERE seq IN (SELECT value FROM json_each(?))"
+        " AND fault IS NOT NULL AND delivered = 'none'"
+    )
+    return {row["seq"]: str(row["fault"]) for row in rows.query(sql, (json.dumps([*seqs]),))}
+
+
+def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
+    """Returns the first answers that a fault kept from their receiver.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT e.method, e.request_seq, e.response_seq, f.fault, f.delivered != 'none' AS broken"
+        " FROM exchanges AS e JOIN frames AS f ON f.seq = e.response_seq"
+        " WHERE f.fault IS NOT NULL AND (f.delivered = 'none' OR EXISTS (SELECT 1 FROM faults_fired"
+        " WHERE seq = f.seq AND received IS NOT NULL AND NOT json_valid(CAST(delivered AS TEXT))))"
+        f" ORDER BY e.id LIMIT {most}"
+    )
+    return [LostAnswer(*row.values()) for row in rows.query(sql)]
+
+
+def touched_frames(rows: Rows) -> set[int]:
+    """Returns the numbers of frames that faults touched, only delayed or made up."""
+    return {row["seq"] for row in rows.query("SELECT seq FROM faults_fired")}
+
+
+def undelivered_frames(rows: Rows, stream: str, span: tuple[int, int], most: int) -> list[int]:
+    """Returns the numbers of frames that were not delivered whole.
+
+    Args:
+        rows: the recording.
+        stream: the stream.
+        span: the first and last number that count.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = ? AND delivered != 'full'"
+        f" ORDER BY seq LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql, (*span, stream))]

@@ -1,0 +1,329 @@
+"""Reads the frames that a filter matches from one table of coded rows.
+
+A reader has one such table, or two while a log is left: the rows and the tail. The database chooses
+candidates by the filter's condition, and the filter decides. Memory stays flat and the first frame
+comes at once: a condition first gives numbers, and the frames themselves, which may be large, are
+fetched for a few numbers at a time. Where no more than labels and lines are needed, rows are
+decoded without a dict or a call for each, since there may be a million. In a third of that time,
+SQLite itself passes over what continues a run of updates that an agent streams without a pause.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from acp_proxy.base.limits import LARGE_LINE, LAST_NUMBER, PIECE, WHOLE_LINE
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording.recording import FrameRun, StoredFrame
+from acp_proxy.store.queries.batch_members import members_of
+from acp_proxy.store.tables.checked_values import (
+    LineTooLarge,
+    Mistyped,
+    Row,
+    is_excerpt,
+    select,
+)
+from acp_proxy.store.tables.schema import (
+    AS_STORED,
+    EVERY_ROW,
+    KIND_CODES,
+    KIND_NAMES,
+    STREAM_CODES,
+    STREAM_NAMES,
+    LineColumns,
+    Where,
+    frame_columns,
+    frames_from,
+)
+
+if TYPE_CHECKING:
+    from acp_proxy.recording.filters import Filter
+
+# Without a filter nothing of the grammar is imported: a summary starts sooner.
+
+_FIRST, _LATER = 64, 1024
+"""How many numbers are fetched at a time: few at first, so that the first frame comes at once."""
+_EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
+_OF_EXCHANGE = (
+    "e.request_seq, e.response_seq, e.latency_ns,"
+    " CASE f.kind WHEN 2 THEN e.session END AS answer_session,"
+    " CASE WHEN f.kind = 2 AND m.text = 'terminal/create'"
+    " THEN (SELECT terminal FROM frames WHERE seq = e.response_seq) END AS answer_terminal"
+)
+_HEAD = (
+    "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
+    " f.terminal"
+)
+_BATCH = KIND_CODES[Kind.BATCH]
+_NOTIFICATION, _STDERR = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.STDERR]
+_CONTINUES = (
+    f"f.kind = {_NOTIFICATION} AND f.tool_call IS NULL AND f.terminal IS NULL"
+    " AND f.turn = p.turn"
+    f" AND p.kind = {_NOTIFICATION} AND p.tool_call IS NULL AND p.terminal IS NULL"
+    " AND f.flags = p.flags"
+    f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = p.method"
+    " AND f.method = ? AND f.seq > ? AND f.t_ns - p.t_ns <= ?"
+    " AND f.seq NOT IN (SELECT e.seq FROM turns AS t CROSS JOIN {rows} AS e ON e.seq = t.end_seq"
+    f" WHERE e.kind = {_NOTIFICATION})"
+)
+"""Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
+updates of one turn that are about no tool call and no terminal, and do not end the turn. Hardly any
+update ends one, and it takes no time to look for a number among none."""
+
+_Begun = tuple[int, int, str, str, bytes | None]
+"""The first frame of a run: its number, time, stream, kind and line."""
+
+
+@frozen
+class FrameTable:
+    """One table of coded rows.
+
+    All that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged, and `LineTooLarge`
+    if a filter asks for the text of a line that is only read in pieces.
+    """
+
+    connection: sqlite3.Connection
+    """The database that has it."""
+    rows: str
+    """The table's name."""
+    labels: str
+    """The table of texts, or a SELECT in parentheses."""
+    every: str
+    """The texts of the whole recording, likewise."""
+    lines: LineColumns = AS_STORED
+    masked: str | None = None
+    """A database that has lines in place of some of these, masked."""
+
+    def frames(self, chosen: "Filter | None", after: int = 0) -> Iterator[Row]:
+        """Streams the frames that a filter matches, in order; see `Rows.frames`.
+
+        Args:
+            chosen: the filter; None for all frames.
+            after: only frames beyond this number.
+        """
+        where = self._where(chosen)
+        is_exact = where.exact
+        for row in self._candidates(where, after):
+            if row["stream"] is None:
+                raise Mistyped(f"frame {row['seq']} is of no stream")
+            if row["kind"] == "batch":
+                row["members"] = members_of(row, partial(select, self.connection))
+            if not is_exact and is_excerpt(row):
+                raise LineTooLarge(row["seq"], row["size"])
+            if chosen is None or chosen.finds(row):
+                yield row
+
+    def heads(
+        self,
+        chosen: "Filter | None",
+        span: tuple[int, int] | None,
+        *,
+        with_lines: bool,
+    ) -> Iterable[StoredFrame]:
+        """Streams frames without what fired and what is paired with them; see `Rows.heads`.
+
+        A million take a few seconds, unless the filter asks for the text of messages itself.
+
+        Args:
+            chosen: the filter; None for all frames.
+            span: the first and the last number that count, in place of a filter.
+            with_lines: whether each comes with its line.
+        """
+        where = self._where(chosen) if span is None else Where("f.seq BETWEEN ? AND ?", span)
+        if not where.exact:
+            return (_head_of(row, with_lines=with_lines) for row in self.frames(chosen))
+        lines = self.lines
+        line = f"CASE WHEN {lines.size} <= {WHOLE_LINE} THEN {lines.line} END"
+        columns = f"{_HEAD}, {lines.size}, {line if with_lines else 'NULL'}"
+        heads = _heads(self._select(columns, where), _Texts(self.connection, self.labels))
+        if chosen is None or where.is_open:
+            return heads
+        return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
+
+    def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
+        """Streams number, time and line of some frames; see `Rows.lines_between`.
+
+        Args:
+            first: the number of the first frame.
+            last: the number of the last frame.
+        """
+        sql = (
+            f"SELECT f.seq, f.t_ns, {self.lines.line} FROM {self.rows} AS f"
+            f" WHERE f.seq BETWEEN ? AND ? AND {self.lines.size} <= {WHOLE_LINE} ORDER BY f.seq"
+        )
+        for seq, t_ns, raw in self.connection.execute(sql, (first, last)):
+            if type(t_ns) is not int or type(raw) is not bytes:
+                raise Mistyped(f"frame {seq} has no time or no bytes")
+            yield seq, t_ns, raw
+
+    def runs(self, pause_ns: int, first: int, single_upto: int) -> Iterator[FrameRun]:
+        """Streams frames in order, the updates of a run as one; see `Rows.runs`.
+
+        Args:
+            pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
+                run by itself.
+            first: the number from which on frames are read.
+            single_upto: the number up to which each frame is a run by itself.
+        """
+        execute, lines = self.connection.execute, self.lines
+        continues = _CONTINUES.format(rows=self.rows)
+        last_before = f"SELECT seq, t_ns FROM {self.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"
+        is_held = f"f.kind != {_STDERR} AND {lines.size} <= {LARGE_LINE}"
+        sql = (
+            "SELECT f.seq, f.t_ns, f.flags & 3, f.kind,"
+            f" CASE WHEN {is_held} THEN {lines.line} END, p.seq, p.t_ns"
+            f" FROM {self.rows} AS f LEFT JOIN {self.rows} AS p ON p.seq = f.seq - 1"
+            f" WHERE f.seq >= ? AND ({continues}) IS NOT TRUE ORDER BY f.seq"
+        )
+        label = execute(f"SELECT id FROM {self.labels} WHERE text = ?", (UPDATE,)).fetchone()
+        update = label[0] if label is not None and pause_ns >= 0 else None
+        values = first, update, max(first, single_upto), pause_ns
+        begun: _Begun | None = None
+        for seq, t_ns, stream, kind, line, *last in execute(sql, values):
+            if begun is not None:  # what directly precedes a run is the end of the one before
+                end = execute(last_before, (seq,)).fetchone() if last[0] is None else last
+                yield _run(begun, end)
+            if type(t_ns) is not int or (type(line) is not bytes and line is not None):
+                raise Mistyped(f"frame {seq} has no time or no bytes")
+            try:
+                begun = seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], line
+            except (KeyError, TypeError):
+                raise Mistyped(f"frame {seq} has an unknown code") from None
+        if begun is not None:
+            yield _run(begun, execute(last_before, (LAST_NUMBER,)).fetchone())
+
+    def pieces(self, seq: int) -> Iterator[bytes]:
+        """Reads one line piece by piece."""
+        schema, _, table = self.rows.partition(".")
+        if self.masked is not None and self._has(f"{self.masked}.frame_rows", seq):
+            schema = self.masked
+        with self.connection.blobopen(table, "raw", seq, readonly=True, name=schema) as blob:
+            while piece := blob.read(PIECE):
+                yield piece
+
+    def has(self, seq: int) -> bool:
+        """Whether a frame is in this table."""
+        return self._has(self.rows, seq)
+
+    def _has(self, rows: str, seq: int) -> bool:
+        sql = f"SELECT 1 FROM {rows} WHERE seq = ?"
+        return self.connection.execute(sql, (seq,)).fetchone() is not None
+
+    def count(self) -> int:
+        """Counts the frames."""
+        return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
+
+    def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
+        """Finds the frames of a rare kind by an index; see `Rows.first_of_kind`.
+
+        Args:
+            kind: any but ``notification``.
+            without: numbers of frames that do not count.
+        """
+        # The index has the condition "kind > 1": SQLite uses it only if the query repeats that.
+        sql = (
+            f"SELECT flags & 3, min(seq), count(*) FROM {self.rows} WHERE kind > 1 AND kind = ?"
+            " AND seq NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
+        )
+        code = KIND_CODES[Kind(kind)]
+        rows = self.connection.execute(sql, (code, json.dumps([*without])))
+        return {
+            STREAM_NAMES[code]: (seq, count) for code, seq, count in rows if code in STREAM_NAMES
+        }
+
+    def _where(self, chosen: "Filter | None") -> Where:
+        """A filter in SQL; with batches, if there are any, since that takes no index."""
+        if chosen is None:
+            return EVERY_ROW
+        from acp_proxy.store.queries.sql_conditions import translate, with_batches
+
+        where = translate(chosen.condition, self.labels, self.every, self.lines.size)
+        batch = f"SELECT 1 FROM {self.rows} WHERE kind > 1 AND kind = {_BATCH} LIMIT 1"
+        has_batches = self.connection.execute(batch).fetchone() is not None
+        return with_batches(where) if has_batches else where
+
+    def _matches_batch(self, seq: int, chosen: "Filter") -> bool:
+        """Whether a filter matches a message of a batch; its columns alone do not show it."""
+        from acp_proxy.recording.filters import all_of, parse
+
+        return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
+
+    def _candidates(self, where: Where, after: int) -> Iterator[Row]:
+        """Streams at least the frames beyond a number for which a condition holds."""
+        lines = self.lines
+        line = frame_columns(lines.raw, lines.size, lines.masked)
+        columns = f"{line}, {_OF_EXCHANGE}"
+        select_from = f"SELECT {columns} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
+        if where.is_open:
+            every = f"{select_from} WHERE f.seq > ? ORDER BY f.seq"
+            yield from select(self.connection, every, (after,))
+            return
+        some = f"{select_from} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
+        numbers = self._select("f.seq", where, after)
+        size = _FIRST
+        while found := numbers.fetchmany(size):
+            size = _LATER
+            numbered = json.dumps([seq for (seq,) in found])
+            yield from select(self.connection, some, (numbered,))
+
+    def _select(self, columns: str, where: Where, after: int | None = None) -> sqlite3.Cursor:
+        joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
+        beyond = "" if after is None else f"f.seq > {after:d} AND "
+        return self.connection.execute(
+            f"SELECT {columns} FROM {joined} WHERE {beyond}({where.sql}) ORDER BY f.seq",
+            where.parameters,
+        )
+
+
+class _Texts(dict[int | None, str | None]):
+    """The text of each label, read when it is asked for; None of none."""
+
+    def __init__(self, connection: sqlite3.Connection, labels: str) -> None:
+        super().__init__({None: None})
+        self._find = partial(connection.execute, f"SELECT text FROM {labels} WHERE id = ?")
+
+    def __missing__(self, label: int | None) -> str:
+        for (text,) in self._find((label,)):
+            if not isinstance(text, str):
+                raise Mistyped(f"a label is {type(text).__name__}")
+            self[label] = text
+            return text
+        raise KeyError(label)
+
+
+def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFrame]:
+    """Decodes rows of `_HEAD`, the size and the line, or NULL."""
+    for seq, t_ns, stream, kind, method, exchange, session, turn, call, terminal, size, raw in rows:
+        if type(t_ns) is not int or type(size) is not int:
+            raise Mistyped(f"frame {seq} has no time or no size")
+        if type(raw) is not bytes and raw is not None:
+            raise Mistyped(f"frame {seq} has no bytes")
+        try:
+            values = (
+                seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], texts[method], exchange,
+                texts[session], turn, texts[call], texts[terminal], size, raw,
+            )  # fmt: skip
+            # What a NamedTuple does itself, in half the time.
+            yield tuple.__new__(StoredFrame, values)
+        except (KeyError, TypeError):
+            raise Mistyped(f"frame {seq} has an unknown code") from None
+
+
+def _head_of(row: Row, *, with_lines: bool) -> StoredFrame:
+    head = StoredFrame._make(row[name] for name in StoredFrame._fields)
+    return head if with_lines and head.size <= WHOLE_LINE else head._replace(raw=None)
+
+
+def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:
+    """A run, by its first frame and the number and the time of its last one."""
+    last_seq, last_ns = end
+    if type(last_ns) is not int:
+        raise Mistyped(f"frame {last_seq} has no time")
+    # What a NamedTuple does itself, in half the time.
+    return tuple.__new__(FrameRun, (*begun, last_seq, last_ns))

@@ -1,0 +1,368 @@
+"""Queries of the frames of a recording, one function each.
+
+Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from acp_proxy.base.limits import LINE_EDGE, SMALL_LINE
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.rows import Rows
+from acp_proxy.store.tables.checked_values import Row
+
+Span = tuple[int, int]
+"""The first and the last number of a stretch of frames."""
+_FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
+"""The columns of a `StoredFrame` without its line."""
+_START = f"substr(raw, 1, {LINE_EDGE}) AS raw"
+
+
+def last_number(rows: Rows) -> int:
+    """Returns the number of the last frame or event; 0 if there is none."""
+    return max(_last(rows, "seq", "frames"), _last(rows, "seq", "events"))
+
+
+def last_ns(rows: Rows) -> int:
+    """Returns the time of the last frame or event, in nanoseconds since the start."""
+    return max(0, _last(rows, "t_ns", "frames"), _last(rows, "t_ns", "events"))
+
+
+def first_prompt(rows: Rows, most: int) -> bytes | None:
+    """Returns the start of the first ``session/prompt`` request; None if there is none.
+
+    Args:
+        rows: the recording.
+        most: the largest size, in bytes.
+    """
+    sql = (
+        "SELECT substr(raw, 1, ?) AS raw FROM frames"
+        " WHERE seq = (SELECT min(prompt_seq) FROM turns)"
+    )
+    return next((bytes(row["raw"]) for row in rows.query(sql, (most,))), None)
+
+
+def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
+    """Yields the stream and the line of requests and responses up to the first prompt.
+
+    Args:
+        rows: the recording.
+        largest: bytes; of a line that is larger, only the first 64 KiB are read.
+    """
+    sql = (
+        f"SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, {LINE_EDGE}) END AS raw"
+        " FROM frames WHERE stream IS NOT NULL AND kind IN ('request', 'response', 'batch')"
+        " AND seq <= (SELECT min(prompt_seq) FROM turns) ORDER BY seq"
+    )
+    return ((row["stream"], row["raw"]) for row in rows.query(sql, (largest,)))
+
+
+def masked_frames(rows: Rows) -> Iterator[Row]:
+    """Yields the frames in which something is masked, in order."""
+    sql = "SELECT seq, stream, kind, size, raw FROM frames WHERE masked = 1 ORDER BY seq"
+    return rows.query(sql)
+
+
+def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) -> Iterator[Row]:
+    """Yields frames in order; of a line that is too large, the first 64 KiB.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers.
+        whole: the size of the largest line that is read whole, in bytes.
+        batch: the same for a batch.
+    """
+    sql = (
+        "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
+        " CASE WHEN length(raw) <= CASE kind WHEN 'batch' THEN ? ELSE ? END"
+        f" THEN raw ELSE substr(raw, 1, {LINE_EDGE}) END AS raw"
+        " FROM frames WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
+    )
+    return rows.query(sql, (batch, whole, json.dumps(seqs)))
+
+
+def start_of_line(rows: Rows, seq: int, most: int) -> tuple[str, bytes] | None:
+    """Returns the kind of a frame and the start of its line; None if there is no such frame.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+        most: the largest size of the start, in bytes.
+    """
+    sql = "SELECT kind, substr(raw, 1, ?) AS raw FROM frames WHERE seq = ?"
+    found = rows.query(sql, (most, seq))
+    return next(((row["kind"], bytes(row["raw"])) for row in found), None)
+
+
+def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
+    """Returns the times of frames in nanoseconds, by their numbers.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers.
+    """
+    sql = "SELECT seq, t_ns FROM frame_rows WHERE seq IN (SELECT value FROM json_each(?))"
+    return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
+
+
+def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
+    """Yields to what frames belong; an answer has the method and the session of its request.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers of the frames.
+    """
+    sql = (
+        "SELECT f.seq, coalesce(f.method, e.method) AS method,"
+        " coalesce(f.session, e.session) AS session, f.turn"
+        " FROM frames AS f LEFT JOIN exchanges AS e ON e.id = f.exchange"
+        " WHERE f.seq IN (SELECT value FROM json_each(?))"
+    )
+    return rows.query(sql, (json.dumps([*seqs]),))
+
+
+def parse_error_of(rows: Rows, seq: int) -> str | None:
+    """Returns why a frame is no message.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+    """
+    found = rows.query("SELECT parse_error FROM frames WHERE seq = ?", (seq,))
+    return next((row["parse_error"] for row in found), None)
+
+
+def last_stderr_lines(
+    rows: Rows, most: int, size: int, among: Sequence[int] | None = None
+) -> list[bytes]:
+    """Returns the last lines on stderr, in order.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+        size: the largest size of each, in bytes; a longer one is cut.
+        among: the numbers of the lines that count, in order; None for all.
+    """
+    start = f"CASE WHEN length(raw) > {size} THEN substr(raw, 1, {size}) ELSE raw END"
+    chosen = "kind = 'stderr'" if among is None else "seq IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT {start} AS raw FROM frames WHERE {chosen} ORDER BY seq DESC LIMIT {most}"
+    values = () if among is None else (json.dumps(among[-most:]),)
+    return [bytes(row["raw"]) for row in rows.query(sql, values)][::-1]
+
+
+def stderr_numbers(rows: Rows) -> list[int]:
+    """Returns the numbers of all lines on stderr."""
+    if "stderr" not in rows.first_of_kind("stderr"):  # by an index, where most have none
+        return []
+    sql = "SELECT seq FROM frames WHERE kind = 'stderr' ORDER BY seq"
+    return [row["seq"] for row in rows.query(sql)]
+
+
+def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
+    """Returns the numbers of lines on stderr that are objects and contain a text.
+
+    Args:
+        rows: the recording.
+        text: the text.
+        most: the largest count.
+    """
+    if "stderr" not in rows.first_of_kind("stderr"):  # by an index, where most have none
+        return []
+    sql = (
+        "SELECT seq FROM frames WHERE kind = 'stderr' AND instr(raw, ?)"
+        f" AND json_valid(CAST(raw AS TEXT)) ORDER BY seq LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql, (text,))]
+
+
+def stray_errors(rows: Rows, most: int) -> list[int]:
+    """Returns the numbers of the first errors that answer no request of the recording.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE kind = 'error' AND exchange IS NULL ORDER BY seq"
+        f" LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql)]
+
+
+def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
+    """Returns the frames that no newline ended, which are the last ones of a stream, with it."""
+    sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
+    last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
+    return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
+
+
+def number_after(rows: Rows, count: int) -> int | None:
+    """Returns the number of the frame behind the first ones of both peers; None if there is none.
+
+    Args:
+        rows: the recording.
+        count: how many come before it.
+    """
+    sql = "SELECT seq FROM frames WHERE stream != 'stderr' ORDER BY seq LIMIT 1 OFFSET ?"
+    return next((row["seq"] for row in rows.query(sql, (count,))), None)
+
+
+def labels_of(rows: Rows, column: str) -> list[str]:
+    """Returns the different texts of a column of frames; this looks at every frame.
+
+    Args:
+        rows: the recording.
+        column: ``method``, ``session``, ``tool_call`` or ``terminal``.
+    """
+    every = rows.tables[0].every
+    sql = f"SELECT text FROM {every} WHERE id IN (SELECT {column} FROM frame_rows) ORDER BY id"
+    return [row["text"] for row in rows.query(sql)]
+
+
+def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None:
+    """Returns the first message of a stream; None if it has none.
+
+    Args:
+        rows: the recording.
+        stream: the stream.
+        after: only those beyond this number.
+    """
+    sql = (
+        f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq > ?"
+        " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
+    )
+    return next((StoredFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
+
+
+def batches(rows: Rows) -> set[int]:
+    """Returns the numbers of all batches."""
+    if not rows.first_of_kind("batch"):  # by an index, where most have none
+        return set()
+    return {row["seq"] for row in rows.query("SELECT seq FROM frames WHERE kind = 'batch'")}
+
+
+def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[StoredFrame]:
+    """Yields the frames of a stream before a number, the last one first.
+
+    Args:
+        rows: the recording.
+        stream: the stream.
+        seq: the number.
+        most: the largest count.
+    """
+    sql = f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"
+    return (StoredFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
+
+
+def call_frames(
+    rows: Rows, session: str | None, tool_call: str, after: int
+) -> Iterator[tuple[StoredFrame, bytes | None]]:
+    """Yields the frames about the tool calls with an id, in order; none of a batch.
+
+    Of a large line the frame has the first 64 KiB, and beside it are the last 64 KiB.
+
+    Args:
+        rows: the recording.
+        session: of the tool calls.
+        tool_call: their id.
+        after: the frames up to this number are left out.
+    """
+    sql = (
+        f"SELECT {_FRAME}, CASE WHEN size <= {SMALL_LINE} THEN raw"
+        f" ELSE substr(raw, 1, {LINE_EDGE}) END AS raw,"
+        f" CASE WHEN size > {SMALL_LINE} THEN substr(raw, -{LINE_EDGE}) END AS tail FROM frames"
+        " WHERE tool_call = ? AND session IS ? AND kind IN ('notification', 'request')"
+        " AND seq > ? ORDER BY seq"
+    )
+    for row in rows.query(sql, (tool_call, session, after)):
+        *frame, tail = row.values()
+        yield StoredFrame(*frame), tail
+
+
+def edges_of_call(
+    rows: Rows, session: str | None, tool_call: str, span: Span, most: int
+) -> list[bytes]:
+    """Returns the first 64 KiB of the first and of the last lines about a tool call, in order.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        span: the first and last number that count.
+        most: the largest count of either; if there are fewer, some come twice.
+    """
+    sql = (
+        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
+        f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {most}"
+    )
+    first, last = (
+        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session, *span))]
+        for order in ("ASC", "DESC")
+    )
+    return first + last[::-1]
+
+
+def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
+    """Yields the numbers of a turn's updates of tool calls, and of all batches in between.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
+        " AND method = 'session/update') OR kind = 'batch')"
+    )
+    return (row["seq"] for row in rows.query(sql, (*span, turn)))
+
+
+def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
+    """Yields the numbers of the frames that are about a tool call, and of no batch.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
+        " AND kind IN ('notification', 'request') ORDER BY seq"
+    )
+    return (row["seq"] for row in rows.query(sql, (tool_call, session, *span)))
+
+
+def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
+    """Yields the numbers of the frames that are about a terminal, its creation included.
+
+    It ends where another terminal of the same id is created.
+
+    Args:
+        rows: the recording.
+        session: of the terminal.
+        terminal: its id.
+        first: the first number that counts.
+    """
+    # "+" keeps SQLite from the index of methods, by which it would look at all terminals.
+    sql = (
+        "SELECT seq, (SELECT request_seq FROM exchanges WHERE response_seq = frames.seq"
+        " AND +method = 'terminal/create') AS created FROM frames"
+        " WHERE terminal = ? AND session IS ? AND seq >= ? ORDER BY seq"
+    )
+    is_created = False
+    for row in rows.query(sql, (terminal, session, first)):
+        if row["created"] is not None and row["created"] >= first:
+            if is_created:
+                return
+            is_created = True
+            yield row["created"]
+        yield row["seq"]
+
+
+def _last(rows: Rows, column: str, table: str) -> int:
+    """The value of a column in the last row of a table; 0 if the table is empty."""
+    found = rows.query(f"SELECT {column} FROM {table} ORDER BY seq DESC LIMIT 1")
+    return int(next(found, {column: 0})[column])

@@ -1,0 +1,99 @@
+"""Queries of the events of a recording, and which of them end a peer or its streams."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording.log_format import STOPPING
+from acp_proxy.recording.recording import RecordedEvent
+from acp_proxy.store.rows import Rows
+
+ENDING_KINDS = ("eof", "signal", "exit")
+"""The kinds of event with which a peer leaves."""
+
+_NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
+"""Why the stream to the agent ended, where the client did not end it."""
+
+
+def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
+    """Yields events in recorded order.
+
+    Args:
+        rows: the recording.
+        kinds: only events of these kinds, if any are given.
+    """
+    chosen = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+    sql = f"SELECT seq, t_ns, kind, data FROM events {chosen} ORDER BY seq"
+    for row in rows.query(sql, kinds):
+        yield RecordedEvent(row["seq"], row["t_ns"], row["kind"], json.loads(row["data"]))
+
+
+def clock_origin_ns(rows: Rows) -> int | None:
+    """Returns the recorder's monotonic clock at the start, in nanoseconds; None if not known."""
+    start = next(events(rows, "start"), None)
+    origin = start.data.get("origin") if start is not None else None
+    return origin if isinstance(origin, int) else None
+
+
+def made_by(rows: Rows) -> str | None:
+    """Returns the command that made a recording for its own use; None if a person recorded it."""
+    start = next(events(rows, "start"), None)
+    command = None if start is None else start.data.get("made_by")
+    return command if isinstance(command, str) else None
+
+
+def is_agent_leaving(event: RecordedEvent) -> bool:
+    """Whether the agent exits or ends its output with an event."""
+    return event.kind == "exit" or _is_eof(event, Stream.TO_CLIENT)
+
+
+def is_client_leaving(event: RecordedEvent) -> bool:
+    """Whether the client closes its end with an event."""
+    return _is_eof(event, Stream.TO_AGENT) and event.data.get("reason") not in _NOT_THE_CLIENT
+
+
+def is_stopping_signal(event: RecordedEvent) -> bool:
+    """Whether an event is a signal on which an agent stops, from any sender."""
+    return event.kind == "signal" and event.data.get("signal") in STOPPING
+
+
+def is_client_ending(event: RecordedEvent) -> bool:
+    """Whether the client closes its end with an event, or stops the agent by a signal."""
+    is_passed_on = event.data.get("action") == "passed on"
+    return is_client_leaving(event) or (is_passed_on and is_stopping_signal(event))
+
+
+def is_peer_leaving(event: RecordedEvent) -> bool:
+    """Whether a peer leaves with an event, or the client stops the agent."""
+    return is_agent_leaving(event) or is_client_ending(event)
+
+
+def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
+    """Returns the number of the event with which the agent ended its output by itself.
+
+    An agent was stopped if, before it exited or ended its output, its client had closed its end or
+    a signal to stop was passed on or sent to it, or if such a signal has killed it. Any other exit
+    is the agent's own.
+
+    Args:
+        events: at least those of `ENDING_KINDS`, in recorded order.
+
+    Returns:
+        None if the agent was stopped, or if its end is not recorded.
+    """
+    left_at: int | None = None
+    has_left = False
+    for event in events:
+        if not has_left and (is_client_leaving(event) or is_stopping_signal(event)):
+            return None
+        # A signal to the whole process group is seen here only after it has killed the agent.
+        if event.kind == "exit" and event.data.get("signal") in STOPPING:
+            return None
+        if left_at is None and _is_eof(event, Stream.TO_CLIENT):
+            left_at = event.seq
+        has_left = has_left or is_agent_leaving(event)
+    return left_at
+
+
+def _is_eof(event: RecordedEvent, stream: Stream) -> bool:
+    return event.kind == "eof" and event.data.get("stream") == stream

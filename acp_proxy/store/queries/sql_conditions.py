@@ -1,0 +1,138 @@
+"""Translates a filter's condition into SQL over rows that have numbers in place of words.
+
+The names are those of a query over ``frame_rows AS f LEFT JOIN exchanges AS e``. A filter over a
+million frames is fast, because rows are compared by numbers; texts are compared once, in
+``labels``.
+"""
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from attrs import evolve
+
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.recording.filters.filter_conditions import (
+    Among,
+    Beyond,
+    Compare,
+    Condition,
+    Every,
+    Like,
+    No,
+    Present,
+    Some,
+)
+from acp_proxy.store.tables.checked_values import FITS
+from acp_proxy.store.tables.schema import EVERY_ROW, KIND_CODES, STREAM_CODES, Where
+
+_CODED: dict[str, tuple[str, Mapping[Any, int]]] = {
+    "stream": ("f.flags & 3", STREAM_CODES),
+    "kind": ("f.kind", KIND_CODES),
+}
+_LABELLED = ("method", "session", "tool_call", "terminal")
+_REQUEST = KIND_CODES[Kind.REQUEST]
+_MOST_TESTS = 400
+"""SQLite allows 1,000 levels, one for each ``OR``; the caller tests a longer filter itself."""
+_MOST_LEVELS = 15
+"""The stack of SQLite's parser has 100 entries, and a level takes up to five of them."""
+_MOST_STARS = 3
+"""SQLite tries all ways in which the stars of a pattern can match a text."""
+_LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
+"""SQLite's GLOB stops at NUL, so a function of ours matches a text that contains one."""
+_OPERATORS = ("=", "<", ">", "<=", ">=")
+
+
+_OF_EXCHANGES = ("response_seq", "latency_ns")
+_UNKNOWN = evolve(EVERY_ROW, exact=False)
+
+
+def translate(condition: Condition, labels: str, every: str, size: str = "length(f.raw)") -> Where:
+    """Translates a condition.
+
+    Args:
+        condition: of a filter.
+        labels: the table of labels, or a SELECT in parentheses.
+        every: the labels of the whole recording; the table of rows may be only a part of it.
+        size: SQL for the size of a line.
+    """
+    match condition:
+        case Among(column, values) if column in _CODED:
+            expression, codes = _CODED[column]
+            known = [str(codes[value]) for value in values if value in codes]
+            return Where(f"{expression} IN ({', '.join(known)})")
+        case Among(column, values):
+            found = f"{{0}} IN ({', '.join('?' * len(values))})"
+            return _text(column, found, values, labels, every)
+        case Like(column, pattern) if _is_simple(pattern):
+            return _text(column, _LIKE, (pattern, pattern), labels, every)
+        case Compare(column, operator, bound) if operator in _OPERATORS:
+            return Where(f"{_named(column, size)} {operator} ?", (bound,))
+        case Present(column):
+            return Where(f"{_named(column, size)} IS NOT NULL")
+        case Every(parts):
+            return _joined(" AND ", parts, labels, every, size) if parts else EVERY_ROW
+        case Some(parts):
+            return _joined(" OR ", parts, labels, every, size) if parts else Where("0")
+        case No(part):
+            inner = translate(part, labels, every, size)
+            if not inner.exact or inner.levels == _MOST_LEVELS:
+                return _UNKNOWN
+            sql = f"NOT coalesce(({inner.sql}), 0)"
+            return evolve(inner, sql=sql, levels=inner.levels + 1)
+        case Like() | Compare() | Beyond():
+            return _UNKNOWN
+        case _:
+            assert_never(condition)
+
+
+def _named(column: str, size: str) -> str:
+    if column == "size":
+        return size
+    return f"{'e' if column in _OF_EXCHANGES else 'f'}.{column}"
+
+
+def _is_simple(pattern: str) -> bool:
+    """Whether SQLite can match a pattern; its sets differ from fnmatch, and it stops at NUL."""
+    return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
+
+
+def with_batches(where: Where) -> Where:
+    """Matches all batches as well, since a condition applies to the messages within."""
+    if where.is_open:
+        return where
+    return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")
+
+
+def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
+    """Returns the test of a text, ``{0}``; of requests also a text that only the answer has."""
+    if column not in _LABELLED:
+        return Where(test.format(f"f.{column}"), values)
+    if column == "terminal":  # by the index of terminals, which an OR would not use
+        ids = f"SELECT id FROM {every} WHERE {test.format('text')}"
+        named = f"SELECT seq FROM frame_rows WHERE terminal IN ({ids})"
+        asked = (
+            "SELECT request_seq FROM exchanges WHERE method = 'terminal/create'"
+            f" AND response_seq IN ({named})"
+        )
+        return Where(f"f.seq IN ({named} UNION {asked})", values * 2)
+    sql = f"f.{column} IN (SELECT id FROM {labels} WHERE {test.format('text')})"
+    if column != "session":
+        return Where(sql, values)
+    asked = f"SELECT request_seq FROM exchanges WHERE {test.format('session')}"
+    return Where(f"({sql} OR (f.kind = {_REQUEST} AND f.seq IN ({asked})))", values * 2)
+
+
+def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str, size: str) -> Where:
+    translated = [translate(part, labels, every, size) for part in parts]
+    tests = sum(part.tests for part in translated)
+    levels = 1 + max(part.levels for part in translated)
+    if tests > _MOST_TESTS or levels > _MOST_LEVELS:
+        return _UNKNOWN
+    needed = [part for part in translated if not (part.is_open and word == " AND ")]
+    return Where(
+        word.join(f"({part.sql})" for part in needed) or EVERY_ROW.sql,
+        tuple(value for part in needed for value in part.parameters),
+        all(part.exact for part in translated),
+        tests,
+        levels,
+    )

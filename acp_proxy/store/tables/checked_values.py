@@ -1,0 +1,156 @@
+"""Limits how large the values are that are read, and checks their types.
+
+Recordings come from unknown people. A line may have any size, and SQLite itself checks no types.
+So SQLite is given a limit, beyond which a statement fails. Of a larger line, rows have an excerpt,
+its first bytes; all of it is read piece by piece.
+"""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from types import NoneType
+from typing import Any
+
+from acp_proxy.base.limits import LABEL, LINE_EDGE, REMEMBERED, WHOLE_VALUE
+
+Row = dict[str, Any]
+"""A row by the names of its columns."""
+
+_UNLIMITED = 2_000_000_000
+
+FITS = "fits_pattern"
+"""The function of a text and a pattern with ``*`` and ``?``; needs `limit`."""
+
+
+_TEXT, _NUMBER = (str, NoneType), (int, NoneType)
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("seq", "t_ns", "t_first_ns"), (int,)),
+    **dict.fromkeys(("prompt_seq", "updates", "tool_calls"), (int,)),
+    **dict.fromkeys(
+        ("exchange", "turn", "end_seq", "request_seq", "response_seq", "latency_ns"), _NUMBER
+    ),
+    **dict.fromkeys(("size", "duration_ns"), _NUMBER),
+    **dict.fromkeys(("kind", "data"), (str,)),
+    **dict.fromkeys(("stream", "method", "rpc_id", "session", "terminal", "parse_error"), _TEXT),
+    **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
+    "raw": (bytes,),
+}
+"""The types of columns of these names, in any table."""
+
+
+class Mistyped(Exception):
+    """Raised for a value of a type that no recorder writes."""
+
+
+class LineTooLarge(Exception):
+    """Raised when a filter needs the text of a line that is too large to be read as a whole."""
+
+    def __init__(self, seq: int, size: int) -> None:
+        super().__init__(
+            f"frame {seq} has {size} bytes, too many for a filter to look into; size:<16M leaves it"
+            " out"
+        )
+
+
+def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> Iterator[Row]:
+    """Runs a SELECT and streams its rows by the names of their columns.
+
+    Args:
+        connection: an open recording.
+        sql: the statement.
+        parameters: its values.
+
+    Raises:
+        sqlite3.Error, UnicodeDecodeError, Mistyped: the file is damaged or locked.
+    """
+    cursor = connection.execute(sql, parameters)
+    names = [column[0] for column in cursor.description]
+    has_data = "data" in names
+    checked: set[tuple[type, ...]] = set()
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        # Of a million rows nearly all have values of the same types.
+        if (types := (*map(type, values),)) not in checked:
+            _check_types(row)
+            if len(checked) < REMEMBERED:
+                checked.add(types)
+        if has_data:
+            _check_data(row["data"])
+        yield row
+
+
+def _check_types(row: Row) -> None:
+    for name, value in row.items():
+        if name in _TYPES and not isinstance(value, _TYPES[name]):
+            raise Mistyped(f"{name} is {type(value).__name__}")
+
+
+def _check_data(text: str) -> None:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise Mistyped("an event is no JSON object")
+
+
+def limit(connection: sqlite3.Connection, *schemas: str) -> None:
+    """Limits what the statements of a connection read, and adds our functions to SQLite's.
+
+    Args:
+        connection: an open recording.
+        schemas: the databases that have frames; each frame is in one of them.
+    """
+
+    def line_start(seq: int) -> bytes:
+        for schema in schemas[:-1]:
+            with contextlib.suppress(sqlite3.OperationalError):
+                return _start(connection, schema, seq)
+        return _start(connection, schemas[-1], seq)
+
+    connection.create_function("line_start", 1, line_start)
+    connection.create_function(FITS, 2, fnmatchcase, deterministic=True)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, WHOLE_VALUE + 1)
+
+
+@contextlib.contextmanager
+def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
+    """Sets another limit for a while.
+
+    Args:
+        connection: an open recording.
+        size: bytes of the largest value; practically none by default.
+    """
+    before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
+    try:
+        yield
+    finally:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+
+
+def is_too_large(error: Exception) -> bool:
+    """Whether a statement has failed because of the limit."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG
+
+
+def is_excerpt(row: Mapping[str, Any]) -> bool:
+    """Whether a row of `frames` has an excerpt in place of its line."""
+    return bool(row["size"] > len(row["raw"]))
+
+
+def check_labels(connection: sqlite3.Connection, labels: str) -> None:
+    """Raises `sqlite3.Error` if a label is too long, of which each frame may name four.
+
+    Args:
+        connection: an open recording.
+        labels: the table.
+    """
+    with limited(connection, LABEL):
+        connection.execute(f"SELECT count(*) FROM {labels} WHERE +text < ''").fetchone()
+
+
+def _start(connection: sqlite3.Connection, schema: str, seq: int) -> bytes:
+    with connection.blobopen("frame_rows", "raw", seq, readonly=True, name=schema) as blob:
+        return blob.read(LINE_EDGE)

@@ -1,0 +1,253 @@
+"""The database: how rows are coded, the views that are its contract, and what a table may be.
+
+People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`. Of these,
+`frames` is a view. A frame of 300 bytes would carry 100 more if its row had the words
+``to-client``, ``notification``, ``session/update`` and the session's id, and twice that with
+indexes; so ``frame_rows`` has numbers, and the texts are in ``labels``. With its indexes a row
+costs about 57 bytes beyond the frame itself.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.base.limits import LARGE_LINE, WHOLE_VALUE
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.peers import Stream
+
+APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
+VERSION = 4
+"""``PRAGMA user_version``; equals the number of migrations, as a test checks."""
+
+STREAM_CODES = {Stream.TO_AGENT: 1, Stream.TO_CLIENT: 2, Stream.STDERR: 3}
+KIND_CODES = {
+    Kind.NOTIFICATION: 1,
+    Kind.REQUEST: 2,
+    Kind.RESPONSE: 3,
+    Kind.ERROR: 4,
+    Kind.BATCH: 5,
+    Kind.INVALID: 6,
+    Kind.BLANK: 7,
+    Kind.STDERR: 8,
+}
+STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
+KINDS = {code: kind for kind, code in KIND_CODES.items()}
+STREAM_NAMES = {code: stream.value for code, stream in STREAMS.items()}
+KIND_NAMES = {code: kind.value for code, kind in KINDS.items()}
+NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
+NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
+DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
+LINE_START = "line_start(f.seq)"
+"""The excerpt of the line of a row ``f``; needs `checked_values.limit`."""
+MASKED = 1 << 6
+# Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
+
+
+_TRUE = "1"
+
+
+@frozen
+class Where:
+    """A condition in SQL over coded rows."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+    exact: bool = True
+    """Whether it matches exactly the wanted rows; otherwise it may match more."""
+    tests: int = 1
+    """The number of comparisons in it."""
+    levels: int = 1
+    """How deeply they are nested."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it matches every row."""
+        return self.sql == _TRUE
+
+    @property
+    def needs_exchange(self) -> bool:
+        """Whether it uses a column of ``exchanges``."""
+        return "e." in self.sql
+
+
+EVERY_ROW = Where(_TRUE)
+
+
+def _case(column: str, codes: Mapping[Any, int]) -> str:
+    whens = " ".join(f"WHEN {code} THEN '{text}'" for text, code in codes.items())
+    return f"CASE {column} {whens} END"
+
+
+_NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
+
+
+@frozen
+class LineColumns:
+    """SQL for the line of a row ``f``, and for what belongs to it."""
+
+    line: str = "f.raw"
+    """The line, whatever its size."""
+    size: str = "length(f.raw)"
+    masked: str = "(f.flags >> 6) & 1"
+    """Whether something in it is masked."""
+
+    @property
+    def held(self) -> str:
+        """The line; NULL if it is too large."""
+        is_held = f"{self.size} <= {WHOLE_VALUE} OR typeof(f.raw) != 'blob'"
+        return f"CASE WHEN {is_held} THEN {self.line} END"
+
+    @property
+    def raw(self) -> str:
+        """The line, or an excerpt of it; needs `checked_values.limit`."""
+        return f"{self.held.removesuffix(' END')} ELSE {LINE_START} END"
+
+
+AS_STORED = LineColumns()
+"""Lines as the file has them."""
+
+
+def valid_json(raw: str) -> str:
+    """Returns the condition that a line is JSON, and SQL for it as text.
+
+    Of a large line nobody has read more than the edges, so it counts only if it is ASCII.
+    """
+    text = f"CAST({raw} AS TEXT)"
+    return (
+        f"(length({raw}) < {LARGE_LINE} OR {text} NOT GLOB '*[^ -~]*')"
+        f" AND json_valid({text}) THEN {text}"
+    )
+
+
+def json_of(raw: str) -> str:
+    """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL where it is none, or stderr.
+
+    SQLite reads JSON of any encoding, and Python no text that is not UTF-8.
+    """
+    return (
+        f"CASE WHEN f.kind != {KIND_CODES[Kind.STDERR]}"
+        f" AND coalesce(f.parse_error, '') NOT LIKE 'not UTF-8%' AND {valid_json(raw)} END"
+    )
+
+
+def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
+    """Returns the columns of the view ``frames``, from the names of `frames_from`.
+
+    Args:
+        raw: SQL for the line.
+        size: SQL for its size.
+        masked: SQL for whether something in it is masked.
+        json: the column ``json`` with a comma, for which SQLite parses each line.
+    """
+    return f"""
+  f.seq, 'acp' AS channel,
+  {_case("f.flags & 3", STREAM_CODES)} AS stream,
+  f.t_ns, f.t_ns - f.lag_ns AS t_first_ns,
+  {_case("f.kind", KIND_CODES)} AS kind,
+  m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
+  t.text AS terminal, {size} AS size, {raw} AS raw, {_NEWLINE} AS newline, f.parse_error,
+  {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
+  {masked} AS masked,{json} f.seq AS rowid
+""".strip()
+
+
+def frames_from(rows: str, labels: str) -> str:
+    """Returns a FROM of coded rows, joined with their texts.
+
+    Args:
+        rows: the table of rows, or a SELECT in parentheses.
+        labels: the table of texts, likewise.
+    """
+    return f"""
+{rows} AS f
+  LEFT JOIN {labels} AS m ON m.id = f.method
+  LEFT JOIN {labels} AS s ON s.id = f.session
+  LEFT JOIN {labels} AS c ON c.id = f.tool_call
+  LEFT JOIN {labels} AS t ON t.id = f.terminal
+""".strip()
+
+
+def frames_select(rows: str, labels: str, raw: str, size: str, masked: str) -> str:
+    """Returns the SELECT of the view ``frames``.
+
+    Args:
+        rows: see `frames_from`.
+        labels: see `frames_from`.
+        raw: see `frame_columns`.
+        size: see `frame_columns`.
+        masked: see `frame_columns`.
+    """
+    columns = frame_columns(raw, size, masked, f" {json_of(raw)} AS json,")
+    return f"SELECT {columns}\nFROM {frames_from(rows, labels)}"
+
+
+# 200 characters take 800 bytes at the most. What may not be UTF-8 is joined from code points, since
+# other text makes Python's sqlite3 raise.
+_START = "CAST(substr(raw, 1, 800) AS TEXT)"
+_PREVIEW = f"""
+CASE WHEN kind IN ('stderr', 'invalid') AND {_START} GLOB '*[^ -~]*' THEN (
+    WITH RECURSIVE place(n) AS (
+      SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min(200, length({_START})))
+    SELECT group_concat(char(unicode(substr({_START}, n, 1))), '') FROM place)
+  ELSE substr({_START}, 1, 200) END
+""".strip()
+
+VIEWS = {
+    "frames": frames_select(
+        "frame_rows", "labels", AS_STORED.line, AS_STORED.size, AS_STORED.masked
+    ),
+    "timeline": f"""
+SELECT seq, round(t_ns / 1e9, 6) AS seconds, stream, kind, method, rpc_id, session, turn, size,
+  {_PREVIEW} AS preview FROM frames
+UNION ALL
+SELECT seq, round(t_ns / 1e9, 6), NULL, kind, NULL, NULL, NULL, NULL, NULL, data FROM events
+ORDER BY seq
+""".strip(),
+    "unanswered": """
+SELECT e.id, e.direction, e.method, e.rpc_id, e.session, e.request_seq,
+  round(((SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
+    UNION ALL SELECT max(t_ns) FROM events)) - f.t_ns) / 1e9, 3) AS waited_seconds
+FROM exchanges AS e JOIN frame_rows AS f ON f.seq = e.request_seq
+WHERE e.response_seq IS NULL ORDER BY e.id
+""".strip(),
+    "latency": """
+SELECT method, direction, count(*) AS exchanges, count(latency_ns) AS answered,
+  sum(outcome = 'error') AS errors, round(min(latency_ns) / 1e6, 3) AS min_ms,
+  round(avg(latency_ns) / 1e6, 3) AS mean_ms, round(max(latency_ns) / 1e6, 3) AS max_ms
+FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
+""".strip(),
+}
+
+TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
+          "indexing")  # fmt: skip
+_TABLE_NAMES = ", ".join(f"'{name}'" for name in (*TABLES, "_sqlite_migrations"))
+# A foreign file may have a view in place of a table, which SQLite would compute without an end, or
+# a trigger, which would do more than was asked when a note is written.
+_ODD = f"""
+SELECT name, type FROM main.sqlite_master WHERE type = 'trigger'
+UNION ALL
+SELECT name, CASE WHEN type = 'table' THEN 'virtual table' ELSE type END FROM main.sqlite_master
+  WHERE lower(name) IN ({_TABLE_NAMES}) AND (type != 'table' OR rootpage = 0)
+UNION ALL
+SELECT t.name, 'table with computed columns'
+  FROM main.sqlite_master AS t, pragma_table_xinfo(t.name)
+  WHERE t.type = 'table' AND t.rootpage > 0 AND lower(t.name) IN ({_TABLE_NAMES}) AND hidden != 0
+LIMIT 1
+"""
+
+
+class ForeignTables(sqlite3.DatabaseError):
+    """Raised when a database has what no recorder makes."""
+
+
+def check_tables(connection: sqlite3.Connection) -> None:
+    """Raises `ForeignTables` if a table is no plain one or there is a trigger.
+
+    Raises:
+        sqlite3.Error: the database is damaged.
+    """
+    odd = connection.execute(_ODD).fetchone()
+    if odd is not None:
+        raise ForeignTables(f"{odd[0]} is a {odd[1]}, where a recorder makes plain tables")

@@ -1,0 +1,1 @@
+"""Helpers of the tests: recordings, conversations, machines and readers."""

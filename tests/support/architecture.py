@@ -1,0 +1,254 @@
+"""Reads the package's source and finds where it breaks the rules of docs/architecture.md.
+
+Each function takes a `Source` and returns the violations as sentences, none if the rule holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+PACKAGE = "acp_proxy"
+
+
+@frozen
+class Source:
+    """The modules of a package.
+
+    Attributes:
+        root: the directory that holds the package.
+        modules: the syntax tree of each, by its full name.
+    """
+
+    root: Path
+    modules: Mapping[str, ast.Module] = field()
+
+    @modules.default
+    def _read(self) -> dict[str, ast.Module]:
+        paths = sorted((self.root / PACKAGE).rglob("*.py"))
+        return {self._name(path): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+    def _name(self, path: Path) -> str:
+        parts = path.relative_to(self.root).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def imports(self, module: str) -> set[str]:
+        """The modules of the package that a module imports, wherever in it and what for."""
+        return {name for node in ast.walk(self.modules[module]) for name in self._imported(node)}
+
+    def _imported(self, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in self.modules)
+        elif isinstance(node, ast.ImportFrom) and (outer := node.module or "") in self.modules:
+            for alias in node.names:
+                inner = f"{outer}.{alias.name}"
+                yield inner if inner in self.modules else outer
+
+
+def room(module: str, rooms: Collection[str]) -> str:
+    """The room of a module: the longest of `rooms` that its name begins with, or its own name."""
+    parts = module.split(".")[1:]
+    for end in range(len(parts), 0, -1):
+        if (name := "/".join(parts[:end])) in rooms:
+            return name
+    return "/".join(parts)
+
+
+def wrong_arrows(
+    source: Source, order: Sequence[str], refused: Mapping[str, Collection[str]]
+) -> list[str]:
+    """Imports of a room that comes later in the order, and those that a room refuses.
+
+    Args:
+        source: the package.
+        order: the rooms; each imports itself and those before it.
+        refused: what a room or a folder of one never imports all the same.
+    """
+    found = []
+    for module in source.modules:
+        if module == PACKAGE:
+            continue
+        here = room(module, order)
+        if here not in order:
+            found.append(f"{module} is in no room of the table")
+            continue
+        never = [
+            name for place, names in refused.items() if is_within(module, place) for name in names
+        ]
+        for name in sorted(source.imports(module) - {PACKAGE}):
+            there = room(name, order)
+            if there in order and order.index(there) > order.index(here):
+                found.append(f"{module} imports {name}: {there} comes after {here}")
+            found += [
+                f"{module} imports {name}: it never imports {place}"
+                for place in never
+                if is_within(name, place)
+            ]
+    return found
+
+
+def is_within(module: str, place: str) -> bool:
+    """Whether a module is this one, or in this folder.
+
+    Args:
+        module: its full name.
+        place: a path in the package, such as ``playback/shared``.
+    """
+    return f"{module}.".startswith(f"{PACKAGE}.{place.replace('/', '.')}.")
+
+
+def circles(source: Source) -> list[str]:
+    """Modules that import each other, directly or through others, lazily or for types only."""
+    graph = {module: source.imports(module) - {module} for module in source.modules}
+    return [" <-> ".join(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1]
+
+
+def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
+    """Tarjan's algorithm."""
+    numbers: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(node: str) -> None:
+        numbers[node] = lowest[node] = len(numbers)
+        path.append(node)
+        for other in graph[node]:
+            if other not in numbers:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in path:
+                lowest[node] = min(lowest[node], numbers[other])
+        if lowest[node] == numbers[node]:
+            start = path.index(node)
+            found.append(set(path[start:]))
+            del path[start:]
+
+    for node in graph:
+        if node not in numbers:
+            visit(node)
+    return found
+
+
+def shared_class_names(source: Source) -> list[str]:
+    """Public classes of one name in several modules."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for module, tree in source.modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module)
+    return [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
+
+
+def old_names(source: Source, names: Collection[str]) -> list[str]:
+    """Names that were given up, in names of modules, classes, functions and arguments."""
+    banned = {name.lower() for name in names}
+    found = []
+    for module, tree in source.modules.items():
+        used = dict.fromkeys(module.split("."), 0)
+        used |= {name: line for node in ast.walk(tree) for name, line in _names(node)}
+        found += [
+            f"{module}:{line} uses {name}"
+            for name, line in used.items()
+            if banned & {word.lower() for word in _words(name)}
+        ]
+    return found
+
+
+def _names(node: ast.AST) -> Iterator[tuple[str, int]]:
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node.name, node.lineno
+    elif isinstance(node, ast.arg):
+        yield node.arg, node.lineno
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id, node.lineno
+    elif isinstance(node, ast.Attribute):
+        yield node.attr, node.lineno
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name, whether it is written with underscores or with capitals."""
+    return re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
+
+
+def untested(source: Source, tests: Path, elsewhere: Mapping[str, str]) -> list[str]:
+    """Modules without tests of their own, and entries that are not needed or lead nowhere.
+
+    A module `acp_proxy.a.b` has its tests in `unit/a/test_b.py` below `tests`.
+
+    Args:
+        source: the package.
+        tests: the directory of all tests.
+        elsewhere: the file below `tests` that tests a module instead, by the module's path such as
+            ``a/b``, or by a pattern such as ``a/*``; the first that matches counts.
+    """
+    found, used = [], set()
+    for module, tree in source.modules.items():
+        parts = module.split(".")[1:]
+        if not parts or all(isinstance(node, ast.Expr) for node in tree.body):
+            continue
+        name = "/".join(parts)
+        own = tests.joinpath("unit", *parts[:-1], f"test_{parts[-1].strip('_')}.py")
+        entry = next((one for one in elsewhere if fnmatch.fnmatchcase(name, one)), None)
+        if own.exists():
+            if entry == name:
+                found.append(f"{name} has tests of its own, and needs no entry")
+        elif entry is None:
+            found.append(f"{name} has no {own.relative_to(tests)}")
+        else:
+            used.add(entry)
+    for entry, path in elsewhere.items():
+        if not (tests / path).exists():
+            found.append(f"{entry} is tested by {path}, which does not exist")
+        elif entry not in used:
+            found.append(f"{entry} is no module that needs an entry")
+    return found
+
+
+_EXPLAINED = r"override|command\(|\brule\(|_rule\("
+"""Decorators of functions whose arguments are explained elsewhere."""
+
+
+def undocumented_arguments(source: Source) -> list[str]:
+    """Public functions with two parameters or more whose docstring does not explain each.
+
+    The docstring of a command is its help, where each option explains itself. What the functions
+    of rules get is explained once, in the registry.
+    """
+    found = []
+    for module, tree in source.modules.items():
+        for function in _public_functions(tree.body):
+            parameters = _parameters(function)
+            text = ast.get_docstring(function) or ""
+            explained = set(re.findall(r"^ {4}\*{0,2}(\w+):", text.partition("Args:")[2], re.M))
+            missing = [name for name in parameters if name not in explained]
+            if len(parameters) > 1 and missing:
+                names = ", ".join(missing)
+                found.append(f"{module}:{function.lineno} {function.name} does not explain {names}")
+    return found
+
+
+def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_functions(node.body)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = " ".join(ast.unparse(one) for one in node.decorator_list)
+            if not node.name.startswith("_") and not re.search(_EXPLAINED, decorators):
+                yield node
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    arguments = function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    given += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    return [one.arg for one in given if one.arg not in ("self", "cls") and one.arg[0] != "_"]

@@ -1,0 +1,128 @@
+"""Makes recordings of every kind of failure: what `tests/agents/failing_agent.py` is to do again.
+
+Each is a short conversation, written as text at once, since hundreds of them are wanted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.reader import RecordingReader
+from tests.support.log_writer import LogWriter, handshake, request, result, text, update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AGENT = [sys.executable, "-IS", str(Path(__file__).parents[1] / "agents" / "failing_agent.py")]
+
+Kinds = dict[str, tuple[str, int]]
+WORD, REASON = "WORD", "end_turn"
+
+VERIFIED: Kinds = {
+    "clean": ("clean", 0),
+    "differs": ("differs", 1),
+    "crashes": ("differs", 1),
+    "exits": ("differs", 1),
+    "broken": ("broken-rules", 1),
+    "stalls": ("stalled", 3),
+    "killed": ("differs", 1),
+    "137": ("differs", 1),
+    "lost": ("lost", 3),
+    "unrecorded": ("lost", 3),
+    "full": ("lost", 3),
+    "incomplete": ("incomplete", 3),
+    "refused": ("refused", 2),
+    "garbage": ("unreadable", 2),
+    "cut": ("unreadable", 2),
+    "empty": ("unreadable", 2),
+    "newer": ("unreadable", 2),
+    "nowhere": ("unreadable", 2),
+}
+"""What a verification with ``--check`` finds in a recording of each kind, and its exit code."""
+CHECKED: Kinds = {
+    **dict.fromkeys(VERIFIED, ("clean", 0)),
+    "broken": ("findings", 1),
+    **{kind: found for kind, found in VERIFIED.items() if found[0] in ("incomplete", "unreadable")},
+}
+"""What a check finds."""
+
+
+def base(directory: Path, *, state: str = "complete") -> str:
+    """Returns a conversation in the text form, whose prompt begins with `WORD`."""
+    path = directory / "base.db"
+    with LogWriter(path, cwd="/srv/project") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+        recorder.to_client(result(1, sessionId="s-1"))
+        recorder.to_agent(request(2, "session/prompt", sessionId="s-1", prompt=[text(WORD)]))
+        recorder.to_client(
+            update("s-1", "agent_message_chunk", content=text("Hello")),
+            result(2, stopReason=REASON),
+        )
+        if state == "complete":
+            recorder.end()
+            recorder.close()
+        recorder.finish()
+    with RecordingReader(path, unredacted=True) as reader:
+        lines = b"".join(write_text_form(reader)).decode()
+    path.unlink()
+    assert json.loads(lines.partition("\n")[0])["recording"]["state"] == state
+    # The agent says no name, so that it may say what it likes otherwise.
+    return lines.replace(',"agentInfo":{"name":"ag","version":"3.4"}', "")
+
+
+def writers(directory: Path) -> dict[str, Callable[[Path, str], None]]:
+    """Returns what writes a recording of each kind, given its path and its name."""
+    whole, part = base(directory), base(directory, state="incomplete")
+
+    def conversation(kind: str) -> Callable[[Path, str], None]:
+        lines = part if kind == "incomplete" else whole
+        word = "[redacted:env:ab12cd34]" if kind == "refused" else kind
+        reason = "tired" if kind == "broken" else REASON
+
+        def write(path: Path, name: str) -> None:
+            told = lines.replace(WORD, f"{word} {name}").replace(REASON, reason)
+            path.write_text(told, encoding="utf-8")
+
+        return write
+
+    newer = whole.replace('"acp_proxy":1', '"acp_proxy":9')
+    found = {kind: conversation(kind) for kind in VERIFIED}
+    return {
+        **found,
+        "garbage": lambda path, name: void(path.with_suffix(".db").write_text(f"no {name}\n")),
+        "cut": lambda path, name: void(path.write_text(whole[: 60 + len(name)])),
+        "empty": lambda path, _: path.with_suffix(".db").touch(),
+        "newer": lambda path, _: void(path.write_text(newer)),
+        "nowhere": lambda path, name: path.symlink_to(f"no-{name}.jsonl"),
+    }
+
+
+def void(_: object) -> None:
+    """Returns nothing."""
+
+
+def write_recordings(
+    directory: Path, count: int, kinds: dict[str, tuple[str, int]]
+) -> dict[str, tuple[str, int]]:
+    """Writes recordings of all kinds in turn, some of them in directories below.
+
+    Returns:
+        What is to be found in each, by its path below the directory.
+    """
+    directory.mkdir()
+    write = writers(directory)
+    found = {}
+    for number in range(count):
+        kind = [*kinds][number % len(kinds)]
+        below = directory / f"{number % 3}"
+        below.mkdir(exist_ok=True)
+        path = below / f"{number:04}-{kind}.jsonl"
+        write[kind](path, f"{number:04}")
+        (made,) = below.glob(f"{number:04}-*")
+        found[str(made.relative_to(directory))] = kinds[kind]
+    return found

@@ -1,0 +1,50 @@
+"""Writes capture logs for the tests, and reads them as another program would."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from acp_proxy.record.capture.log_writer import CaptureLog
+from acp_proxy.store.log.log_reader import LogReader, LogRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def new_log(*, max_size: int | None = None) -> Iterator[CaptureLog]:
+    """A log in a directory of its own, and both gone at the end."""
+    with TemporaryDirectory() as directory:
+        log = CaptureLog.create(f"{directory}/x.db.log", max_size=max_size)
+        try:
+            yield log
+        finally:
+            os.close(log.fd)
+
+
+@contextmanager
+def reader(path: str | Path) -> Iterator[LogReader]:
+    """A reader of the log at ``path``."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        yield LogReader(fd)
+    finally:
+        os.close(fd)
+
+
+def records(log: LogReader, start: int = 0, limit: int = 1 << 30) -> list[LogRecord]:
+    """All records from a logical offset on, read ``limit`` bytes at a time."""
+    found: list[LogRecord] = []
+    while more := list(log.records(found[-1].end if found else start, limit)):
+        found += more
+    return found
+
+
+def read_all(path: str | Path, limit: int = 1 << 30) -> list[LogRecord]:
+    """All records of the log at ``path``."""
+    with reader(path) as log:
+        return records(log, log.base, limit)

@@ -1,0 +1,25 @@
+"""Makes pages of comparisons, and reads them as a browser does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.report.compared_page import ComparisonFacts, read_comparison
+from acp_proxy.report.page import comparison_parts
+from acp_proxy.store.reader import RecordingReader
+from tests.support.report_page import Page
+from tests.support.shipped_recordings import SHIPPED
+
+if TYPE_CHECKING:
+    from acp_proxy.diff.diff_result import Diff
+
+
+def page_of(comparison: ComparisonFacts) -> Page:
+    """The page, as a browser reads it."""
+    return Page(b"".join(comparison_parts(comparison)).decode())
+
+
+def made_up(found: Diff, **more: Any) -> ComparisonFacts:
+    """What the page shows of a comparison that no recordings belong to."""
+    with RecordingReader(SHIPPED[0]) as reader:
+        return read_comparison(found, (reader, reader), **more)

@@ -1,0 +1,132 @@
+"""Faults written as transcripts: what passes a plan, and what comes out.
+
+    check(["drop where=method:session/update"], '''
+        1 -> #0 initialize {"protocolVersion": 1}
+          -> 1
+        2 <- session/update {"sessionId": "s"}
+    ''')
+
+Each frame has its number and is written as in `tests.support.playbook`; below it stands all that
+comes of it, in order. ``-> 1`` is frame 1 byte for byte, ``<- 1 at 500ms`` the same at a later
+moment, ``<- | text`` other bytes with the escapes of a Python string. ``end of to-client``,
+``signal 9``, ``exit 3`` and ``stderr 40`` (bytes) are what they say. ``.. 3s`` lets time pass, and
+``<- end`` ends a direction.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from acp_proxy.faults.fault_effects import (
+    CloseEffect,
+    DirectionEnd,
+    ExitEffect,
+    Fired,
+    RuleEffect,
+    ScheduledWrite,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
+from acp_proxy.faults.fault_engine import FaultEngine
+from acp_proxy.faults.plan import Plan, joined, parse_rule
+from acp_proxy.protocol.peers import Direction
+from tests.support.playbook import duration, lines, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from acp_proxy.faults.fault_effects import Output
+
+START_NS = 77 * 10**9
+_ARROWS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}
+_SAID = re.compile(r"(?P<number>\d+) (?P<arrow>->|<-) (?P<what>.+)")
+
+
+def plan_of(*rules: str) -> Plan:
+    """A plan of rules as the command line has them."""
+    return joined((), [parse_rule(rule) for rule in rules], None)
+
+
+class FaultTranscript:
+    """A connection with faults.
+
+    Attributes:
+        engine: what carries them out.
+        now: the time.
+        outputs: all that came out.
+    """
+
+    def __init__(self, rules: Sequence[str] | Plan, seed: int = 1) -> None:
+        plan = rules if isinstance(rules, Plan) else plan_of(*rules)
+        self.engine = FaultEngine(plan, seed, START_NS)
+        self.now = START_NS
+        self.outputs: list[Output] = []
+        self._frames: dict[bytes, str] = {}
+
+    def check(self, transcript: str) -> None:
+        """Plays a transcript and compares what comes out with what is written there."""
+        written = lines(transcript)
+        assert list(self.play(written)) == written
+
+    def play(self, written: Iterable[str]) -> Iterator[str]:
+        """Yields the frames of a transcript, and below each all that comes of it."""
+        for line in written:
+            arrow, _, what = line.partition(" ")
+            if arrow == "..":
+                yield line
+                self.now += duration(what)
+            elif what == "end" and arrow in _ARROWS:
+                yield line
+                yield from self._came(self.engine.end(_ARROWS[arrow], self.now))
+            elif match := _SAID.fullmatch(line):
+                yield line
+                data = wire(match["what"])
+                self._frames[data] = match["number"]
+                yield from self._came(self.feed(_ARROWS[match["arrow"]], data))
+
+    def feed(self, direction: Direction, data: bytes) -> list[Output]:
+        """Feeds a line; returns what comes of it."""
+        raw = data.removesuffix(b"\n")
+        raw = raw.removesuffix(b"\r") if raw != data else raw
+        return list(self.engine.receive(direction, raw, data[len(raw) :], self.now))
+
+    @property
+    def fired(self) -> list[Fired]:
+        """All rules that fired, as they were reported."""
+        return [output for output in self.outputs if isinstance(output, Fired)]
+
+    def _came(self, outputs: Iterable[Output]) -> Iterator[str]:
+        for output in outputs:
+            self.outputs.append(output)
+            match output:
+                case Fired() | RuleEffect(effect=StallEffect() | CloseEffect()):
+                    pass
+                case _:
+                    yield self._described(output)
+
+    def _described(self, output: Output) -> str:
+        match output:
+            case ScheduledWrite():
+                arrow = "->" if output.direction is Direction.TO_AGENT else "<-"
+                text = output.data.decode("latin-1").encode("unicode_escape").decode()
+                late = output.due - self.now
+                moment = f" at {(output.due - START_NS) / 1e6:g}ms" if late > 0 else ""
+                return f"{arrow} {self._frames.get(output.data, f'| {text}')}{moment}"
+            case DirectionEnd():
+                return f"end of {output.direction.value}"
+            case RuleEffect(effect=SignalEffect(signum, grace)):
+                return f"signal {signum:d}" + ("" if grace is None else f", then kill {grace}")
+            case RuleEffect(effect=ExitEffect(code)):
+                return f"exit {code}"
+            case RuleEffect(effect=StderrEffect(data)):
+                return f"stderr {len(data)}"
+        raise AssertionError(f"expected a known output, got {output!r}")
+
+
+def check(rules: Sequence[str], transcript: str, seed: int = 1) -> FaultTranscript:
+    """Plays a transcript through rules and compares what comes out with what is written there."""
+    recorded = FaultTranscript(rules, seed)
+    recorded.check(transcript)
+    return recorded

@@ -1,0 +1,87 @@
+"""Reads texts as logs of other tools, and checks that every line of them is accounted for."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.imports.connections import Sent, connections
+from acp_proxy.imports.log_entries import HEAD, Entry, LoggedLine, UnreadLines
+from acp_proxy.imports.log_formats import source_named, source_of
+from tests.support.foreign_log_writers import BEGAN_NS, STDERR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.foreign_log_writers import Sent as Written
+    from tests.support.foreign_log_writers import Writer
+
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
+
+
+def read(text: str | bytes, name: str | None = None) -> tuple[str, list[Entry]]:
+    """The name of the format that a text is recognized as, and its entries; checks the lines."""
+    data = text.encode() if isinstance(text, str) else text
+    source = source_of(data[:HEAD])
+    assert source is not None
+    assert name in (None, source.name)
+    entries = list(source.read(io.BytesIO(data), data[:HEAD]))
+    assert_covered(entries, data)
+    return source.name, entries
+
+
+def read_as(name: str, text: str | bytes) -> list[Entry]:
+    """The entries of a text in a format that is named; checks the lines."""
+    data = text.encode() if isinstance(text, str) else text
+    entries = list(source_named(name).read(io.BytesIO(data), data[:HEAD]))
+    assert_covered(entries, data)
+    return entries
+
+
+def assert_covered(entries: list[Entry], data: bytes) -> None:
+    """Asserts that the entries account for every line of the text, in order."""
+    covered = 0
+    for entry in entries:
+        assert entry.first <= covered + 1
+        assert entry.first <= entry.last
+        covered = max(covered, entry.last)
+    assert covered == data.count(b"\n") + (not data.endswith(b"\n") and bool(data)), entries
+
+
+def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
+    """The messages among the entries, and the lines of stderr."""
+    return (entry for entry in entries if isinstance(entry, LoggedLine))
+
+
+def directed(entries: list[Entry]) -> list[Sent]:
+    """The messages among the entries, with directions, guessed where nothing shows them."""
+    return [one for one in connections(entries, guesses=True) if isinstance(one, Sent)]
+
+
+def bad(entries: list[Entry]) -> list[tuple[int, int]]:
+    """The numbers of the lines that cannot be read."""
+    return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
+
+
+def assert_same(found: list[Sent], written: list[Written], writer: Writer) -> None:
+    """Asserts that messages have the values and times that were written."""
+    for one, original in zip(found, written, strict=True):
+        if original.stream is STDERR:
+            assert one.line.raw == original.raw
+            continue
+        ours, theirs = json.loads(one.line.raw), json.loads(original.raw)
+        assert (ours == theirs) if writer.has_values else (_alike(ours) == _alike(theirs))
+        assert one.line.time_ns == (BEGAN_NS + original.ms * 10**6 if writer.has_times else None)
+
+
+def _alike(value: Any) -> Any:
+    """A value in which null, false, an empty object and a missing member are the same."""
+    if isinstance(value, dict):
+        members = {name: _alike(each) for name, each in value.items()}
+        return {name: each for name, each in members.items() if each is not None} or None
+    if isinstance(value, list):
+        return [_alike(each) for each in value]
+    return None if value is False else value

@@ -1,0 +1,224 @@
+"""Recordings with one thing changed, in their text form, and the difference that is expected."""
+
+from __future__ import annotations
+
+import atexit
+import copy
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import define
+
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import DiffOptions
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.updates import CHUNKS
+from acp_proxy.store.copies.text_export import write_text_form
+from acp_proxy.store.reader import RecordingReader
+from tests.support.drawn_conversations import reader_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from acp_proxy.diff.diff_result import Diff, DiffEntry
+
+    Choice = Callable[[list[tuple[Path, "Line"]]], list[tuple[Path, "Line"]]]
+
+
+@define
+class Line:
+    """A line of the text form.
+
+    Attributes:
+        place: its number among the lines.
+        form: as JSON.
+        seq: the frame's number.
+        session: the lane's.
+    """
+
+    place: int
+    form: dict[str, Any]
+    seq: int
+    session: str | None
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """What was said."""
+        message = self.form["message"]
+        assert isinstance(message, dict)
+        return message
+
+    @property
+    def lane(self) -> tuple[str | None, str]:
+        """Session and direction."""
+        return self.session, self.form["stream"]
+
+    @property
+    def kind(self) -> str:
+        """What it is: ``request``, ``answer`` or ``notification``."""
+        if "id" not in self.message:
+            return "notification"
+        return "request" if "method" in self.message else "answer"
+
+    @property
+    def update(self) -> str | None:
+        """The kind of a session update."""
+        update = self.message.get("params", {}).get("update", {})
+        kind = update.get("sessionUpdate")
+        return kind if isinstance(kind, str) else None
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Its method, or what a response has."""
+        if "method" in self.message:
+            return (self.message["method"],)
+        return (*self.message, *(self.message.get("result") or ()))
+
+    @property
+    def call(self) -> str | None:
+        """The tool call that it is about."""
+        params = self.message.get("params", {})
+        call = params.get("update", params.get("toolCall", {})).get("toolCallId")
+        return call if isinstance(call, str) else None
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether it is a chunk of a text."""
+        return self.update in CHUNKS and "text" in self.message["params"]["update"]["content"]
+
+
+def first_of_each(every: list[tuple[Path, Line]]) -> list[tuple[Path, Line]]:
+    """The first message of each kind of each agent, and the last one of each recording."""
+    kept: dict[Any, tuple[Path, Line]] = {}
+    for path, line in every:
+        agent = path.stem.rpartition("-")[0]
+        of_kind = agent, line.lane[1], line.update, line.members
+        kept.setdefault(of_kind, (path, line))
+        kept[path] = path, line
+    return list({(path, line.seq): (path, line) for path, line in kept.values()}.values())
+
+
+WITH_SOME_OR_ALL = pytest.mark.parametrize(
+    "chosen",
+    [pytest.param(first_of_each, id="some"), pytest.param(list, id="all", marks=pytest.mark.soak)],
+)
+"""Which messages are changed, each in a recording of its own."""
+
+
+@cache
+def text_form(path: Path) -> tuple[bytes, ...]:
+    """A recording's lines."""
+    with RecordingReader(path) as reader:
+        return tuple(write_text_form(reader))
+
+
+def lines_of(path: Path) -> list[Line]:
+    """The messages of a recording but for its handshake, and where they are."""
+    return _lines(path)[1]
+
+
+def handshake_of(path: Path) -> list[Line]:
+    """``initialize`` and its answer, and where they are."""
+    return _lines(path)[0]
+
+
+@cache
+def _lines(path: Path) -> tuple[list[Line], list[Line]]:
+    with RecordingReader(path) as reader:
+        rows = {row["seq"]: row for row in reader.frames()}
+    found: tuple[list[Line], list[Line]] = [], []
+    seq = 0
+    for place, raw in enumerate(text_form(path)):
+        form = json.loads(raw)
+        if "stream" not in form and "event" not in form:
+            continue
+        seq += 1
+        if isinstance(form.get("message"), dict):
+            is_handshake = rows[seq]["method"] in INITIALIZE
+            found[not is_handshake].append(Line(place, form, seq, rows[seq]["session"]))
+    return found
+
+
+def are_open_at_once(path: Path, one: Line, other: Line) -> bool:
+    """Whether lines are about two calls that run at the same time, in an arbitrary order."""
+    if one.call is None or other.call is None or one.call == other.call:
+        return False
+    (a_start, a_end), (b_start, b_end) = (_span(path, call) for call in (one.call, other.call))
+    return a_start < b_end and b_start < a_end
+
+
+def _span(path: Path, call: str) -> tuple[int, int]:
+    told = [line.seq for line in lines_of(path) if call in str(line.message)]
+    return told[0], told[-1]
+
+
+def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[DiffEntry]]:
+    """What is different between a recording and another one."""
+    with b:
+        found = diff(opened(path), b, DiffOptions(**options))
+        return found, [*found.entries()]
+
+
+@cache
+def opened(path: Path) -> RecordingReader:
+    """Opens a recording for all that is compared with it."""
+    reader = RecordingReader(path)
+    atexit.register(reader.close)
+    return reader
+
+
+def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingReader:
+    """Opens a recording in which some lines, by their places, are replaced; None removes one."""
+    written = [*text_form(path)]
+    for place, form in lines.items():
+        written[place] = b"" if form is None else json.dumps(form).encode() + b"\n"
+    return reader_of([line for line in written if line])
+
+
+def doubled(path: Path, line: Line) -> RecordingReader:
+    """Opens a recording in which a line is repeated."""
+    written = [*text_form(path)]
+    written.insert(line.place + 1, written[line.place])
+    return reader_of(written)
+
+
+def ended(
+    path: Path, code: int | None, signal: int | None = None, state: str = "complete"
+) -> RecordingReader:
+    """Opens a recording whose agent ended in another way, or in an unknown one."""
+    header = json.loads(text_form(path)[0])
+    header["recording"] |= {"exit_code": code, "exit_signal": signal, "state": state}
+    return reader_of([json.dumps(header).encode() + b"\n", *text_form(path)[1:]])
+
+
+def changed_value(old: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(old, str):
+        return f"{old} changed"
+    return 4711 if old != 4711 else 4712
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value that holds no others, with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, (*path, str(place)))
+    else:
+        yield path, value
+
+
+def with_leaf(form: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """A copy of a line with one value of its message replaced."""
+    form = copy.deepcopy(form)
+    inner: Any = form["message"]
+    for key in path[:-1]:
+        inner = inner[int(key)] if isinstance(inner, list) else inner[key]
+    last: Any = int(path[-1]) if isinstance(inner, list) else path[-1]
+    inner[last] = value
+    return form

@@ -1,0 +1,88 @@
+"""Verifications in which a live agent makes a request: their beginning, and messages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.support.verify_playbook import LiveAgent, verify
+
+if TYPE_CHECKING:
+    from tests.support.playbook import Record
+
+SESSION = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+"""
+"""The recording of a session that was made."""
+HAS_SESSION = """
+    -> 1
+    <- 2
+    -> 3
+    <- 4
+"""
+"""The same, played."""
+START = f"""{SESSION}
+    5 -> #2 session/prompt {{"sessionId": "s"}}
+"""
+"""The recording of one in which a turn has begun."""
+STARTED = f"""{HAS_SESSION}
+    -> 5
+"""
+"""The same, played."""
+END = '#2 result {"stopReason": "end_turn"}'
+"""How that turn ends."""
+UPDATE = 'session/update {"sessionId": "s", "update": {"n": %d}}'
+ALLOW, REJECT = "y:allow_once", "n:reject_once"
+LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}
+RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"}}
+"""Tool calls for which permission is requested."""
+
+
+def asking(record: Record, recorded: str, **options: Any) -> LiveAgent:
+    """A verification in which a prompt has just gone out; the turn's frames are numbered from 6."""
+    live = verify(record(f"{START}\n{recorded}\n<- {END}"), **options)
+    return live.check(STARTED)
+
+
+def options(*named: str) -> str:
+    """Options of a permission request, each ``id:kind`` or ``id:kind:name``."""
+    words = [one.split(":") for one in named]
+    items = (
+        f'{{"optionId": "{w[0]}", "kind": "{w[1]}", "name": "{w[2] if len(w) > 2 else w[1]}"}}'
+        for w in words
+    )
+    return f"[{', '.join(items)}]"
+
+
+def permission(call: dict[str, Any], *named: str, token: int = 0) -> str:
+    """A permission request; it offers `ALLOW` and `REJECT` unless options are named."""
+    tool = json.dumps({"toolCallId": f"call-{token}", **call})
+    offered = options(*(named or (ALLOW, REJECT)))
+    params = f'{{"sessionId": "s", "toolCall": {tool}, "options": {offered}}}'
+    return f"#{token} session/request_permission {params}"
+
+
+def selected(option: str, token: int = 0) -> str:
+    """The recorded answer that chooses an option."""
+    return f'#{token} result {{"outcome": {{"outcome": "selected", "optionId": "{option}"}}}}'
+
+
+def outcome(option: str | None, token: int = 0) -> str:
+    """An answer of ours to a permission request: an option, or cancelled."""
+    chosen = '"cancelled"' if option is None else f'"selected","optionId":"{option}"'
+    return f'{{"jsonrpc":"2.0","id":{token},"result":{{"outcome":{{"outcome":{chosen}}}}}}}'
+
+
+def read(path: str, token: str = "0", **more: int) -> str:
+    """A request for a file."""
+    rest = "".join(f', "{key}": {value}' for key, value in more.items())
+    return f'#{token} fs/read_text_file {{"sessionId": "s", "path": "{path}"{rest}}}'
+
+
+def write(path: str, text: str, token: str = "0") -> str:
+    """A request to write a file."""
+    params = f'{{"sessionId": "s", "path": "{path}", "content": "{text}"}}'
+    return f"#{token} fs/write_text_file {params}"

@@ -1,0 +1,357 @@
+r"""Replays written as transcripts: what was recorded, and what happens when it is played.
+
+    recorded = record('''
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+    ''')
+    live = recorded.replay()
+    live.check('''
+        -> #"a" initialize {"protocolVersion": 1}
+        <- #"a" result {"protocolVersion": 1}
+    ''')
+
+In a recording each line is a frame and has its number; a frame takes a millisecond. Messages are
+written as in `tests.support.labelled_transcripts`; ``1-2 handshake`` stands for `initialize` and
+its answer, and ``1-4 session`` also for a session ``s`` in the directory ``/p``. ``| text`` is a
+whole line, with the escapes of a Python string, and ``\c`` at its end leaves out the newline. ``..
+3s`` lets time pass, ``<- end`` ends the agent's output and ``-> end`` the client's; ``-> SIGTERM``
+passes a signal on to the agent.
+
+Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
+then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
+a divergence, ``end`` the end, anything else the message itself. ``3-6`` are frames 3 to 6 as they
+were recorded. In ``.. 2s`` the engine is woken when it asked to be, and not otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from acp_proxy.playback.events import EndOfInput, Event, Finish, LineReceived, Send, WakeAt, Wakeup
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.playback.replay.replay_report import ReplayReport, report
+from acp_proxy.playback.replay.replay_state import ReplayOptions
+from acp_proxy.playback.shared.divergence import ERROR_CODE, Divergence, Rank
+from acp_proxy.recording import log_format as capture_log
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
+from acp_proxy.store.reader import RecordingReader
+from tests.support.labelled_transcripts import frame
+from tests.support.log_writer import LogWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+    from typing import Any, Self
+
+    from acp_proxy.playback.events import Command
+    from acp_proxy.playback.replay.recording_choice import RecordingChoice
+    from acp_proxy.playback.verify.verification import Verification
+
+Record = Callable[..., "RecordedTranscript"]
+"""Makes a recording of a transcript, as `record` in the directory of a test."""
+NS = {"ms": 10**6, "s": 10**9}
+START_NS = 77 * 10**9
+"""When every replay begins."""
+_RECORDED = re.compile(r"(?:(?P<number>\d+) )?(?P<arrow>->|<-|\.\.) (?P<what>.+)")
+_LIVE = re.compile(r"(?P<arrow>->|<-|\.\.) (?P<what>.+)")
+_HANDSHAKE = (
+    '1 -> #0 initialize {"protocolVersion": 1}',
+    '2 <- #0 result {"protocolVersion": 1}',
+)
+_BEGINNINGS = {
+    "1-2 handshake": _HANDSHAKE,
+    "1-4 session": (
+        *_HANDSHAKE,
+        '3 -> #1 session/new {"cwd": "/p"}',
+        '4 <- #1 result {"sessionId": "s"}',
+    ),
+}
+_FRAMES = "SELECT seq, stream FROM frames WHERE stream IN ('to-agent', 'to-client') ORDER BY seq"
+_STREAMS = {"->": capture_log.TO_AGENT, "<-": capture_log.TO_CLIENT}
+
+
+class RecordedTranscript:
+    """A recording that was written as a transcript."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader = RecordingReader(path, unredacted=True)
+        script = self.script()
+        frames = self._reader.connection.execute(_FRAMES).fetchall()
+        self.numbers: dict[int, int] = {seq: number for number, (seq, _) in enumerate(frames, 1)}
+        """The transcript's number of each frame, by that in the recording."""
+        wires = {number: script.wire(seq) for seq, number in self.numbers.items()}
+        self.raw = {n: wire.raw + wire.newline.encode() for n, wire in wires.items()}
+        """Each frame as it was recorded, with its line's end."""
+        self._arrows = ["->" if stream == "to-agent" else "<-" for _, stream in frames]
+
+    def lines(self, transcript: str) -> Iterator[str]:
+        """Yields the lines of a transcript that is played; of ``3-6`` one for each frame."""
+        for line in lines(transcript):
+            if (match := re.fullmatch(r"(\d+)-(\d+)", line)) is None:
+                yield line
+            else:
+                for number in range(int(match[1]), int(match[2]) + 1):
+                    yield f"{self._arrows[number - 1]} {number}"
+
+    def replay(self, *sent: int, **options: Any) -> Live:
+        """Begins a replay, in which the client has sent some frames."""
+        live = Live(Replay(self.script(), ReplayOptions(**options)), self)
+        if sent:
+            live.send(*sent)
+        return live
+
+    def script(self, *, as_sent: bool = False) -> RecordedSteps:
+        """Begins to read the recording from its first step."""
+        return RecordedSteps(self._reader, as_sent=as_sent)
+
+    def seq(self, number: int) -> int:
+        """The recording's number of a frame."""
+        return next(seq for seq, known in self.numbers.items() if known == number)
+
+    def close(self) -> None:
+        """Closes the recording; no replay goes on after that."""
+        self._reader.close()
+
+
+def record(directory: Path, transcript: str, **start: Any) -> RecordedTranscript:
+    """Makes a recording.
+
+    Raises:
+        ValueError: a line is no line of a transcript, or its number is not the next one.
+    """
+    path = directory / f"transcript-{len(list(directory.iterdir()))}.db"
+    with LogWriter(path, **start) as recorder:
+        number = 1
+        for line in lines(transcript):
+            if not (match := _RECORDED.fullmatch(line)) or match["number"] not in (
+                None,
+                str(number),
+            ):
+                raise ValueError(
+                    f"expected a line such as '{number} -> session/cancel {{}}', got {line!r}"
+                )
+            number += _write_line(recorder, match["arrow"], match["what"])
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    return RecordedTranscript(path)
+
+
+def _write_line(recorder: LogWriter, arrow: str, what: str) -> int:
+    """Writes one line of a transcript; returns how many frames it is."""
+    if arrow == "..":
+        recorder.t_ns += duration(what)
+        return 0
+    if what == "end":
+        recorder.event(capture_log.END, _STREAMS[arrow], reason="end of file")
+        return 0
+    if what in signal.Signals.__members__:
+        recorder.event(capture_log.SIGNAL, signal=signal.Signals[what].value, action="passed on")
+        return 0
+    recorder.chunk(_STREAMS[arrow], wire(what))
+    return 1
+
+
+class Played:
+    """An engine that is under way; the test is its peer.
+
+    Attributes:
+        engine: what is played.
+        now: the time.
+        sent: what went out, each with its moment in milliseconds since the beginning.
+        bytes: all of that.
+    """
+
+    arrow = "<-"
+    """Of what goes out."""
+
+    def __init__(
+        self, engine: Replay | RecordingChoice | Verification, recorded: RecordedTranscript
+    ) -> None:
+        self.engine = engine
+        self.now = START_NS
+        self.sent: list[tuple[str, float]] = []
+        self.bytes = b""
+        self._unread: list[str] = []
+        self._recorded = recorded
+        self._wake_at: int | None = None
+        self._feed(Wakeup(self.now))
+
+    def check(self, transcript: str) -> Self:
+        """Plays a transcript and compares what goes out with what is written there."""
+        written = [*map(self._normal, self._recorded.lines(transcript))]
+        assert list(self._play(written)) == written
+        return self
+
+    @property
+    def found(self) -> list[str]:
+        """The divergences that count: kind, rank, lane and frame."""
+        return [self._told(one) for one in self.divergences if one.rank is not Rank.INFO]
+
+    @property
+    def informed(self) -> list[str]:
+        """The divergences for information: kind, lane and frame."""
+        return [self._told(one) for one in self.divergences if one.rank is Rank.INFO]
+
+    @property
+    def divergences(self) -> list[Divergence]:
+        """All divergences."""
+        return self.engine.divergences.found
+
+    def _play(self, written: list[str]) -> Iterator[str]:
+        """Yields what the peer does, and after each step all that goes out."""
+        yield from self._news()
+        for line in written:
+            match = _LIVE.fullmatch(line)
+            if match is None:
+                raise ValueError(f"expected a line such as '-> 3' or '<- 4', got {line!r}")
+            if match["arrow"] != self.arrow:
+                yield line
+                self._do(match["arrow"], match["what"])
+                yield from self._news()
+
+    def _do(self, arrow: str, what: str) -> None:
+        if arrow == "..":
+            self._pass(self.now + duration(what))
+        elif what == "end":
+            self._feed(EndOfInput(self.now))
+        else:
+            data = self._recorded.raw[int(what)] if what.isdigit() else wire(what)
+            self._feed(LineReceived(self._line(data), self.now))
+
+    def _line(self, data: bytes) -> bytes:
+        """A line as the engine receives it."""
+        return data.removesuffix(b"\n")
+
+    def _pass(self, until: int) -> None:
+        while self._wake_at is not None and self._wake_at <= until:
+            self.now = max(self.now, self._wake_at)
+            self._feed(Wakeup(self.now))
+        self.now = until
+
+    def _feed(self, event: Event) -> None:
+        self._obey(self.engine.feed(event))
+
+    def _obey(self, commands: Iterable[Command]) -> None:
+        for command in commands:
+            match command:
+                case Send():
+                    self.bytes += command.data
+                    self._note(self._described(command))
+                case WakeAt(at):
+                    assert at is None or at > self.now, "expected a moment that is still to come"
+                    self._wake_at = at
+                case Finish():
+                    self._wake_at = None
+                    self._note("end")
+
+    def _note(self, what: str) -> None:
+        self.sent.append((what, (self.now - START_NS) / 10**6))
+        self._unread.append(f"{self.arrow} {what}")
+
+    def _news(self) -> Iterator[str]:
+        news, self._unread = self._unread, []
+        yield from news
+
+    def _described(self, command: Send) -> str:
+        number = self._recorded.numbers.get(command.seq or 0)
+        if number is not None and command.data == self._recorded.raw[number]:
+            return str(number)
+        with contextlib.suppress(ValueError):
+            message = json.loads(command.data)
+            error = message.get("error", {}) if isinstance(message, dict) else {}
+            if error.get("code") == ERROR_CODE:
+                return f"refusal #{json.dumps(message['id'])}"
+        return _shown(command.data)
+
+    def _normal(self, line: str) -> str:
+        """A line as it is played: a message that goes out stands there as on the wire."""
+        arrow, _, what = line.partition(" ")
+        if arrow != self.arrow or what == "end" or what.isdigit() or what.startswith("refusal "):
+            return line
+        return f"{arrow} {_shown(wire(what))}"
+
+    def _told(self, one: Divergence) -> str:
+        number = "" if one.seq is None else f" {self._recorded.numbers[one.seq]}"
+        rank = f" {one.rank}" if one.rank is not Rank.INFO else ""
+        return f"{one.kind}{rank} in {one.lane}{number}"
+
+
+class Playing(Played):
+    """An agent that is played; the test is the client."""
+
+    def send(self, *messages: str | int) -> list[str]:
+        """Sends messages, as they are written in a transcript; returns what goes out."""
+        for message in messages:
+            self._do("->", str(message))
+        return [*self._news()]
+
+    def wait(self, time: str) -> list[str]:
+        """Lets time pass; returns what goes out."""
+        self._do("..", time)
+        return [*self._news()]
+
+    def leave(self) -> list[str]:
+        """The client closes its end; returns what goes out."""
+        self._do("->", "end")
+        return [*self._news()]
+
+    def _line(self, data: bytes) -> bytes:
+        return super()._line(data).removesuffix(b"\r")
+
+
+class Live(Playing):
+    """A replay that is under way."""
+
+    engine: Replay
+
+    @property
+    def report(self) -> ReplayReport:
+        """The report of it."""
+        return report(self.engine, "recorded", is_incomplete=False)
+
+    def near(self, divergence: Divergence) -> list[int]:
+        """The numbers of the near misses of a divergence."""
+        return [self._recorded.numbers[miss.seq] for miss in divergence.near_misses]
+
+
+def lines(transcript: str) -> list[str]:
+    """The lines of a transcript without blank ones and comments; a common beginning in full."""
+    found = (line.strip() for line in transcript.strip().splitlines())
+    return [
+        whole
+        for line in found
+        if line and not line.startswith("# ")
+        for whole in _BEGINNINGS.get(line, (line,))
+    ]
+
+
+def wire(what: str | bytes) -> bytes:
+    """The bytes of a line of a transcript, its end included."""
+    if isinstance(what, bytes):
+        return what
+    if not what.startswith("| "):
+        return frame(what) + b"\n"
+    text, newline = what.removeprefix("| "), b"\n"
+    if text.endswith("\\c"):
+        text, newline = text.removesuffix("\\c"), b""
+    escaped = text.encode("latin-1", "backslashreplace")
+    return escaped.decode("unicode_escape").encode("latin-1") + newline
+
+
+def duration(what: str) -> int:
+    """How many nanoseconds ``3s`` or ``0.5ms`` are."""
+    match = re.fullmatch(r"([\d.]+)(ms|s)", what)
+    if match is None:
+        raise ValueError(f"expected a time such as 3s or 20ms, got {what!r}")
+    return round(float(match[1]) * NS[match[2]])
+
+
+def _shown(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace").rstrip("\n")

@@ -1,0 +1,240 @@
+"""A reactive client in this process, well behaved or not, for any recording.
+
+It releases each recorded frame of the client once the agent's frames before it in its lane are
+out, and knows what the agent said in each lane. What it does otherwise than the recorded client is
+told to it as an act. It is written apart from `scripted_client`, so that the one tests the
+other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define, field, frozen
+
+from acp_proxy.playback.events import EndOfInput, Event, LineReceived, Send, WakeAt, Wakeup
+from acp_proxy.playback.replay.replay import Replay
+from acp_proxy.playback.replay.replay_state import ReplayOptions
+from acp_proxy.recording import log_format as capture_log
+from acp_proxy.recording.steps import LaneFinder
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
+from tests.support import captures
+from tests.support.log_writer import LogWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from acp_proxy.playback.shared.divergence import Divergence
+    from acp_proxy.recording.steps import Step
+    from acp_proxy.store.reader import RecordingReader
+
+_US = 1000
+_S = 10**9
+_STREAMS = {
+    "to-agent": capture_log.TO_AGENT,
+    "to-client": capture_log.TO_CLIENT,
+    "stderr": capture_log.STDERR,
+}
+
+
+@frozen
+class ClientFrame:
+    """A frame of the client's, and the agent's frames that it waits for."""
+
+    step: Step
+    raw: bytes
+    after: frozenset[int]
+
+
+@define
+class Conversation:
+    """A recording, read as a whole; to be played as long as its reader is open."""
+
+    reader: RecordingReader
+    frames: list[ClientFrame] = field(factory=list)
+    lanes: dict[str | None, list[int]] = field(factory=dict)
+    """The numbers of the agent's frames, by lane."""
+    lines: dict[int, bytes] = field(factory=dict)
+    """The agent's frames, with their line's end."""
+    steps: list[Step] = field(factory=list)
+
+    @classmethod
+    def load(cls, reader: RecordingReader) -> Conversation:
+        """Reads a recording."""
+        found, finder = cls(reader), LaneFinder()
+        script = RecordedSteps(reader)
+        while steps := script.read():
+            for step in steps:
+                finder.place(step)
+                wire = script.wire(step.seq)
+                found._add(step, wire.raw, wire.newline.encode())
+        return found
+
+    @property
+    def path(self) -> Path:
+        """Where the recording is."""
+        return self.reader.path
+
+    def _add(self, step: Step, raw: bytes, newline: bytes) -> None:
+        self.steps.append(step)
+        lane = self.lanes.setdefault(step.lane, [])
+        if step.from_agent:
+            lane.append(step.seq)
+            self.lines[step.seq] = raw + newline
+        elif not self.frames or self.frames[-1].step.seq != step.seq:
+            self.frames.append(ClientFrame(step, raw, frozenset(lane)))
+
+    @property
+    def required(self) -> list[Step]:
+        """The client's messages that the agent may have acted on."""
+        return [say.step for say in self.frames if say.step.is_awaited]
+
+    def sent_in(self, lane: str | None) -> bytes:
+        """All that the agent sent in a lane."""
+        return b"".join(self.lines[seq] for seq in self.lanes[lane])
+
+    @property
+    def whole(self) -> bytes:
+        """All that the agent sent."""
+        return b"".join(self.lines[seq] for seq in sorted(self.lines))
+
+
+@define
+class Played:
+    """What came of a replay."""
+
+    conversation: Conversation
+    sent: list[Send]
+    divergences: list[Divergence]
+    verdict: Any
+
+    def received(self, lane: str | None) -> bytes:
+        """What the client received in a lane."""
+        of_lane = set(self.conversation.lanes[lane])
+        return b"".join(send.data for send in self.sent if send.seq in of_lane)
+
+    @property
+    def stream(self) -> bytes:
+        """All that the client received."""
+        return b"".join(send.data for send in self.sent)
+
+    @property
+    def counted(self) -> list[Divergence]:
+        """The divergences that are not for information only."""
+        return [one for one in self.divergences if one.rank != "info"]
+
+    @property
+    def primary(self) -> list[Divergence]:
+        """Those that are no consequence of another."""
+        return [one for one in self.divergences if one.rank == "primary"]
+
+
+def as_recorded(_: Step, raw: bytes) -> list[bytes]:
+    """Sends each message as it was recorded."""
+    return [raw]
+
+
+def play(
+    conversation: Conversation,
+    act: Callable[[Step, bytes], list[bytes]] = as_recorded,
+    choose: Callable[[list[ClientFrame]], ClientFrame] = lambda ready: ready[0],
+    **options: Any,
+) -> Played:
+    """Plays a recording.
+
+    Args:
+        conversation: the recording.
+        act: what the client frames instead of each message.
+        choose: which message it frames next, of those whose turn it is, one of each lane at most.
+        **options: of the engine.
+    """
+    engine = Replay(RecordedSteps(conversation.reader), ReplayOptions(**options))
+    client = _Client(conversation, engine)
+    client.feed(Wakeup(client.now))
+    client.play(act, choose)
+    client.feed(EndOfInput(client.now))
+    judge = engine.divergences
+    return Played(conversation, client.sent, judge.found, judge.has_diverged)
+
+
+class _Client:
+    def __init__(self, conversation: Conversation, engine: Replay) -> None:
+        self.now = _S
+        self.sent: list[Send] = []
+        self._engine = engine
+        self._todo = list(conversation.frames)
+        self._out: set[int] = set()
+        self._is_over = False
+        self._wake_at: int | None = None
+
+    def play(
+        self,
+        act: Callable[[Step, bytes], list[bytes]],
+        choose: Callable[[list[ClientFrame]], ClientFrame],
+    ) -> None:
+        """Says all that can be said, and waits for as long as a missing message takes."""
+        while True:
+            while ready := self.ready():
+                self.send(choose(ready), act)
+            if self._wake_at is None or self._wake_at > self.now + 2 * _S:
+                return
+            self.now = self._wake_at
+            self.feed(Wakeup(self.now))
+
+    def ready(self) -> list[ClientFrame]:
+        """The next message of each lane, if it waits for nothing."""
+        heads: dict[str | None, ClientFrame] = {}
+        for say in self._todo:
+            heads.setdefault(say.step.lane, say)
+        waiting = [say for say in heads.values() if say.after <= self._out]
+        return [] if self._is_over else sorted(waiting, key=lambda say: say.step.seq)
+
+    def send(self, frame: ClientFrame, act: Callable[[Step, bytes], list[bytes]]) -> None:
+        """Says a message, or what the client frames instead."""
+        self._todo.remove(frame)
+        for line in act(frame.step, frame.raw):
+            self.now += _US
+            self.feed(LineReceived(line, self.now))
+
+    def feed(self, event: Event) -> None:
+        """Feeds the engine."""
+        for command in self._engine.feed(event):
+            if isinstance(command, Send):
+                self.sent.append(command)
+                if command.seq is not None:
+                    self._out.add(command.seq)
+            elif isinstance(command, WakeAt):
+                self._wake_at = command.at
+            else:
+                self._is_over, self._wake_at = True, None
+
+
+def record_capture(capture: Path, directory: Path) -> Path:
+    """Makes a recording of a captured conversation, chunk by chunk as it was."""
+    path = directory / f"{capture.parent.name}-{capture.name.split('.jsonl')[0]}.db"
+    with LogWriter(path) as recorder:
+        for record in captures.load(capture).records:
+            recorder.t_ns = record.t_ns
+            _write(recorder, record)
+        recorder.close()
+        recorder.finish()
+    return path
+
+
+def _write(recorder: LogWriter, record: captures.Record) -> None:
+    match record:
+        case captures.Read(_, stream, data):
+            recorder.chunk(_STREAMS[stream], data)
+        case captures.StreamEnd(_, stream):
+            recorder.event(capture_log.END, _STREAMS[stream], reason="end of file")
+        case captures.Exit(_, code):
+            recorder.event(capture_log.EXIT, **({"code": code} if code >= 0 else {"signal": -code}))
+
+
+def recordings(directory: Path) -> Iterator[Path]:
+    """Yields every recording there is: those in the repository, and the captured conversations."""
+    yield from sorted((captures.ROOT.parents[2] / "recordings").glob("*.db"))
+    for capture in captures.all_captures():
+        yield record_capture(capture, directory)

@@ -1,0 +1,111 @@
+"""Decodes the data of a report as `docs/report-data.md` describes it, and as a page does."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from acp_proxy.report.data_blocks import DataBlock
+
+
+@frozen
+class DecodedReport:
+    """All data of a report."""
+
+    meta: dict[str, Any]
+    rows: list[dict[str, Any]]
+    """The columns of each row by name, and its cells."""
+    lines: list[bytes] | None
+    """The bytes of each row."""
+    names: list[str]
+    """Of the blocks, in their order."""
+
+
+def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
+    """Decodes the blocks of a report."""
+    data = {block.name: zlib.decompress(b64decode(b"".join(block.parts))) for block in blocks}
+    meta = json.loads(data["meta"])
+    rows: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for number in range(meta["index_blocks"]):
+        rows += _decode_index(data[f"i{number}"], texts)
+    cells = [row for n in range(meta["cell_blocks"]) for row in json.loads(data[f"c{n}"])]
+    assert len(rows) == len(cells) == meta["rows"]
+    for row, own in zip(rows, cells, strict=True):
+        names = ("text", "rpc_id", "parse_error", "fired")
+        row.update(dict(zip(names, [*own, None, None, None, None], strict=False)))
+    return DecodedReport(meta, rows, _decode_lines(meta, rows, data), [*data])
+
+
+def numbers(codes: Iterable[int], *, are_differences: bool = False) -> list[int | None]:
+    """Decodes the u of a column of numbers."""
+    values: list[int | None] = []
+    before = 0
+    for code in codes:
+        if code == 0:
+            values.append(None)
+            continue
+        value = (code - 1) >> 1 if (code - 1) & 1 == 0 else -(code >> 1)
+        if are_differences:
+            value = before = before + value
+        values.append(value)
+    return values
+
+
+def column(data: bytes, width: int, rows: int) -> list[int]:
+    """Decodes the planes of a column."""
+    codes = [0] * rows
+    for plane in range(width):
+        for row in range(rows):
+            codes[row] |= data[plane * rows + row] << 8 * plane
+    return codes
+
+
+def _decode_index(data: bytes, texts: list[str]) -> list[dict[str, Any]]:
+    size = int.from_bytes(data[:4], "little")
+    header, at = json.loads(data[4 : 4 + size]), 4 + size
+    texts += header["texts"]
+    rows: list[dict[str, Any]] = [{} for _ in range(header["rows"])]
+    for name, kind, width in header["columns"]:
+        end = at + width * len(rows)
+        codes = column(data[at:end], width, len(rows))
+        at = end
+        values: list[Any]
+        if kind == "text":
+            values = [None if code == 0 else texts[code - 1] for code in codes]
+        else:
+            values = numbers(codes, are_differences=kind == "difference")
+        for row, value in zip(rows, values, strict=True):
+            row[name] = value
+    assert at == len(data)
+    return rows
+
+
+def _decode_lines(
+    meta: dict[str, Any], rows: list[dict[str, Any]], data: dict[str, bytes]
+) -> list[bytes] | None:
+    if meta["payloads"] is None:
+        return None
+    lines = [b""] * len(rows)
+    for number, (first, count) in enumerate(meta["payloads"]):
+        block = data[f"p{number}"]
+        if count == 1:
+            lines[first] += block
+            continue
+        at = 0
+        for place in range(first, first + count):
+            lines[place] = block[at : at + rows[place]["length"]]
+            at += rows[place]["length"]
+        assert at == len(block)
+    assert [len(line) for line in lines] == [row["length"] for row in rows]
+    places = [place for place, _ in meta["payloads"]]
+    assert all(a <= b for a, b in pairwise(places))
+    return lines

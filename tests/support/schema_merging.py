@@ -1,0 +1,343 @@
+"""Makes the types of a dialect from the derived types of all versions of its schema.
+
+A value is right if each of its members is right in some version that has the member. So the types
+of all versions become one: an object has the members of each version, a member has the types of
+each, and required is what all require. The result is written so that `jsonschema_rs` explains by
+itself what is wrong:
+
+- each place says its JSON ``type`` or its ``enum``; what is inside may be in a type of ``$defs``;
+- a branch of a union is chosen by ``if`` and ``then``, so an error is one of that branch;
+- where one of several members is required, ``anyOf`` has nothing but ``required``;
+- where a branch may as well be another one, ``anyOf`` has the one that is meant first;
+- an object is closed, as "Implementations MUST NOT add any custom fields at the root of a type
+  that's part of the specification". What is free stays free: values that have no type, maps,
+  objects whose type lists no members, and the JSON Schema that a form of an elicitation is;
+- ``x-open`` marks an ``enum`` that is only what is known, and ``x-null`` what receivers read as the
+  default if it is null.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.support.schema_derivation import NULL_IS_DEFAULT, REFERENCE, Form, named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+META = "_meta"
+_FREE_MEMBERS = frozenset({"requestedSchema"})
+"""Members whose values have types, but may hold whatever JSON Schema allows."""
+_LIMITS = {"minimum": min, "minLength": min, "minItems": min, "maximum": max, "maxLength": max}
+"""Of several limits, the one that lets the most pass."""
+_KNOWN = frozenset(
+    (
+        *_LIMITS,
+        *("type", "properties", "required", "additionalProperties", "items", "not", "enum"),
+        *("const", "pattern", "x-known", NULL_IS_DEFAULT),
+    )
+)
+
+
+def merged(versions: Sequence[Mapping[str, Any]], *, names_values: bool = False) -> dict[str, Any]:
+    """Returns the types of a dialect, as one JSON Schema.
+
+    It is that of an object that has a member for each params and each result, for instance
+    ``params to-agent session/new``.
+
+    Args:
+        versions: what `schema_derivation.derive` has returned for each version, that of today
+            first.
+        names_values: whether values that an open type does not know are marked.
+    """
+    merger = _Merger([one["types"] for one in versions], names_values)
+    properties: dict[str, Form] = {}
+    for part, name in (("params", "params"), ("results", "result")):
+        for direction in versions[0][part]:
+            tables = [one[part][direction] for one in versions]
+            for method in sorted({method for table in tables for method in table}):
+                forms = [one[method] for one in tables if method in one]
+                properties[f"{name} {direction} {method}"] = merger.place(forms, free=False)
+    return {"properties": properties, "$defs": dict(sorted(merger.types.items()))}
+
+
+class _Merger:
+    def __init__(self, versions: Sequence[Mapping[str, Form]], names_values: bool) -> None:
+        self.types: dict[str, Form] = {}
+        self._versions = versions
+        self._names_values = names_values
+
+    def place(self, forms: Iterable[Form], free: bool) -> Form:
+        """Returns the form of a place that has the forms of several versions.
+
+        Args:
+            forms: the forms, that of today first.
+            free: whether objects in it are left open.
+        """
+        parts = [*self._parts(forms, None, set())]
+        assert all(one.keys() <= _KNOWN for _, one in parts), parts
+        if any(not {"type", "const", "enum"} & one.keys() for _, one in parts):
+            return {}
+        form = _plain([one for _, one in parts], self._names_values)
+        if any(NULL_IS_DEFAULT in one for _, one in parts) and "null" not in form.get("type", ()):
+            form["x-null"] = True
+        inner = [(name, one) for name, one in parts if {"object", "array"} & {*_types(one)}]
+        names = dict.fromkeys(name for name, _ in inner)
+        if not inner:
+            return form
+        if None in names:
+            return form | self._inside([one for _, one in inner], free)
+        name = ("free." if free else "") + "_or_".join(sorted(map(str, names)))
+        if name not in self.types:
+            self.types[name] = {}  # a type may be within itself
+            self.types[name] = self._inside([one for _, one in inner], free)
+        return form | {"$ref": REFERENCE + name}
+
+    def _parts(
+        self, forms: Iterable[Form], name: str | None, within: set[str]
+    ) -> Iterator[tuple[str | None, Form]]:
+        """Yields the branches of all forms, each with the name of its type in all versions."""
+        for form in forms:
+            if "$ref" in form:
+                inner = named(form["$ref"])
+                if inner not in within:
+                    within.add(inner)
+                    every = [one[inner] for one in self._versions if inner in one]
+                    yield from self._parts(every, inner, within)
+            elif branches := form.get("anyOf") or form.get("oneOf"):
+                yield from self._parts(branches, name, within)
+            else:
+                yield name, form
+
+    def _inside(self, forms: Sequence[Form], free: bool) -> Form:
+        arrays = [one for one in forms if "array" in _types(one)]
+        objects = [one for one in forms if "object" in _types(one)]
+        form: Form = self._object(objects, free, ()) if objects else {}
+        if arrays and all("items" in one for one in arrays):
+            form["items"] = self.place([one["items"] for one in arrays], free)
+        return form | (_limits(arrays, "minItems") if arrays else {})
+
+    def _object(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
+        """Returns what holds for an object that may be one of several.
+
+        Args:
+            objects: all that it may be.
+            free: whether it is left open.
+            used: the members by which they were told apart before.
+        """
+        tag = _discriminator(objects, used)
+        if tag is None:
+            return self._whole(objects, free, used)
+        tagged: dict[str, list[Form]] = {}
+        others, untagged = [], []
+        for one in objects:
+            own = one.get("properties", {}).get(tag, {})
+            if tag not in one.get("required", ()) or not {"const", "type"} & own.keys():
+                untagged.append(one)
+            elif "const" in own:
+                tagged.setdefault(own["const"], []).append(one)
+            else:
+                others.append(one)
+        if len(tagged) == 1 and not others and not untagged:
+            return self._whole(objects, free, used)
+        inner = (*used, tag)
+        branches: list[tuple[list[str], Form]] = []
+        for value, group in tagged.items():
+            then = _without(self._object(group, free, inner), tag)
+            same = next((values for values, form in branches if form == then), None)
+            if same is None:
+                branches.append(([value], then))
+            else:
+                same.append(value)
+        other = _without(self._object(others, True, inner), tag) if others else None
+        if not untagged:
+            return self._by_tag(tag, objects, branches, other, None)
+        siblings = [name for group in tagged.values() for one in group
+                    for name in one["properties"]]  # fmt: skip
+        whole = self._object(untagged, free, used)
+        if all(_excludes(one.get("properties", {}).get(tag, {})) for one in untagged):
+            return self._by_tag(tag, objects, branches, other, _knowing(whole, [tag, *siblings]))
+        return _alternatives(tag, branches, other, whole, siblings)
+
+    def _by_tag(
+        self,
+        tag: str,
+        objects: Sequence[Form],
+        branches: Sequence[tuple[list[str], Form]],
+        other: Form | None,
+        without: Form | None,
+    ) -> Form:
+        """Returns a union whose branches are told apart by a tag.
+
+        Args:
+            tag: its name.
+            objects: all that it may be.
+            branches: for some values of the tag, what else holds.
+            other: what holds for others; None if there may be none.
+            without: what holds without a tag, or where it is null; None if it is required.
+        """
+        values = [value for of, _ in branches for value in of]
+        forms = [one["properties"][tag] for one in objects if tag in one.get("properties", ())]
+        conditional = [{"if": _is(tag, of), "then": then} for of, then in branches]
+        if other:
+            unknown = {"type": "string", "not": {"enum": values}}
+            conditional.append({"if": {"required": [tag], "properties": {tag: unknown}},
+                                "then": other})  # fmt: skip
+        if without is not None:
+            conditional.append({"if": {"properties": {tag: {"type": "null"}}}, "then": without})
+        required = {"required": [tag]} if without is None else {}
+        named_so = [{**one, "x-known": values} if "not" in one else one for one in forms]
+        own = self.place(named_so, True)
+        return {"properties": {tag: own}, **required, "allOf": conditional}
+
+    def _whole(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
+        """Returns an object that has the members of several."""
+        form: Form = {}
+        names = dict.fromkeys(name for one in objects for name in one.get("properties", ()))
+        properties = {
+            name: {}
+            if name in used
+            else self.place(
+                [one["properties"][name] for one in objects if name in one.get("properties", ())],
+                free or name in _FREE_MEMBERS,
+            )
+            for name in names
+        }
+        others = [one.get("additionalProperties") for one in objects]
+        if all(isinstance(one, dict) for one in others):
+            form["additionalProperties"] = self.place([*filter(None, others)], free)
+        is_listed = all("properties" in one for one in objects) and others == [None] * len(objects)
+        if is_listed and not free:
+            properties.setdefault(META, {})
+            form["additionalProperties"] = False
+        if properties:
+            form["properties"] = properties
+        required = [[*one.get("required", ())] for one in objects]
+        common = [one for one in required[0] if all(one in each for each in required)]
+        if common:
+            form["required"] = common
+        rest = [[name for name in each if name not in common] for each in required]
+        if all(rest):
+            least: list[list[str]] = []
+            for each in sorted(rest, key=len):
+                if not any({*one} <= {*each} for one in least):
+                    least.append(each)
+            form["anyOf"] = [{"required": each} for each in rest if each in least]
+            form["anyOf"] = [*{str(one): one for one in form["anyOf"]}.values()]
+        return form
+
+
+def _discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str | None:
+    """Names the member by which most of the objects of a union are told apart, if there is one.
+
+    Args:
+        objects: the forms of the objects.
+        without: members that do not count.
+    """
+    counts: dict[str, int] = {}
+    for one in objects:
+        for name in one.get("required", ()):
+            if "const" in one.get("properties", {}).get(name, ()) and name not in without:
+                counts[name] = counts.get(name, 0) + 1
+    return max(counts, key=counts.__getitem__, default=None)
+
+
+def _alternatives(
+    tag: str,
+    branches: Sequence[tuple[list[str], Form]],
+    other: Form | None,
+    whole: Form,
+    siblings: Iterable[str],
+) -> Form:
+    """Returns a union with an object that has no tag, which any value may be meant as."""
+    values = [value for of, _ in branches for value in of]
+    beside = _knowing(whole, [tag, *siblings])
+    conditional = [{"if": _is(tag, of), "then": {"anyOf": [then, beside]}} for of, then in branches]
+    unknown = _knowing(whole, [tag])
+    if other is not None:
+        unknown = {"anyOf": [other, unknown]} if other else {}
+    rest = unknown
+    if unknown != beside:
+        given: Form = {"required": [tag], "properties": {tag: {"not": {"type": "null"}}}}
+        rest = {"if": given, "then": unknown, "else": beside}
+    then = conditional[0]["then"] if len(conditional) == 1 else {"allOf": conditional}
+    return {"if": _is(tag, values), "then": then, "else": rest}
+
+
+def _excludes(form: Form) -> bool:
+    """Whether a tag of this form cannot be that of a branch."""
+    return "not" in form or (bool(form) and "string" not in _types(form))
+
+
+def _knowing(form: Form, names: Iterable[str]) -> Form:
+    """Returns the form of an object with other members that it may have."""
+    if form.get("additionalProperties") is not False:
+        return form
+    return {**form, "properties": {name: {} for name in names} | form["properties"]}
+
+
+def _is(tag: str, values: Sequence[str]) -> Form:
+    own: Form = {"const": values[0]} if len(values) == 1 else {"enum": [*values]}
+    return {"required": [tag], "properties": {tag: own}}
+
+
+def _without(form: Form, tag: str) -> Form:
+    """Returns the form of a branch without its tag, which has been looked at."""
+    result = {**form}
+    if tag in form.get("required", ()):
+        result["required"] = [one for one in form["required"] if one != tag]
+        if not result["required"]:
+            del result["required"]
+    if form.get("additionalProperties") is not False and form.get("properties", {}).get(tag) == {}:
+        result["properties"] = {k: v for k, v in form["properties"].items() if k != tag}
+        if not result["properties"]:
+            del result["properties"]
+    return result
+
+
+def _plain(forms: Sequence[Form], names_values: bool) -> Form:
+    """Returns the types that a place may have, and what holds for texts and numbers."""
+    types = [*dict.fromkeys(name for one in forms for name in _types(one))]
+    texts = [one for one in forms if "string" in _types(one)]
+    values = [*dict.fromkeys(value for one in texts for value in _values(one))]
+    form: Form = {"type": types[0] if len(types) == 1 else types}
+    if values and all(_values(one) for one in texts):
+        is_open = any("x-known" in one for one in texts)
+        none = [None] if "null" in types else []
+        if not is_open:
+            assert {*types} <= {"string", "null"}, forms
+            return {"enum": [*values, *none]}
+        if names_values:
+            form |= {"enum": [*values, *none], "x-open": True}
+    elif texts:
+        form |= _limits(texts, "minLength", "maxLength", "pattern")
+    numbers = [one for one in forms if {"integer", "number"} & {*_types(one)}]
+    return form | (_limits(numbers, "minimum", "maximum") if numbers else {})
+
+
+def _limits(forms: Sequence[Form], *names: str) -> Form:
+    """Returns the limits that all forms have, of each the one that lets the most pass."""
+    found: Form = {}
+    for name in names:
+        every = [one[name] for one in forms if name in one]
+        if len(every) == len(forms):
+            if name in _LIMITS:
+                found[name] = _LIMITS[name](every)
+            elif len({*every}) == 1:
+                found[name] = every[0]
+    return found
+
+
+def _values(form: Form) -> list[str]:
+    if "const" in form:
+        return [form["const"]] if isinstance(form["const"], str) else []
+    found: list[str] = form.get("enum") or form.get("x-known") or []
+    return found
+
+
+def _types(form: Form) -> list[str]:
+    if "const" in form or "enum" in form:
+        value = form["const"] if "const" in form else form["enum"][0]
+        return ["string" if isinstance(value, str) else "integer"]
+    types = form.get("type", [])
+    return types if isinstance(types, list) else [types]

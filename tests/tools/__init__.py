@@ -1,0 +1,1 @@
+"""Programs of developers: they write pages, pictures and tables anew, or count."""

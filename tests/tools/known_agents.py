@@ -1,0 +1,154 @@
+"""Writes the table of known agents and its page of the manual anew, from the official registry.
+
+``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
+of the same form. What was read is named in the result by its checksum, and each agent by its
+version, and by the commit of its entry where the file has it. The repository that each package
+names on npm or PyPI is compared with the one that the registry has for the agent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from acp_proxy.editors.known_agents import KnownAgent
+
+TABLE = Path(__file__).parents[2] / "acp_proxy" / "editors" / "known_agents.json"
+MANUAL = Path(__file__).parents[2] / "docs" / "known-agents.md"
+REGISTRY = "https://github.com/agentclientprotocol/registry"
+URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
+_PYPI = "https://pypi.org/pypi"
+_TIMEOUT_S = 60
+_RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}
+"""How a package is run that is not installed."""
+_PROGRAMS = {
+    "codebuddy-code": "codebuddy",
+    "cursor": "cursor-agent",
+    "dirac": "dirac",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "poolside": "pool",
+    "qwen-code": "qwen",
+    "sigit": "sigit",
+}
+"""What an installed agent is called, where that is not the name of its package or its file."""
+
+
+def main(words: list[str]) -> int:
+    """Writes the table; returns the exit code."""
+    data = Path(words[0]).read_bytes() if words else _download()
+    registry = json.loads(data)
+    rows = {agent["id"]: row(agent, named_repositories) for agent in registry["agents"]}
+    TABLE.write_text(written(rows, hashlib.sha256(data).hexdigest()), "utf-8")
+    kept = [line for line in MANUAL.read_text("utf-8").splitlines() if not line.startswith("| `@")]
+    MANUAL.write_text("\n".join([*kept, *manual_rows(rows), ""]), "utf-8")
+    print(f"{len(rows)} agents")  # noqa: T201
+    return 0
+
+
+def row(
+    agent: dict[str, Any], ask: Callable[[Sequence[str]], list[str]], day: str = ""
+) -> KnownAgent:
+    """Makes a row of the table of an agent of the registry.
+
+    Args:
+        agent: the agent's entry.
+        ask: `named_repositories`.
+        day: the day of the comparison, if it is not today.
+    """
+    kinds = agent["distribution"]
+    runner: tuple[str, ...] = ()
+    found: dict[str, Any] = {}
+    program = ""
+    for kind, start in _RUNNERS.items():
+        if kind in kinds:
+            found = kinds[kind]
+            package = re.sub(r"(?<=.)(@|==).*", "", found["package"])
+            runner, program = (*start, package), package.rpartition("/")[2]
+    if "binary" in kinds:
+        systems = kinds["binary"]
+        found = systems.get("linux-x86_64") or next(iter(systems.values()))
+        program = re.split(r"[/\\]", found["cmd"])[-1].removesuffix(".exe")
+    program = _PROGRAMS.get(agent["id"], program)
+    env = {name: value for name, value in found.get("env", {}).items() if "UPDATE" not in name}
+    project = plain_repository(agent.get("repository", ""))
+    is_compared = bool(runner and project and project in ask(runner))
+    return {
+        "name": agent["name"],
+        "command": [program, *found.get("args", ())],
+        "runner": [*runner],
+        "env": env,
+        "version": agent["version"],
+        "commit": agent.get("commit", "-")[:12],
+        "compared": (day or str(datetime.now(UTC).date())) if is_compared else "",
+        "repository": project if is_compared else "",
+    }
+
+
+def plain_repository(url: str) -> str:
+    """Returns host and path of a repository's address, which has several spellings."""
+    url = re.sub(r"^(git\+)?[a-z]+://(git@)?(www\.)?|^git@", "", url.strip().lower())
+    return re.sub(r"(\.git)?/?$", "", re.sub(r"^([\w.]+):", r"\1/", url))
+
+
+def named_repositories(runner: Sequence[str]) -> list[str]:
+    """Returns the repositories that a package names; none if there is no such package.
+
+    Args:
+        runner: the words that run the package, which is the last.
+    """
+    program, package = runner[0], runner[-1]
+    if program == "npx":
+        asked = ["npm", "view", package, "repository.url"]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=_TIMEOUT_S)
+        found = [done.stdout] if done.returncode == 0 else []
+    else:
+        with urllib.request.urlopen(f"{_PYPI}/{package}/json", timeout=_TIMEOUT_S) as answer:
+            found = list((json.load(answer)["info"]["project_urls"] or {}).values())
+    return [plain_repository(url) for url in found]
+
+
+def written(rows: Mapping[str, KnownAgent], read: str) -> str:
+    """Returns the file of the package, an agent a line.
+
+    Args:
+        rows: the rows, by the agents' ids.
+        read: the SHA-256 of what they were made of.
+    """
+    lines = [f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items())]
+    head = f'{{\n "registry": "{REGISTRY}",\n "sha256": "{read}",\n "agents": {{\n'
+    return head + ",\n".join(lines) + "\n }\n}\n"
+
+
+def manual_rows(rows: Mapping[str, KnownAgent]) -> list[str]:
+    """Returns the rows of the manual's table, which is the end of its page."""
+    lines = []
+    for id_, agent in sorted(rows.items()):
+        command, runner = agent["command"], agent["runner"]
+        names = dict.fromkeys([id_, id_.removesuffix("-acp"), command[0]])
+        other = f"`{' '.join([*runner, *command[1:]])}`" if runner else ""
+        if other and not agent["compared"]:
+            other = f"({other})"
+        words = " ".join(f"`@{one}`" for one in names)
+        lines.append(f"| {words} | {agent['name']} | `{' '.join(command)}` | {other} |")
+    return lines
+
+
+def _download() -> bytes:
+    with urllib.request.urlopen(URL, timeout=_TIMEOUT_S) as answer:
+        data: bytes = answer.read()
+    return data
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

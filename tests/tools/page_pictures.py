@@ -1,0 +1,59 @@
+"""Takes the pictures of a report that the README shows, in the Chromium of the system.
+
+``python -m tests.tools.page_pictures`` writes them to `docs/pictures`. Fonts differ between
+systems, so no test compares them; look at them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.support.command_line import run
+from tests.tools.pictures import PICTURES, ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+_SIZE = {"width": 1280, "height": 960}
+PICTURED = {
+    "report.png": ("lost-permission", "light", ""),
+    "report-sequence.png": ("tour", "dark", "#seq=17&view=sequence"),
+}
+"""The recording, the colours and the part that is shown, by the name of the picture."""
+_IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex]').length > 3"
+
+
+def main() -> None:
+    """Writes all pictures."""
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        raise SystemExit(f"expected one of {', '.join(CHROMIUM)} on the PATH")
+    with sync_playwright() as running, tempfile.TemporaryDirectory() as directory:
+        browser = running.chromium.launch(executable_path=program, args=[*FLAGS])
+        for name, (recording, colours, place) in PICTURED.items():
+            page = Path(directory, f"{recording}.html")
+            done = run("report", str(ROOT / f"recordings/{recording}.db"), "-o", str(page))
+            assert done.exit_code == 0, done.output
+            _take(browser, f"{page.as_uri()}{place}", colours, PICTURES / name)
+        browser.close()
+
+
+def _take(browser: Browser, address: str, colours: str, output: Path) -> None:
+    page = browser.new_page(viewport=_SIZE, color_scheme=colours)  # type: ignore[arg-type]
+    page.goto(address)
+    page.wait_for_function(_IS_DRAWN)
+    if "view=" in address:  # what is below the head
+        page.locator("#app").evaluate("(app) => app.scrollIntoView()")
+    page.wait_for_timeout(500)  # for the texts of rows, which are inflated late
+    page.screenshot(path=output)
+    page.close()
+
+
+if __name__ == "__main__":
+    main()

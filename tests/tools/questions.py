@@ -1,0 +1,56 @@
+"""The questions of docs/database.md: their SQL, and what it returns for a kept recording.
+
+``python -m tests.tools.questions`` writes the results into the page anew, for instance after
+``make recordings``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from click.testing import CliRunner
+from sqlite_utils.cli import cli as sqlite_utils
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/database.md"
+RECORDING = ROOT / "recordings/tour.db"
+_BLOCKS = re.compile(r"(?<=^```sql\n)(.*?)(?=^```$)(^```\n\n```text\n)(.*?)(?=^```$)", re.M | re.S)
+
+
+class Question(NamedTuple):
+    """A query of the page."""
+
+    sql: str
+    result: str
+    """As the page shows it."""
+
+
+def questions() -> Iterator[Question]:
+    """Yields the questions of the page, in their order."""
+    for sql, _, result in _BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
+        yield Question(sql, result)
+
+
+def answer(sql: str) -> str:
+    """What ``sqlite-utils query --table`` prints for the recording."""
+    words = ["query", str(RECORDING), sql.rstrip(";\n"), "--table"]
+    done = CliRunner().invoke(sqlite_utils, words, catch_exceptions=False)
+    assert done.exit_code == 0, f"{sql}: {done.output}"
+    return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
+
+
+def main() -> None:
+    """Writes the results into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(
+        _BLOCKS.sub(lambda match: f"{match[1]}{match[2]}{answer(match[1])}", text), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Writes `docs/rules.md`, the page of all rules of `inspect check`, from their catalogue.
+
+``python -m tests.tools.rules_page`` writes it anew; a test holds it to the catalogue.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_proxy.check.catalogue import address_of, left_out, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from acp_proxy.check.check_values import Rule
+
+PAGE = Path(__file__).parents[2] / "docs/rules.md"
+_GROUPS = {
+    "frame": "Lines",
+    "rpc": "JSON-RPC",
+    "init": "Initialization",
+    "auth": "Authentication",
+    "session": "Sessions",
+    "mcp": "MCP servers",
+    "prompt": "Prompts",
+    "turn": "Turns",
+    "cancel": "Cancellation",
+    "update": "Updates",
+    "plan": "Plans",
+    "commands": "Slash commands",
+    "mode": "Modes",
+    "config": "Configuration options",
+    "tool": "Tool calls",
+    "perm": "Permission",
+    "fs": "Files",
+    "term": "Terminals",
+    "meta": "Extensions",
+    "ext": "Extensions by name",
+    "path": "Paths",
+    "elicit": "Elicitation",
+    "nes": "Suggested edits",
+    "providers": "Providers",
+    "s4": "The 1.0 draft",
+    "v2": "Version 2",
+    "agent": "How the agent started and ended",
+    "answer": "Requests that failed",
+    "fault": "What faults did",
+    "pipe": "Bytes that were not read",
+    "recording": "What the recording lacks",
+    "wait": "Waits and silence",
+}
+_INTRODUCTION = """\
+# Rules
+
+What [`inspect check`](commands/inspect-check.md) checks: {count} rules, of which each holds in some
+[dialects](json.md#recording). The severity is the worst that a finding of the rule can have; it is
+lower where something else may explain the finding. `acp-proxy check --explain RULE` prints a rule
+with a conversation that keeps it, and with one that breaks it.
+
+The rules of the last six groups are about the conversation as a whole, and no specification has
+them: that it begins, goes on and ends. The others look at messages. All commands tell what they
+find in one list of [findings](json.md#finding). `tool.no-progress` is only told with
+`--rule tool.no-progress`, since many healthy agents break it.
+
+This page is made from the catalogue; `make rules` writes it anew.
+"""
+
+
+def main() -> None:
+    """Writes the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """Returns the page."""
+    return "\n".join(_lines()).rstrip("\n") + "\n"
+
+
+def _lines() -> Iterator[str]:
+    every = [*rules().values()]
+    groups = dict.fromkeys(rule.group for rule in every)
+    yield _INTRODUCTION.format(count=len(every))
+    yield "| group | |\n|---|---|"
+    for group in groups:
+        count = sum(rule.group == group for rule in every)
+        yield f"| [`{group}`](#{group}) | {_GROUPS[group]}: {count} |"
+    yield "| [left out](#left-out) | what a recording cannot show |"
+    for group in groups:
+        yield f"\n## {group}\n"
+        yield f"{_GROUPS[group]}.\n"
+        yield "| rule | who | severity | dialects | |\n|---|---|---|---|---|"
+        yield from (_row(rule) for rule in every if rule.group == group)
+    yield "\n## Left out\n\n| rule | why |\n|---|---|"
+    for name, why in left_out().items():
+        yield f"| `{name}` | {_cell(why)} |"
+
+
+def _row(rule: Rule) -> str:
+    sources = "; ".join(map(_linked, rule.source))
+    text = f"{rule.text.rstrip('.')}. ({sources})<br>Found by: {rule.detection}"
+    dialects = ", ".join(rule.dialects)
+    return f"| `{rule.id}` | {rule.by} | {rule.severity.value} | {dialects} | {_cell(text)} |"
+
+
+def _linked(source: str) -> str:
+    address = address_of(source)
+    return source if address is None else f"[{source}]({address})"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()

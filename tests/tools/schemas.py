@@ -1,0 +1,234 @@
+"""Writes `acp_proxy/check/schemas/` anew, and what requests require, from official files.
+
+``make schemas`` gets them with npm: the package is pinned by `tests/integration/npm`, whose lock
+has its checksum. The types of each version are derived first, into `tests/data/schemas`, then
+those of a dialect from all of its versions. Each example in `tests/data/protocol` is judged by the
+types of a version as by the original ones. The 1.0 draft has no schema file; what the package has
+of it was written by hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema_rs import Draft202012Validator
+
+from acp_proxy.check.schema_check import DIRECTORY
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from tests.support import protocol_documents
+from tests.support.schema_derivation import derive
+from tests.support.schema_merging import merged
+
+ROOT = Path(__file__).parents[2]
+LOCK = ROOT / "tests/integration/npm/package-lock.json"
+CACHE = ROOT / ".cache/schemas"
+PACKAGE = "@agentclientprotocol/sdk"
+FILES = {
+    "v1": "schema/v1/schema.json",
+    "v1-unstable": "schema/v1/schema.unstable.json",
+    "v2": "schema/v2/schema.json",
+    "v2-unstable": "schema/v2/schema.unstable.json",
+}
+"""The schemas of today."""
+FORMER = {
+    "v1-1.4.0": ("1.4.0", "schema/schema.json"),
+    "v1-0.29.0": ("0.29.0", "schema/schema.json"),
+    "v1-0.18.2": ("0.18.2", "schema/schema.json"),
+    "v2-1.4.0": ("1.4.0", "schema/v2/schema.unstable.json"),
+}
+"""Unstable schemas with what was dropped since, which programs of their time use."""
+REQUIRED = ROOT / "acp_proxy/explain/show/required_params.json"
+ENUMERATED = ROOT / "acp_proxy/redaction/enumerated.json"
+FIRST = ("sessionId", "cwd")
+"""Params that are named first if several are missing."""
+CANCEL = "to-agent session/cancel"
+"""The notification that some clients send as a request, and are refused."""
+DIALECTS = {
+    V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
+    V2: ("v2", "v2-unstable", "v2-1.4.0"),
+}
+"""The versions of which the types of a dialect are made."""
+VERSIONS = ROOT / "tests/data/schemas"
+INTEGRITY = {
+    "0.18.2": "sha512-l/o9NKvUc00GPa6RFJ4AccQq2O/PAf83xQ75mThHuL3H571iN4+PEdwnTBez67sS"
+    "8Nv2aSA373xCZ5CbTXEwzA==",
+    "0.29.0": "sha512-Sb8xJ/cIhqlvxeJiB0+1scBk0LAkVAwJ9WAFG9XCe3LEI5JWAyOxbqaCa8O1HmNn"
+    "rk4+qHN11eaKH6zL2iHIYA==",
+    "1.4.0": "sha512-/eufudw+aFY1LKLolT6yFE6UMmYRl7fMJ/DEONSIyR6wI3slHWITBsANRGqXEY8FR"
+    "zqUxwh7QEaGiZHcJPVThg==",
+}
+"""The checksums of former packages, as npm writes them."""
+
+
+def main() -> int:
+    """Writes the types; returns the exit code."""
+    version, integrity = pinned()
+    today = {name: (version, file) for name, file in FILES.items()}
+    checksums = {**INTEGRITY, version: integrity}
+    packages = {one: fetched(one, checksum) for one, checksum in checksums.items()}
+    for name, (of, file) in {**today, **FORMER}.items():
+        data = (packages[of] / file).read_bytes()
+        found = derived(data, f"{PACKAGE} {file}", of)
+        differing = differences(json.loads(data), found)
+        (VERSIONS / f"{name}.json").write_bytes(written(found))
+        print(f"{name}: {len(found['types'])} types", *differing, sep="\n")  # noqa: T201
+        if differing:
+            return 1
+    for dialect in DIALECTS:
+        (DIRECTORY / f"{dialect}.json").write_bytes(written(of_dialect(dialect)))
+    REQUIRED.write_text(required_params())
+    ENUMERATED.write_text(enumerated())
+    return 0
+
+
+def derived(data: bytes, source: str, version: str) -> dict[str, Any]:
+    """Derives types from the bytes of an official schema file.
+
+    Args:
+        data: the file.
+        source: where it comes from.
+        version: its version.
+    """
+    checksum = hashlib.sha256(data).hexdigest()
+    types = derive(json.loads(data)["$defs"])
+    return {"source": source, "version": version, "sha256": checksum, **types}
+
+
+@cache
+def of_version(name: str) -> dict[str, Any]:
+    """Reads the types of a version, such as ``v1-unstable``: what `derived` has returned."""
+    types: dict[str, Any] = json.loads((VERSIONS / f"{name}.json").read_bytes())
+    return types
+
+
+def of_dialect(dialect: str) -> dict[str, Any]:
+    """Makes the types of a dialect from those of its versions, as the package has them."""
+    versions = [*map(of_version, DIALECTS[dialect])]
+    comment = ", ".join(f"{one['source']} {one['version']}" for one in versions)
+    return {"$comment": comment, **merged(versions, names_values=dialect == V2)}
+
+
+def required_params() -> str:
+    """Makes the file that has the required params of each request, by dialect and direction."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for dialect in (*DIALECTS, DRAFT):
+        schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
+        methods = found[dialect] = {}
+        for member, form in schema["properties"].items():
+            part, name = member.split(" ", 1)
+            if part == "params" and (f"result {name}" in schema["properties"] or name == CANCEL):
+                params = _required(form, schema["$defs"])
+                first = [one for one in FIRST if one in params]
+                methods[name] = {one: params[one] for one in (*first, *params)}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def enumerated() -> str:
+    """Makes the file that has the words that the types enumerate, by the name of the member."""
+    found: dict[str, set[str]] = {}
+
+    def collect(form: Any, name: str) -> None:
+        if isinstance(form, dict):
+            words = [*form.get("enum", ()), form.get("const")]
+            found.setdefault(name, set()).update(w for w in words if isinstance(w, str))
+            for member, inner in form.items():
+                if member == "properties":
+                    for each, its_form in inner.items():
+                        collect(its_form, each)
+                else:
+                    collect(inner, name)
+        elif isinstance(form, list):
+            for inner in form:
+                collect(inner, name)
+
+    for dialect in (*DIALECTS, DRAFT):
+        schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
+        for form in (*schema["properties"].values(), *schema["$defs"].values()):
+            collect(form, "")
+    words = {name: sorted(found[name]) for name in sorted(found) if name and found[name]}
+    return json.dumps(words, indent=1) + "\n"
+
+
+def _required(form: dict[str, Any], types: dict[str, Any]) -> dict[str, str]:
+    """The params that a form requires, in each of its branches, with their JSON types."""
+    if "$ref" in form:
+        form = types[form["$ref"].removeprefix("#/$defs/")]
+    branches = [one["then"] for one in form.get("allOf", ())] or form.get("anyOf", ())
+    if "if" in form:
+        branches = [form["then"], form["else"]]
+    first, *others = [_required(one, types) for one in branches] or [{}]
+    found = {
+        name: kind if all(one[name] == kind for one in others) else "any"
+        for name, kind in first.items()
+        if all(name in one for one in others)
+    }
+    for name in form.get("required", ()):
+        kind = form.get("properties", {}).get(name, {}).get("type")
+        found[name] = kind if isinstance(kind, str) else "any"
+    return found
+
+
+def written(types: dict[str, Any]) -> bytes:
+    """Writes types as a file."""
+    return json.dumps(types, separators=(",", ":")).encode() + b"\n"
+
+
+def pinned() -> tuple[str, str]:
+    """Returns the version and the checksum that the lock of npm has for the package."""
+    entry = json.loads(LOCK.read_bytes())["packages"][f"node_modules/{PACKAGE}"]
+    return entry["version"], entry["integrity"]
+
+
+def fetched(version: str, integrity: str) -> Path:
+    """Downloads a version of the package, and returns its directory.
+
+    Args:
+        version: the version.
+        integrity: its checksum, as npm writes it.
+    """
+    directory = CACHE / version
+    directory.mkdir(parents=True, exist_ok=True)
+    command = ["npm", "pack", "--json", f"{PACKAGE}@{version}"]
+    done = subprocess.run(command, cwd=directory, check=True, stdout=subprocess.PIPE)
+    (packed,) = json.loads(done.stdout)
+    if packed["integrity"] != integrity:
+        raise SystemExit(f"schemas: {PACKAGE} {version} is not what is pinned")
+    subprocess.run(["tar", "-xzf", packed["filename"]], cwd=directory, check=True)
+    return directory / "package"
+
+
+def differences(original: dict[str, Any], types: dict[str, Any]) -> list[str]:
+    """Names the examples on which the derived types and the original do not agree.
+
+    Args:
+        original: the official schema.
+        types: what was derived from it.
+    """
+    found = []
+    examples = [
+        *protocol_documents.official(),
+        *protocol_documents.schemas(),
+        *protocol_documents.draft(),
+    ]
+    for part in ("params", "results"):
+        for direction, methods in types[part].items():
+            for method, form in methods.items():
+                one, other = (
+                    Draft202012Validator({**form, "$defs": of}, offline=True)
+                    for of in (original["$defs"], types["types"])
+                )
+                for example in examples:
+                    value = example.message.get("params", example.message.get("result"))
+                    if one.is_valid(value) != other.is_valid(value):
+                        found.append(f"{method} {direction} {part}: {json.dumps(value)}")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Counts the lines of code of the package, room by room: what `make size` prints.
+
+It fails above the lines and files that pyproject.toml allows.
+A line counts if it holds a token. Comments and docstrings are no code, nor is any other string
+that is a statement of its own, such as the one below a constant or a field.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "acp_proxy"
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def code_lines(source: str) -> int:
+    """Returns how many lines of a module's source hold code."""
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            code.update(range(token.start[0], token.end[0] + 1))
+    return len(code - _lines_of_prose(ast.parse(source)))
+
+
+def _lines_of_prose(tree: ast.Module) -> set[int]:
+    """Returns the lines of all strings that are statements."""
+    prose: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()), end_lineno=int(end)):
+                prose.update(range(node.lineno, end + 1))
+    return prose
+
+
+def table(package: Path) -> tuple[list[str], int, int]:
+    """Returns a line for each room, also for the rooms in it, and last the total; and that."""
+    lines: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for path in package.rglob("*.py"):
+        count = code_lines(path.read_text(encoding="utf-8"))
+        inside = path.relative_to(package)
+        for room in [f"{parent.as_posix()}/" for parent in inside.parents[:-1]] or [inside.name]:
+            lines[room] += count
+            files[room] += 1
+        lines[""] += count
+        files[""] += 1
+    rows = [
+        f"{lines[room]:7,} lines {files[room]:4} files  {'  ' * (room.count('/') - 1)}{room}"
+        for room in sorted(lines, key=lambda room: ("/" not in room, room))
+        if room
+    ]
+    total = f"{lines['']:7,} lines {files['']:4} files  in all"
+    return [*rows, total], lines[""], files[""]
+
+
+def excess(lines: int, files: int, most: dict[str, int]) -> str:
+    """Returns what is too much, in a sentence; "" if nothing is."""
+    if lines <= most["lines"] and files <= most["files"]:
+        return ""
+    return (
+        f"expected at most {most['lines']:,} lines of code in {most['files']} files, got {lines:,}"
+        f" in {files}; leave the package smaller, or raise tool.acp-proxy.size in pyproject.toml"
+    )
+
+
+if __name__ == "__main__":
+    shown, line_count, file_count = table(PACKAGE)
+    sys.stdout.write("".join(f"{line}\n" for line in shown))
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    sys.exit(excess(line_count, file_count, project["tool"]["acp-proxy"]["size"]) or 0)

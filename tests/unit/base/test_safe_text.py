@@ -1,0 +1,40 @@
+"""Printed text cannot command a terminal, and shows everything that was recorded."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.base.limits import SHOWN_LINE
+from acp_proxy.base.safe_text import plain, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Grüße 你好 😀", "Grüße 你好 😀"),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("two\nlines", "two\\nlines"),
+        ("a\u202eb", "a\\u202eb"),
+        ("👩\u200d💻 ❤\ufe0f\u200d🔥", "👩\u200d💻 ❤\ufe0f\u200d🔥"),
+        ("pass\u200dword", "pass\\u200dword"),
+        ("😀\u200d", "😀\\u200d"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
+    """Only the joiner within an emoji stays, since it has a visible effect."""
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_nothing_commands_a_terminal(text: str) -> None:
+    """For any input the result is printable, but for joiners within emoji."""
+    assert visible(text).replace("\u200d", "").isprintable()
+
+
+def test_a_long_line_is_cut() -> None:
+    """A plain text is one line; line ends of either kind look alike and tabs are spaces."""
+    assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
+    assert len(plain("x" * 10_000)) == SHOWN_LINE

@@ -1,0 +1,123 @@
+"""Texts are compared line by line, and word by word."""
+
+from __future__ import annotations
+
+import difflib
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.base import text_diff as words
+from acp_proxy.base.text_diff import excerpts, unified, word_diff
+
+TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", "é", "\ud800"])).map(
+    "".join
+)
+
+
+@given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
+def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
+    """Nothing is lost, not even of long texts, of which lines are aligned first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "COMPARED_TEXT", longest)
+        pieces = word_diff(a, b)
+    assert "".join(text for op, text in pieces if op in "=-") == a
+    assert "".join(text for op, text in pieces if op in "=+") == b
+    assert all(text for _, text in pieces)
+    assert all(one[0] != other[0] for one, other in pairwise(pieces))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pieces"),
+    [
+        ("", "", []),
+        ("same", "same", [("=", "same")]),
+        ("", "new", [("+", "new")]),
+        ("old", "", [("-", "old")]),
+        (
+            "it took 12 seconds in all",
+            "it took 13 seconds in all",
+            [("=", "it took "), ("-", "12"), ("+", "13"), ("=", " seconds in all")],
+        ),
+        (
+            "你好，世界是圆的",
+            "你好，世界是平的",
+            [("=", "你好，世界是"), ("-", "圆"), ("+", "平"), ("=", "的")],
+        ),
+        ("a quick fox", "the lazy dog", [("-", "a quick fox"), ("+", "the lazy dog")]),
+        ("end", "end.", [("=", "end"), ("+", ".")]),
+        ("one two", "one  two", [("=", "one"), ("-", " "), ("+", "  "), ("=", "two")]),
+    ],
+)
+def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
+    """A word changes as a whole, a character does where no space tells words apart."""
+    assert word_diff(a, b) == pieces
+
+
+def test_words_around_a_change_are_enough() -> None:
+    """Of what is the same only a few whole words are told, and an ellipsis for the others."""
+    a = f"{'before ' * 50}old {'between ' * 50}gone{' after' * 50}"
+    b = a.replace("old", "new").replace("gone", "here")
+    first, second = excerpts(word_diff(a, b))
+    assert first == [
+        ("=", "…before before before before before "),
+        ("-", "old"),
+        ("+", "new"),
+        ("=", " between between between between…"),
+    ]
+    assert second[0] == ("=", "…between between between between ")
+    assert second[-1] == ("=", " after after after after after after…")
+
+
+def test_changes_that_are_close_are_joined() -> None:
+    """What stands between them is not left out, nor what stands around them, if it is little."""
+    pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
+    assert list(excerpts(pieces)) == [pieces]
+    assert list(excerpts(word_diff("equal", "equal"))) == []
+
+
+def test_a_text_without_spaces_is_cut_anyway() -> None:
+    """There is no word to end with, so a number of characters has to do."""
+    (found,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
+    assert found == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
+
+
+def test_a_very_long_text_is_aligned_by_its_lines() -> None:
+    """A change in each of two lines of many is told by itself, though between them is a book."""
+    lines = [f"line {number} says what no other line says" for number in range(20_000)]
+    other = list(lines)
+    other[5] = lines[5].replace("says", "tells")
+    other[-5] = lines[-5].replace("no", "every")
+    found = list(excerpts(word_diff("\n".join(lines), "\n".join(other))))
+    assert [[text for op, text in one if op != "="] for one in found] == [
+        ["says", "tells", "says", "tells"],
+        ["no", "every"],
+    ]
+
+
+def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
+    """Of one endless line only the ends are compared."""
+    a = "same " * 100 + "a " * 300_000 + "same " * 100
+    b = "same " * 100 + "b " * 300_000 + "same " * 100
+    assert [(op, len(text)) for op, text in word_diff(a, b)] == [
+        ("=", 500),
+        ("-", 600_000 - 1),
+        ("+", 600_000 - 1),
+        ("=", 501),
+    ]
+
+
+def test_a_change_is_a_unified_diff() -> None:
+    """As difflib writes it, with the numbers of the lines in the whole text."""
+    before = [f"line {n}" for n in range(30)]
+    after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
+    expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
+    assert [*unified("\n".join(before), "\n".join(after))] == expected
+
+
+def test_equal_texts_have_no_diff() -> None:
+    """Nor have two empty ones; a new text is only added."""
+    assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
+    assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

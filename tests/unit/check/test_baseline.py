@@ -1,0 +1,144 @@
+"""Known findings are recognized in another run, and only as often as they were found."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.base.errors import BadBaseline
+from acp_proxy.check.baseline import (
+    Baseline,
+    BaselineWriter,
+    KnownFinding,
+    fingerprint,
+    generic,
+    read_baseline,
+)
+from acp_proxy.check.catalogue import rules
+from acp_proxy.check.checker import Checker
+from acp_proxy.explain.findings import Finding, Severity
+from acp_proxy.store.reader import RecordingReader
+
+PAIRS = sorted((Path(__file__).parents[2] / "data/pairs").glob("*.a.jsonl"))
+FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still open')
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('cwd "/home/me/a b/x" is wrong', 'cwd "C:\\work\\y" is wrong'),
+        ('cwd "/home/me/a/very/long/one…', 'cwd "/tmp/x"'),
+        ("session 018f-aa2 is unknown", "session 77 is unknown"),
+        ('session "aBcDeFgHiJkLmNoPqR" is unknown', 'session "ses_1" is unknown'),
+        ("token [redacted:token:1f0c9a3e] in it", "token [redacted:token:77aa1234] in it"),
+        ("after 1.5 s", "after 20 s"),
+        ("/tmp/a is no directory", "/var/b/c is no directory"),
+        ("/params/prompt/0/text: expected string", "/params/prompt/12/text: expected string"),
+    ],
+)
+def test_what_differs_between_runs_does_not_count(one: str, other: str) -> None:
+    """Ids, paths, numbers and markers."""
+    assert generic(one) == generic(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("session/prompt was not answered", "session/new was not answered"),
+        ('unknown mode "ask"', 'unknown mode "code"'),
+        ('update "tool_call" is early', 'update "plan" is early'),
+        ("no such members: /params/mode", "no such members: /params/title"),
+        ("/params/mode: expected string", "/params/mode/id: expected string"),
+    ],
+)
+def test_names_count(one: str, other: str) -> None:
+    """Methods, kinds and short words are what a finding is about."""
+    assert generic(one) != generic(other)
+
+
+def test_rule_side_and_method_count() -> None:
+    """The frame does not."""
+    assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
+    for other in (
+        evolve(FOUND, rule="rpc.shape"),
+        evolve(FOUND, by="agent"),
+        evolve(FOUND, method="session/new"),
+    ):
+        assert fingerprint(other) != fingerprint(FOUND)
+
+
+def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
+    """The file is read as it was written."""
+    writer = BaselineWriter()
+    assert writer.add(FOUND)
+    assert writer.add(evolve(FOUND, seq=9, text='id "b2" is still open'))
+    path = tmp_path / "known.json"
+    path.write_text(writer.written(Baseline(), {FOUND.rule}), encoding="utf-8")
+    known = read_baseline(path)
+    assert [known.has(FOUND) for _ in range(3)] == [True, True, False]
+    assert writer.count == known.known[0].count == 2
+
+
+@pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
+def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
+    """Two runs of an agent by one script, with ids, directories and times of their own."""
+    writer = BaselineWriter()
+    for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
+        with RecordingReader(name) as reader:
+            found = Checker(reader).read().findings
+        if name == path:
+            for one in found:
+                writer.add(one)
+            known = Baseline(
+                KnownFinding(**one)
+                for one in json.loads(writer.written(Baseline(), rules()))["findings"]
+            )
+    assert [one.text for one in found if not known.has(one)] == []
+
+
+def test_a_long_word_is_read_quickly() -> None:
+    """Its length counts once."""
+    began = time.process_time()
+    generic("a" * 200_000)
+    assert time.process_time() - began < 5
+
+
+def test_what_is_known_of_other_rules_stays() -> None:
+    """A check of some rules says nothing about the others."""
+    before, after = BaselineWriter(), BaselineWriter()
+    before.add(FOUND)
+    before.add(evolve(FOUND, rule="rpc.shape"))
+    written = json.loads(before.written(Baseline(), {"rpc.shape", "rpc.id-reused"}))
+    known = Baseline(KnownFinding(**one) for one in written["findings"])
+    left = json.loads(after.written(known, {"rpc.shape"}))
+    assert [one["rule"] for one in left["findings"]] == ["rpc.id-reused"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it is no JSON"),
+        ("[" * 100_000, "it is no JSON"),
+        ("[]", 'expected "acp_proxy_baseline": 1, got no such member'),
+        ('{"acp_proxy_baseline": 2}', 'expected "acp_proxy_baseline": 1, got 2'),
+        ('{"acp_proxy_baseline": 1}', "expected findings with rule, by, fingerprint, count and"),
+        ('{"acp_proxy_baseline": 1, "findings": [{"rule": 1}]}', "expected findings with rule"),
+    ],
+)
+def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
+    """It says what was expected."""
+    path = tmp_path / "known.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadBaseline) as raised:
+        read_baseline(path)
+    assert str(raised.value).startswith(f"cannot read {path} as known findings: {said}")
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    """It is not taken for an empty one."""
+    with pytest.raises(BadBaseline, match="as known findings"):
+        read_baseline(tmp_path / "none.json")

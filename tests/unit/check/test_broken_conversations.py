@@ -1,0 +1,53 @@
+"""Tests that one change of a clean conversation is found, by the rule that it breaks alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.broken_conversations import (
+    CONVERSATIONS,
+    Change,
+    changed,
+    changes,
+    findings,
+    is_error,
+    lines_of,
+)
+
+BY_HAND, MECHANICAL, HARMLESS = (
+    [*changes(table)] for table in ("broken-by-hand", "broken-mechanically", "harmless")
+)
+
+
+def named(change: Change) -> str:
+    """What the test of a change is called."""
+    return change.name
+
+
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
+    """Not even a hint."""
+    assert findings(lines_of(conversation)) == []
+
+
+@pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
+def test_one_change_breaks_one_rule(change: Change) -> None:
+    """The rule, the side and the frame are those of the table, and there is no other error."""
+    assert sorted(findings(changed(change))) == sorted(change.found)
+    assert change.found
+    assert not any(is_error(found) for found in change.found[1:])
+
+
+@pytest.mark.parametrize("change", HARMLESS, ids=named)
+def test_a_legal_change_breaks_no_rule(change: Change) -> None:
+    """Peers may leave out, repeat and reorder much."""
+    assert change.found == ()
+    assert findings(changed(change)) == []
+
+
+def test_half_of_the_changes_are_mechanical() -> None:
+    """Mutations are chosen by a program and judged afterwards, so the choice favours no rule."""
+    assert len(BY_HAND) >= 60
+    assert len(MECHANICAL) >= 60
+    assert {one.conversation for one in BY_HAND} == {*CONVERSATIONS}
+    assert {one.conversation for one in MECHANICAL} == {*CONVERSATIONS}

@@ -1,0 +1,258 @@
+"""The catalogue has rules, chooses them by name, and says which an import cannot show broken."""
+
+from __future__ import annotations
+
+import json
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+
+from acp_proxy.base.errors import NoSuchRule
+from acp_proxy.check.catalogue import (
+    address_of,
+    chosen_rules,
+    looked_at,
+    names,
+    rules,
+    unchecked_rules,
+)
+from acp_proxy.check.check_report import reported
+from acp_proxy.check.checker import Checker
+from acp_proxy.check.examples import examples
+from acp_proxy.explain.findings import CONVERSATION
+from acp_proxy.protocol.dialects import V1
+from acp_proxy.recording.recording import Fact, Origin
+from acp_proxy.store.reader import RecordingReader
+from tests.support.example_checker import before, text_form_of
+
+if TYPE_CHECKING:
+    from acp_proxy.check.check_values import ConformanceResult
+    from acp_proxy.check.examples import Example
+
+GROUPS = sorted({rule.group for rule in rules().values()})
+DATA = Path(__file__).parents[2] / "data"
+_CUTS = ("start", "middle", "ending", "all")
+
+
+@pytest.mark.parametrize(
+    ("source", "address"),
+    [
+        ("documentation: Tool Calls/Updating", "/protocol/v1/tool-calls"),
+        ("documentation: Initialization page", "/protocol/v1/initialization"),
+        ("documentation today: v2 prompt lifecycle", "/protocol/v2/prompt-lifecycle"),
+        ("documentation today: MCP-over-ACP RFD", "/rfds/mcp-over-acp"),
+    ],
+)
+def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
+    """By the page that its name begins with."""
+    assert address_of(source) == f"https://agentclientprotocol.com{address}"
+
+
+def test_only_the_draft_and_our_own_rules_have_no_address() -> None:
+    """They are on no site."""
+    sources = {source for rule in rules().values() for source in rule.source}
+    without = {source for source in sources if address_of(source) is None}
+    assert all(source.startswith(("1.0 draft, ", "acp-proxy; ")) for source in without)
+    assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
+    assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
+
+
+def test_a_group_is_all_of_its_rules() -> None:
+    """By its name, or as a pattern; without a name all rules but one are chosen."""
+    every = {one for one in rules() if one.startswith("rpc.")}
+    assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
+    assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
+
+
+def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
+    """Not by that of its group."""
+    assert "tool.no-progress" not in chosen_rules(["tool"], [])
+    assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
+
+
+def test_what_is_ignored_is_not_chosen() -> None:
+    """Also if it was chosen by its group."""
+    chosen = chosen_rules(["rpc", "init.first"], ["rpc.unanswered", "init"])
+    assert "rpc.id-reused" in chosen
+    assert not chosen & {"rpc.unanswered", "init.first"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rpc.unansered", "no rule is named 'rpc.unansered'; did you mean rpc.unanswered?"),
+        ("sesion", "no rule is named 'sesion'; did you mean session?"),
+        ("", "no rule is named ''"),
+        ("secret.leaked", "rule secret.leaked is not checked: that a peer shows a secret"),
+    ],
+)
+def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
+    """It names the nearest one; a rule that is left out says why."""
+    with pytest.raises(NoSuchRule) as raised:
+        chosen_rules([name], [])
+    assert str(raised.value).startswith(said)
+
+
+def test_a_rule_is_looked_at_in_its_dialects() -> None:
+    """If the dialect is unknown, in those of v1, as they are checked."""
+    chosen = chosen_rules(["rpc", "s4"], [])
+    assert not [one for one in looked_at(chosen, "v1") if one.startswith("s4.")]
+    assert looked_at(chosen, "v1") == looked_at(chosen, None)
+
+
+def test_names_begin_with_the_groups() -> None:
+    """As completion offers them."""
+    assert names()[:2] == ["frame", "rpc"]
+    assert len(names()) == len({*names()})
+
+
+def test_every_rule_declares_what_it_needs() -> None:
+    """Each rule on messages says which losses forbid to find it; `CHECKS` does for the others."""
+    words = {*get_args(Fact), "texts"} - {"parts"}
+    for rule in rules().values():
+        assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
+        assert words.issuperset(rule.lost_if or ()), rule.id
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_missing_lines_are_nobodys_fault(group: str) -> None:
+    """Nothing is found in a part of a conversation that keeps a rule."""
+    legal = [example for example in examples(group) if not example.is_broken]
+    for cut, example in zip(cycle(_CUTS), legal, strict=False):
+        _judge_parts(example, cut, every=False)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cut", _CUTS)
+def test_no_missing_line_is_a_fault(cut: str) -> None:
+    """Wherever a conversation is cut, nothing is found that is not in the whole one."""
+    for group in GROUPS:
+        for example in examples(group) if group not in CONVERSATION else ():
+            _judge_parts(example, cut, every=True)
+
+
+def test_rules_are_named_once_with_the_first_reason() -> None:
+    """A recording of ours is checked for everything; an import says what it is not checked for."""
+    assert unchecked_rules(None) == []
+
+    found = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
+
+    assert [one.reason for one in found] == [
+        "its beginning may be missing", "lines in between may be missing",
+        "how it ended is not known", "times are not known",
+    ]  # fmt: skip
+    every = [name for one in found for name in one.rules]
+    assert len({*every}) == len(every)
+    assert {*every} <= {*rules()}
+
+
+def test_inferred_directions_break_no_rule() -> None:
+    """Who may call a method is no finding where the method has told who called it."""
+    found = unchecked_rules(Origin("acpx", (), inferred_directions=3))
+    assert [one.rules for one in found] == [("rpc.wrong-direction",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("shortened", "parts of messages were left out"),
+        ("agent-shell", "some values are written alike"),
+    ],
+)
+def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
+    """Messages with dots for what a person had left out, and Lisp, in which null is false."""
+    with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
+        result = Checker(reader).read()
+    assert result.findings == []
+    assert reason in [one.reason for one in result.unchecked]
+
+
+def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
+    """Any rule may need them, but for those on the connection itself."""
+    (found,) = unchecked_rules(Origin("lines", ("parts",)))
+    assert {*found.rules} == {one.id for one in rules().values() if one.group not in CONVERSATION}
+
+
+def test_a_session_is_known_though_its_opening_is_missing() -> None:
+    """What two messages show holds without the beginning: a call that is announced twice."""
+    call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
+    line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
+    result = _check([line, line], ("start", "middle", "ending"))
+    assert [(one.rule, one.by, one.seq) for one in result.findings] == [
+        ("tool.id-reused", "agent", 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_broken"),
+    [
+        ('"message": "Session not found: s"', False),
+        ('"message": "invalid params", "data": "unknown sessionId"', False),
+        ('"message": "session/prompt takes no links"', True),
+        ('"message": "no obsession, please"', True),
+    ],
+)
+def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
+    error: str, *, is_broken: bool
+) -> None:
+    """Nobody knows whether it was there; an error with no other reason is about the text."""
+    prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
+    result = _check(
+        [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',
+         f'<- {{"jsonrpc":"2.0","id":2,"error":{{"code":-32602,{error}}}}}'],
+        ("start", "ending"),
+    )  # fmt: skip
+    assert [one.rule for one in result.findings] == ["prompt.baseline-refused"] * is_broken
+
+
+def test_a_report_counts_and_lists_what_was_not_checked() -> None:
+    """The number of rules is that of those that were looked at."""
+    rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
+    with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
+        one = reported(reader, Checker(reader).read(), rules())
+    assert one.findings == []
+    assert [each.reason for each in one.unchecked] == ["its beginning may be missing"]
+    assert one.rules == len(looked_at(rules(), None)) - len(one.unchecked[0].rules)
+
+
+def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
+    told = [line for line in example.lines if not line.startswith(" ")]
+    lines = [*before(example.after), *told]
+    if any("|" in line[:10] for line in lines):
+        return  # lines that are no messages
+    rows = text_form_of(lines)
+    written = [line.split() for line in example.lines if line.startswith(" ")]
+    known = {word for words in written for word in words}
+    whole = _result(rows, (), [*range(1, len(rows))]).dialect
+    for at in range(1, len(rows) - 1) if every else [len(rows) // 2]:
+        kept = {
+            "start": range(at + 1, len(rows)),
+            "middle": (row for row in range(1, len(rows)) if row != at + 1),
+            "ending": range(1, at + 1),
+            "all": (row for row in range(1, len(rows)) if row % 3 != at % 3),
+        }
+        lost = ("start", "middle", "ending") if cut == "all" else (cut,)
+        part = _result(rows, lost, [*kept[cut]])
+        if (part.dialect or V1) in (example.after or whole or V1):  # else it is not seen any more
+            found = {one.rule for one in part.findings}
+            assert found <= known, (example, cut, at)
+
+
+def _result(rows: list[bytes], lost: tuple[str, ...], kept: list[int]) -> ConformanceResult:
+    lines = [_head(rows, lost) if lost else rows[0], *(rows[row] for row in kept)]
+    with RecordingReader(Path("cut.jsonl"), iter(lines)) as reader:
+        return Checker(reader).read()
+
+
+def _check(lines: list[str], lost: tuple[str, ...]) -> ConformanceResult:
+    rows = text_form_of(lines)
+    return _result(rows, lost, [*range(1, len(rows))])
+
+
+def _head(rows: list[bytes], lost: tuple[str, ...]) -> bytes:
+    head = json.loads(rows[0])
+    origin = {"source": "lines", "lost": [*lost]}
+    head["recording"]["origin"] = origin
+    return json.dumps(head).encode() + b"\n"

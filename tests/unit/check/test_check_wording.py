@@ -1,0 +1,60 @@
+"""What is not ACP is called by its name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.check.check_wording import note_of
+from tests.support.example_checker import HANDSHAKES, check_lines
+
+MCP = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"roots": {"listChanged": True}},
+    "clientInfo": {"name": "ed", "version": "1"},
+}
+LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabilities": {}}
+
+
+@pytest.mark.parametrize(
+    ("params", "name"),
+    [
+        (MCP, "MCP, the Model Context Protocol"),
+        (LSP, "LSP, the Language Server Protocol"),
+        ({**LSP, "rootUri": None, "processId": 7}, "LSP, the Language Server Protocol"),
+    ],
+)
+def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
+    """By what only its initialize has."""
+    assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"protocolVersion": "2025-06-18"},
+        {**LSP, "protocolVersion": 1},
+        *(params for params, _ in HANDSHAKES.values()),
+    ],
+)
+def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
+    """Not even if it has a wrong version."""
+    assert note_of(params) is None
+
+
+@given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
+def test_any_values_are_read(params: dict[str, Any]) -> None:
+    """Nothing raises."""
+    note_of(params)
+
+
+def test_a_check_says_so() -> None:
+    """In its notes, before all else."""
+    found = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
+    assert found.notes[0] == note_of(MCP)
+    assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []

@@ -1,0 +1,49 @@
+"""Every rule has a conversation that keeps it, and one that breaks it; nothing else is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.check.catalogue import left_out, rules
+from acp_proxy.check.examples import examples, examples_of
+from acp_proxy.check.rules import load
+from acp_proxy.explain.findings import CONVERSATION
+from tests.support.example_checker import judge
+
+if TYPE_CHECKING:
+    from acp_proxy.check.examples import Example
+
+GROUPS = sorted({rule.group for rule in rules().values()})
+EXAMPLES = [example for group in GROUPS for example in examples(group)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.rule}-{one.is_broken}")
+def test_finds_what_is_written(example: Example) -> None:
+    """What is found in an example is what stands below its messages, and nothing else."""
+    is_whole = rules()[example.rule].group in CONVERSATION
+    assert judge(example.lines, example.after, is_whole=is_whole) == list(example.lines)
+
+
+@pytest.mark.parametrize("rule_id", rules())
+def test_each_rule_is_kept_and_broken(rule_id: str) -> None:
+    """The broken examples of a rule break it, and in the legal ones it is kept."""
+    mine = examples_of(rule_id)
+    breaks = [any(line.strip().startswith(f"{rule_id} by ") for line in one.lines) for one in mine]
+    assert breaks == [one.is_broken for one in mine]
+    assert {True, False} == {*breaks}
+
+
+def test_each_rule_has_a_function() -> None:
+    """Every rule of the catalogue that looks at messages is checked, and no other."""
+    assert {*load().ids()} == {one.id for one in rules().values() if one.group not in CONVERSATION}
+    assert not {*rules()} & {*left_out()}
+
+
+def test_blames_who_is_obliged() -> None:
+    """A rule that obliges one side is never broken by the other."""
+    findings = [line.split() for one in EXAMPLES for line in one.lines if line.startswith("   ")]
+    assert findings
+    for rule_id, _, side, *_ in findings:
+        assert rule_id == "before" or rules()[rule_id].by in (side, "either"), rule_id

@@ -1,0 +1,125 @@
+"""Nobody is accused for a message that the schemas allow, in a conversation that obeys."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from acp_proxy.check.check_values import Severity
+from acp_proxy.check.checker import Checker
+from acp_proxy.explain.message_pass import MessagePass
+from acp_proxy.protocol.dialects import V1, V2
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.recording import FrameRun
+from tests.support.example_checker import reader_of
+from tests.support.labelled_transcripts import frame
+from tests.support.schema_examples import SCHEMAS, Example, conversation, generate
+from tests.tools.schemas import of_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from acp_proxy.explain.findings import Finding
+    from acp_proxy.store.reader import RecordingReader
+
+_SEED, _COUNT = 30, 1_000
+_SECOND_NS = 10**9
+_DIRECTIONS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}
+TRUE_OF_EXAMPLES = {
+    # An older schema allows an empty list, but "options: Available permission options".
+    "perm.options-empty",
+    # Nor does one forbid a prompt without content, "the blocks that compose the user's message".
+    "prompt.empty",
+    # "Agents SHOULD include a stopReason when the idle transition ends foreground work".
+    "v2.idle-reason",
+}
+"""What smallest examples break although the schema allows it."""
+
+
+@cache
+def every_example() -> list[Example]:
+    """The examples of all versions."""
+    return [one for schema in SCHEMAS for one in generate(schema)]
+
+
+def findings_in(empty: RecordingReader, lines: list[str], dialect: str) -> list[Finding]:
+    """Checks a conversation as it is fed, a second between two messages; no file is made of it.
+
+    Args:
+        empty: a recording of nothing.
+        lines: the messages, as `tests.support.example_checker` reads them.
+        dialect: their dialect.
+    """
+    messages = MessagePass(empty, dialect=dialect)
+    checker = Checker(empty, dialect, messages=messages)
+    for seq, line in enumerate(lines, 1):
+        arrow, _, text = line.partition(" ")
+        direction, raw, t_ns = _DIRECTIONS[arrow], frame(text), seq * _SECOND_NS
+        message = read(raw)
+        done = messages.connection.feed(seq, t_ns, direction, message)
+        run = FrameRun(seq, t_ns, direction.value, message.kind.value, raw, seq, t_ns)
+        checker.take(run, message, done)
+    return checker.finish().findings
+
+
+def accusations(examples: Iterable[Example]) -> list[str]:
+    """Checks each example, and returns what is found, but for hints and `TRUE_OF_EXAMPLES`."""
+    validators: dict[tuple[object, ...], Draft202012Validator] = {}
+    found = []
+    with reader_of([]) as empty:
+        for one in examples:
+            key = one.schema, one.direction, one.method, one.is_result
+            if key not in validators:
+                types = of_version(one.schema)["types"]
+                validators[key] = Draft202012Validator({**one.form, "$defs": types}, offline=True)
+            assert validators[key].is_valid(one.value), one
+            dialect = V2 if one.schema.startswith("v2") else V1
+            found += [
+                f"{one.schema} {one.method} {finding.rule} by {finding.by}: {finding.text}"
+                for finding in findings_in(empty, conversation(one), dialect)
+                if finding.severity is not Severity.INFO and finding.rule not in TRUE_OF_EXAMPLES
+            ]
+    return found
+
+
+def test_every_method_and_kind_of_update_has_examples() -> None:
+    """The generator leaves out no schema, and none of the kinds that accused agents once."""
+    every = every_example()
+    assert len(every) > 10_000
+    kinds = {
+        one.value["update"]["sessionUpdate"] for one in every if one.method == "session/update"
+    }
+    assert {"subagent_update", "session_message", "session_message_chunk"} <= kinds
+    methods = {
+        (schema, method)
+        for schema in SCHEMAS
+        for table in (of_version(schema)["params"], of_version(schema)["results"])
+        for way in table
+        for method in table[way]
+    }
+    assert {(one.schema, one.method) for one in every} == methods
+
+
+def test_a_thousand_examples_accuse_nobody() -> None:
+    """Chosen by a fixed seed from all variants and optional members of all versions."""
+    assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
+
+
+def test_what_is_not_allowed_is_found() -> None:
+    """The conversation of an example is really checked: one with a wrong member breaks a rule."""
+    one = next(one for one in every_example() if one.method == "session/new" and not one.is_result)
+    wrong = one._replace(value={**one.value, "cwd": "w/p"})
+    (accusation,) = accusations([wrong])
+    assert "session.cwd-absolute by client" in accusation
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_no_example_accuses_anybody(schema: str) -> None:
+    """All variants and optional members of a version of the schema."""
+    assert accusations(generate(schema)) == []

@@ -1,0 +1,18 @@
+"""The page of all rules is that of the catalogue."""
+
+from __future__ import annotations
+
+from acp_proxy.check.catalogue import left_out, rules
+from tests.tools.rules_page import PAGE, page
+
+
+def test_the_page_is_current() -> None:
+    """``make rules`` writes it anew."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_every_rule_has_its_row() -> None:
+    """Those that are left out as well."""
+    text = page()
+    for name in (*rules(), *left_out()):
+        assert text.count(f"\n| `{name}` | ") == 1

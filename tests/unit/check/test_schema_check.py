@@ -1,0 +1,385 @@
+"""Params and results are compared with the types of their dialect."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.check.schema_check import DialectSchema
+from acp_proxy.check.schema_problems import ABSENT, MOST, Mismatch, SchemaProblem
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.peers import Direction
+from tests.support import protocol_documents
+
+if TYPE_CHECKING:
+    from tests.support.protocol_documents import Example
+
+TO_AGENT, TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
+SCHEMAS = {dialect: DialectSchema.of_dialect(dialect) for dialect in (V1, V2, DRAFT)}
+NEW = {"cwd": "/", "mcpServers": []}
+NULL_RESULTS = ("fs/write_text_file", "session/load")
+"""What the reference answers with null, where the schema has an object without members."""
+
+
+def wrong_params(
+    dialect: str, way: Direction, method: str, value: Any = ABSENT
+) -> list[SchemaProblem]:
+    """What is wrong with params."""
+    return SCHEMAS[dialect].compare(way, method, False, value).problems
+
+
+def wrong_result(dialect: str, way: Direction, method: str, value: Any) -> list[SchemaProblem]:
+    """What is wrong with a result."""
+    return SCHEMAS[dialect].compare(way, method, True, value).problems
+
+
+def extra(
+    dialect: str, way: Direction, method: str, value: Any, *, is_result: bool = False
+) -> list[str]:
+    """What a message has that no type names."""
+    return SCHEMAS[dialect].compare(way, method, is_result, value).extra
+
+
+def judged(example: Example, dialect: str) -> tuple[list[str], list[str]]:
+    """What is wrong with a message, and what it has that no type names."""
+    schema, message, direction = SCHEMAS[dialect], example.message, example.direction
+    if "result" in message:
+        found = schema.compare(direction.other, example.method, True, message["result"])
+    elif "method" in message:
+        found = schema.compare(direction, example.method, False, message.get("params", ABSENT))
+    else:
+        return [], []
+    return [str(one) for one in found.problems], found.extra
+
+
+def updated(dialect: str = V1, **update: Any) -> list[str]:
+    """What is wrong with a session update."""
+    value = {"sessionId": "s", "update": update}
+    return [str(one) for one in wrong_params(dialect, TO_CLIENT, "session/update", value)]
+
+
+@pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda one: one.method)
+def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
+    """Each example of the reference, but for two null results."""
+    is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
+    assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
+
+
+def test_the_slips_of_the_reference_are_named_exactly() -> None:
+    """Each slip that the notes tell, and nothing else, with its place."""
+    assert [
+        words
+        for example in protocol_documents.official()
+        for found in judged(example, V1)
+        for words in found
+    ] == [
+        "/result/clientCapabilities",
+        "/result/agentCapabilities/mcp",
+        "/params/update/currentModeId: expected string, got nothing",
+        "/params/update/modeId",
+        '/params/toolCall/content/0/type: expected "content", "diff" or "terminal", got "text"',
+        "/result/clientCapabilities",
+    ]
+
+
+@pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda one: one.method)
+def test_examples_of_the_draft_are_right(example: Example) -> None:
+    """Its table takes all of its examples, and reports no other members."""
+    assert judged(example, DRAFT) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("direction", "method", "params", "told"),
+    [
+        (TO_AGENT, "session/new", {}, "/params/workingDirectory: expected string, got nothing"),
+        (
+            TO_AGENT,
+            "terminal/output",
+            {"terminalId": "t"},
+            "/params/data: expected string, got nothing",
+        ),
+        (TO_CLIENT, "terminal/create", {"command": 1}, "/params/command: expected string, got 1"),
+        (
+            TO_AGENT,
+            "session/prompt",
+            {"sessionId": "s", "content": [{"type": "image"}]},
+            "/params/content/0/source: expected object, got nothing",
+        ),
+    ],
+)
+def test_the_draft_requires_what_its_tables_require(
+    direction: Direction, method: str, params: Any, told: str
+) -> None:
+    """Of params; of results below."""
+    assert [*map(str, wrong_params(DRAFT, direction, method, params))] == [told]
+
+
+def test_the_draft_requires_members_of_results() -> None:
+    """And leaves open what it does not describe."""
+    told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
+    assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
+    exited = {"exitCode": None, "signal": "SIGTERM"}
+    assert wrong_result(DRAFT, TO_CLIENT, "terminal/wait_for_exit", exited) == []
+    video = {"sessionId": "s", "content": [{"type": "video"}]}
+    assert wrong_params(DRAFT, TO_AGENT, "session/prompt", video) == []
+
+
+def test_unknown_methods_are_no_problem() -> None:
+    """Nor are methods in the wrong direction; other rules judge both."""
+    for dialect, schema in SCHEMAS.items():
+        assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
+        assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
+        assert schema.compare(TO_AGENT, "_x", False, {"a": 1}).fits
+        assert schema.knows(TO_AGENT, "session/prompt")
+        assert schema.knows(TO_AGENT, "session/prompt", is_result=True)
+        assert not schema.knows(TO_CLIENT, "session/prompt")
+        assert not schema.knows(TO_AGENT, "session/cancel", is_result=True)
+
+
+def test_params_may_be_absent_where_none_are_required() -> None:
+    """As null and an empty object; else the whole is missing."""
+    for value in (ABSENT, None, {}):
+        assert wrong_params(V1, TO_AGENT, "logout", value) == []
+    (missing,) = wrong_params(V1, TO_AGENT, "session/new")
+    assert str(missing) == "/params: expected object, got nothing"
+    assert missing.mismatch is Mismatch.MISSING
+    (null,) = wrong_params(V1, TO_AGENT, "session/new", None)
+    assert str(null) == "/params: expected object, got null"
+
+
+def test_null_is_a_result_without_members() -> None:
+    """Where the type requires a member, it is not."""
+    assert wrong_result(V1, TO_AGENT, "session/load", None) == []
+    (found,) = wrong_result(V1, TO_AGENT, "session/new", None)
+    assert str(found) == "/result: expected object, got null"
+
+
+def test_null_metadata_is_accepted() -> None:
+    """Wherever metadata may be."""
+    block = {"type": "text", "text": "", "_meta": None}
+    params = {"sessionId": "s", "prompt": [block], "_meta": None}
+    assert wrong_params(V1, TO_AGENT, "session/prompt", params) == []
+
+
+def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
+    """The schema does not allow it, but says so."""
+    (found,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
+    assert str(found) == "/params/mcpServers: expected array, got null"
+    assert found.mismatch is Mismatch.NULL
+
+
+def test_nullable_members_may_be_null() -> None:
+    """As the types say, so not where they do not."""
+    assert updated(sessionUpdate="tool_call_update", toolCallId="c", status=None) == []
+    assert updated(sessionUpdate="tool_call", toolCallId="c", title="t", status=None) == [
+        '/params/update/status: expected "pending", "in_progress", "completed" or "failed", '
+        "got null"
+    ]
+
+
+def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
+    """Also in a union within a union."""
+    assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
+        "/params/update/content/text: expected string, got nothing"
+    ]
+    assert updated(V2, sessionUpdate="state_update", state="idle", stopReason=1) == [
+        "/params/update/stopReason: expected string or null, got 1"
+    ]
+    selected = {"outcome": {"outcome": "selected"}}
+    found = wrong_result(V1, TO_CLIENT, "session/request_permission", selected)
+    assert [*map(str, found)] == ["/result/outcome/optionId: expected string, got nothing"]
+
+
+def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
+    """An open union takes any name, and any members beside it."""
+    value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
+    (found,) = wrong_params(V1, TO_CLIENT, "session/update", value)
+    assert (found.pointer, found.found, found.mismatch) == (
+        "/params/update/sessionUpdate",
+        '"dance"',
+        Mismatch.WRONG,
+    )
+    assert wrong_params(V2, TO_CLIENT, "session/update", value) == []
+    assert extra(V2, TO_CLIENT, "session/update", value) == []
+
+
+def test_a_missing_discriminator_is_named() -> None:
+    """And not each member of each branch."""
+    found = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
+    assert [*map(str, found)] == [
+        '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
+    ]
+
+
+def test_one_of_two_members_is_missing() -> None:
+    """Of a union without a discriminator."""
+    block = {"type": "resource", "resource": {"uri": "file:///a"}}
+    params = {"sessionId": "s", "prompt": [block]}
+    found = wrong_params(V1, TO_AGENT, "session/prompt", params)
+    assert [*map(str, found)] == [
+        "/params/prompt/0/resource: expected member text or blob, got neither"
+    ]
+
+
+def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
+    """A stdio server of v1 has no type; the name of one is not reported as unknown."""
+    stdio = {"name": "n", "command": "c", "args": [], "env": []}
+    for server in (stdio, {**stdio, "type": "stdio"}):
+        params = {"cwd": "/", "mcpServers": [server]}
+        assert wrong_params(V1, TO_AGENT, "session/new", params) == []
+        assert extra(V1, TO_AGENT, "session/new", params) == []
+    wrong = {"cwd": "/", "mcpServers": [{"type": "http", "name": "n", "url": "u"}, {"name": 1}]}
+    assert [*map(str, wrong_params(V1, TO_AGENT, "session/new", wrong))] == [
+        "/params/mcpServers/0/headers: expected array, got nothing",
+        "/params/mcpServers/1/command: expected string, got nothing",
+        "/params/mcpServers/1/args: expected array, got nothing",
+        "/params/mcpServers/1/env: expected array, got nothing",
+        "/params/mcpServers/1/name: expected string, got 1",
+    ]
+
+
+def test_unstable_types_are_right_too() -> None:
+    """What the stable schema lacks is judged by the unstable one."""
+    assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
+    (found,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
+    assert str(found) == "/params/cwd: expected string, got nothing"
+    plan = {"type": "items", "planId": "p", "entries": []}
+    assert updated(sessionUpdate="plan_update", plan=plan) == []
+    del plan["planId"]
+    assert updated(sessionUpdate="plan_update", plan=plan) == [
+        "/params/update/plan: expected member planId or id, got neither"
+    ]
+
+
+@pytest.mark.parametrize("name", [17, {}, ["x"]])
+def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
+    """A former version lets any value of a member pass that it does not know."""
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
+    assert updated(**call, name="edit_file") == updated(**call, name=None) == []
+    (found,) = updated(**call, name=name)
+    assert found.startswith("/params/update/name: expected string or null, got")
+
+
+def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
+    """The usage of a prompt is in the unstable schema alone."""
+    (found,) = wrong_result(
+        V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
+    )
+    assert str(found) == "/result/usage: expected object or null, got string"
+
+
+def test_members_that_no_type_names_are_extra() -> None:
+    """At the root of any type, in wrong messages too, but for metadata."""
+    value = {
+        "cwd": 1,
+        "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
+        "model": "m",
+        "_meta": {"free": 1},
+    }
+    found = extra(V1, TO_AGENT, "session/new", value)
+    assert found == ["/params/mcpServers/0/~0~1", "/params/model"]
+
+
+def test_former_types_are_right_too() -> None:
+    """What was unstable and is gone, and what the draft of the next version asked for before."""
+    models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]}
+    result = {"sessionId": "s", "models": models}
+    assert wrong_result(V1, TO_AGENT, "session/new", result) == []
+    assert extra(V1, TO_AGENT, "session/new", result, is_result=True) == []
+    message = {"connectionId": "c", "method": "tools/list"}
+    assert wrong_params(V1, TO_CLIENT, "mcp/message", message) == []
+    assert wrong_result(V2, TO_AGENT, "session/prompt", {}) == []
+
+
+def test_members_of_the_unstable_schema_are_not_extra() -> None:
+    """Of each member one schema has to know it."""
+    capabilities = {"plan": {}, "fs": {"watch": True}}
+    value = {"protocolVersion": 1, "clientCapabilities": capabilities}
+    assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
+
+
+def test_what_is_free_stays_free() -> None:
+    """Raw input and output, maps, and the JSON Schema of a form."""
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"a": {}}}
+    value: dict[str, Any] = {"sessionId": "s", "update": call}
+    assert extra(V1, TO_CLIENT, "session/update", value) == []
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "x": 1}},
+        "additionalProperties": False,
+    }
+    value = {"message": "m", "mode": "form", "sessionId": "s", "requestedSchema": schema}
+    assert wrong_params(V1, TO_CLIENT, "elicitation/create", value) == []
+    assert extra(V1, TO_CLIENT, "elicitation/create", value) == []
+    value["requestId"] = 1
+    assert extra(V1, TO_CLIENT, "elicitation/create", value) == []
+
+
+def test_a_member_whose_name_is_no_text_is_extra() -> None:
+    """A half of a surrogate pair, which the validator refuses."""
+    value = {**NEW, "\ud800": 1}
+    assert wrong_params(V1, TO_AGENT, "session/new", value) == []
+    assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
+    found = wrong_params(V1, TO_AGENT, "session/new", {"\ud800": 1})
+    assert [one.pointer for one in found] == ["/params/cwd", "/params/mcpServers"]
+
+
+@pytest.mark.parametrize("levels", [200, 300, 900])
+def test_a_message_may_be_nested_deeply(levels: int) -> None:
+    """What is wrong with it is found all the same, and so are halves of surrogate pairs."""
+    deep: Any = "\ud800"
+    for _ in range(levels):
+        deep = {"in": deep}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": deep}
+    assert updated(**call) == []
+    assert updated(**{**call, "title": 1, "x": 1}) == [
+        "/params/update/title: expected string, got 1"
+    ]
+    value = {"sessionId": "s", "update": {**call, "x": 1}}
+    assert extra(V1, TO_CLIENT, "session/update", value) == ["/params/update/x"]
+
+
+def test_many_problems_are_not_all_named() -> None:
+    """A message may have thousands of them."""
+    servers = [1] * 100_000
+    assert len(wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": servers})) == MOST
+    others = {f"h{number}": number for number in range(2_000)}
+    assert len(extra(V1, TO_AGENT, "session/new", {**NEW, **others})) == MOST
+
+
+def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
+    """The first items of a list are explained, and of the others the first that is wrong."""
+    servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
+    (found,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
+    assert str(found) == "/params/mcpServers/5000: expected object, got 1"
+
+
+def test_names_that_a_type_leaves_open_are_told_apart() -> None:
+    """Of v2 alone, with their places; a custom one is right, as any."""
+    state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
+    value = {"sessionId": "s", "update": state}
+    found = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
+    assert found.fits
+    assert found.unnamed == [("/params/update/stopReason", "_tired")]
+
+
+def test_the_validator_is_imported_with_the_first_check() -> None:
+    """Not with the module."""
+    script = (
+        "import sys; from acp_proxy.check.schema_check import *\n"
+        "schema = DialectSchema.of_dialect('v1'); print('jsonschema_rs' in sys.modules, end=' ')\n"
+        "schema.load(); print('jsonschema_rs' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert told.stdout == b"False True\n"
+
+
+@pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
+def test_hand_written_messages_are_right(source: str) -> None:
+    """Those of each dialect, with members that are not stable."""
+    dialect = source.removesuffix("-unstable")
+    examples = [one for one in protocol_documents.schemas() if one.source == source]
+    assert [found for one in examples if any(found := judged(one, dialect))] == []

@@ -1,0 +1,51 @@
+"""Sentences of the specifications: who obeys is not accused, and who breaks one is found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.check.check_values import Severity
+from acp_proxy.check.checker import Checker
+from acp_proxy.store.reader import RecordingReader
+from tests.support.example_checker import before, check_lines, judge
+
+DATA = Path(__file__).parents[2] / "data/conformance"
+HEALTHY = sorted((DATA / "healthy").glob("*.jsonl"))
+_SECTION = re.compile(r"# (?P<name>.+): (?P<kind>obeying|breaking)\n(?:after (?P<after>.+)\n)?")
+
+
+def sections(kind: str) -> list[tuple[str, str, list[str]]]:
+    """Returns the exchanges of a kind: their names, what they come after, and their lines."""
+    written = re.split(r"\n\n(?=# )", (DATA / "sentences.txt").read_text("utf-8").strip())
+    found = []
+    for one in written:
+        title = _SECTION.match(one)
+        assert title is not None, one
+        if title["kind"] == kind:
+            found.append((title["name"], title["after"] or "", one[title.end() :].splitlines()))
+    return found
+
+
+@pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
+def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
+    """An exchange that keeps a sentence has no error and no warning; hints pass."""
+    told = [line for line in lines if not line.startswith(" ")]
+    found = check_lines([*before(after), *told]).findings
+    assert [one for one in found if one.severity is not Severity.INFO] == [], name
+
+
+@pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
+def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
+    """The rule, the side and the severity are those that are written."""
+    assert judge(lines, after) == lines, name
+
+
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
+def test_healthy_conversations_accuse_nobody(path: Path) -> None:
+    """Suggested edits, a proxy in a chain, child sessions and MCP over ACP break no rule."""
+    with path.open("rb") as file, RecordingReader(path, iter(file.readlines())) as reader:
+        found = Checker(reader).read().findings
+    assert [one for one in found if one.severity is not Severity.INFO] == []

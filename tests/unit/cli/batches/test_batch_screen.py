@@ -1,0 +1,60 @@
+"""A batch is written as JUnit XML, and each verdict has its reason in a line."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+from attrs import evolve
+
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.cli.batches.batch_screen import junit, reason
+from tests.support.batch_verdicts import FINDING, verdict
+
+
+def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
+    """Returns the failure of each case of a report; None for one that passed."""
+    suite = ET.fromstring(junit(verdicts[0].command, verdicts).encode())
+    found = {case.get("name"): case.find("failure") for case in suite}
+    bad = [one for one in found.values() if one is not None]
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(verdicts)), str(len(bad)))
+    return found
+
+
+def test_junit_has_a_case_for_each_recording() -> None:
+    """They are sorted by name; one that is not clean has failed, with the reason."""
+    found = failures(
+        verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
+    )
+    assert [*found] == ["a.db", "b.db"]
+    assert found["a.db"] is None
+    assert (failure := found["b.db"]) is not None
+    assert failure.attrib == {"type": "differs", "message": "differs: #13: end_turn → max_tokens"}
+    assert failure.text == "end_turn →\n  max_tokens"
+
+
+def test_a_case_lists_findings_and_runs() -> None:
+    """Its lines have whatever says why it failed, the worst first."""
+    members: dict[str, Any] = {"command": "check", "broken": 7}
+    findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
+    one = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
+    failure = failures(one)["a.db"]
+    assert failure is not None
+    assert failure.get("message") == (
+        "findings: #6 rpc.unanswered: the agent ended before it answered session/prompt, and 6 more"
+    )
+    assert [line.partition(":")[0] for line in (failure.text or "").splitlines()] == [
+        "error", "warning", "and 5 more",
+    ]  # fmt: skip
+    runs = ({"plan": "", "outcome": "finished"}, {"plan": "@drop", "outcome": "hung"}, {"x": 1})
+    swept = verdict("a.db", VerdictKind.FAILED, command="faults sweep", findings=runs)
+    assert "@drop: hung" in junit("faults sweep", [swept])
+
+
+def test_a_reason_is_one_printable_line() -> None:
+    """A terminal obeys nothing that a verdict says."""
+    one = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
+    assert reason(one).startswith("#13: a b\\x1b[2Jxxx")
+    assert len(reason(one)) <= 2000
+    assert reason(evolve(one, first_divergence=None, error="\u202ex")) == "\\u202ex"
+    assert reason(evolve(one, first_divergence=None)) == ""

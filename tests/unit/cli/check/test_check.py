@@ -1,0 +1,320 @@
+"""``inspect check`` says which rules were broken, by whom and where, and is a gate for CI."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import complaint, run
+from tests.support.example_checker import text_form_of
+
+ROOT = Path(__file__).parents[4]
+HANDSHAKE = [
+    '-> #0 initialize {"protocolVersion": 1, "clientCapabilities": {},'
+    ' "clientInfo": {"name": "ed", "version": "1"}}',
+    '<- #0 result {"protocolVersion": 1, "agentCapabilities": {},'
+    ' "agentInfo": {"name": "ag", "version": "1"}}',
+]
+REUSED = [
+    *HANDSHAKE,
+    '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+    '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+    '<- #1 result {"sessionId": "s"}',
+]
+
+
+def written(path: Path, lines: list[str]) -> Path:
+    """Writes a conversation as the text form of a recording, at whose end the client leaves."""
+    ending = [] if any(line.startswith("== ") for line in lines) else ["== client leaves"]
+    path.write_bytes(b"".join(text_form_of([*lines, *ending])))
+    return path
+
+
+def findings(*arguments: str | Path) -> list[dict[str, Any]]:
+    """Returns the findings of a check as JSON."""
+    report = json.loads(run("check", "--json", *arguments).stdout)
+    return [one for recording in report["recordings"] for one in recording["findings"]]
+
+
+def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
+    """Who, where, and what the specification says; the exit code is 1."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    found = run("inspect", "check", path)
+    assert found.exit_code == 1
+    assert "✗ rpc.id-reused  by the client\n" in found.stdout
+    assert "An id is not reused while its request is open. (JSON-RPC 2.0)" in found.stdout
+    assert re.search(r"^    #4 +session/new +.*\(see #3\)$", found.stdout, re.MULTILINE)
+    assert run("check", path).stdout == found.stdout
+
+
+def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
+    """A directory has a line for each recording in which something counts, and a summary."""
+    (tmp_path / "recordings").mkdir()
+    written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
+    written(tmp_path / "recordings" / "b.jsonl", REUSED)
+    written(tmp_path / "recordings" / "c.jsonl", [HANDSHAKE[0], "== recorder is killed"])
+    (tmp_path / "recordings" / "d.db").write_bytes(b"SQLite format 3\0" + b"x" * 200)
+    plain = run("check", tmp_path / "recordings")
+    report = run("check", tmp_path / "recordings", "--junit", tmp_path / "c.xml")
+    assert (tmp_path / "c.xml").exists()
+    assert report.exit_code == plain.exit_code == 2
+    assert report.stderr == plain.stderr
+    *lines, summary = report.stdout.splitlines()
+    *others, total = plain.stdout.splitlines()
+    assert lines == others
+    assert [line.split()[0] for line in lines] == ["findings", "incomplete", "unreadable"]
+    assert summary.partition(";")[0] == total.partition(";")[0]
+    assert summary.startswith("4 recordings: 1 clean, 1 has findings, ")
+
+
+def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
+    """Its recordings are clean, as the summary says; --top prints all that is new, by rule."""
+    (tmp_path / "recordings").mkdir()
+    written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
+    written(tmp_path / "recordings" / "b.jsonl", REUSED)
+    known = ("--baseline", tmp_path / "known.json")
+    found = run("check", tmp_path / "recordings", *known, "--update-baseline")
+    assert found.stdout.startswith("2 recordings: 2 clean; ")
+    found = run("check", tmp_path / "recordings", *known)
+    assert found.exit_code == 0
+    assert found.stdout.startswith("2 recordings: 2 clean; ")
+    found = run("check", tmp_path / "recordings", "--top", "1")
+    assert "no rule is broken" not in found.stdout
+    assert "\n✗ rpc.id-reused  by the client\n" in found.stdout
+    assert found.stdout.splitlines()[-1].startswith("2 recordings: ✗ ")
+
+
+def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
+    """How many rules looked at how many frames."""
+    found = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
+    assert found.exit_code == 0
+    assert re.fullmatch(
+        r"judged  \(c0ffee000001\)  nothing is wrong: \d+ rules of v1 looked at 2 frames\n",
+        found.stdout,
+    )
+
+
+def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Path) -> None:
+    """A prompt that has no answer, for which nobody may be to blame, and an agent that exits."""
+    lines = [
+        *HANDSHAKE,
+        '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+        '<- #1 result {"sessionId": "s"}',
+        '-> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}',
+    ]
+    hung = run("check", written(tmp_path / "x.jsonl", [*lines, "== client leaves"])).stdout
+    assert "- wait.unanswered  nobody to blame: the client left while the agent was at" in hung
+    assert 'session/prompt "hi" (#5) was never answered' in hung
+    said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
+    update = f"<- session/update {json.dumps({'sessionId': 's', 'update': said})}"
+    done = [*lines, update, '<- #2 result {"stopReason": "end_turn"}', "== client leaves"]
+    assert "session/prompt" not in run("check", written(tmp_path / "y.jsonl", done)).stdout
+    gone = run("check", written(tmp_path / "z.jsonl", [*lines, "== agent exits"])).stdout
+    assert "✗ agent.ended  by the agent" in gone
+    assert "unanswered" not in gone  # nobody waits for an agent that is gone
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "rule"),
+    [
+        ([HANDSHAKE[0], "== 120 seconds pass", "== client leaves"], 1, "wait.unanswered"),
+        (["== client leaves"], 1, "recording.empty"),
+        ([HANDSHAKE[0], "== recorder is killed"], 3, "recording.incomplete"),
+        ([*REUSED, "== recorder is killed"], 3, "rpc.id-reused"),
+    ],
+)
+def test_a_conversation_that_failed_fails_the_check(
+    tmp_path: Path, lines: list[str], code: int, rule: str
+) -> None:
+    """An agent that never answers, no messages at all, and a recording that is not complete."""
+    path = written(tmp_path / "x.jsonl", lines)
+    found = run("check", path)
+    assert found.exit_code == code
+    assert f"✗ {rule}  " in found.stdout
+
+
+def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
+    """Also where nothing is wrong with what there is."""
+    path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
+    found = run("check", path)
+    assert found.exit_code == 3
+    assert "nothing is wrong" in found.stdout
+    assert "limits      the recorder was killed" in found.stdout
+
+
+def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
+    """It is the agent that has not answered, and not the recording."""
+    path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
+    text = "the recording ends before the agent answered initialize (#1)"
+    assert text in [one["text"] for one in findings(path)]
+
+
+def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
+    """It is not known whether the request was answered."""
+    lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
+    path = written(tmp_path / "x.jsonl", lines)
+    assert run("check", path).exit_code == 0
+    assert {one["severity"] for one in findings(path, "--rule", "wait")} == {"info"}
+
+
+def test_json_has_all_of_it(tmp_path: Path) -> None:
+    """A finding has its rule, side, frame, source and text."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    result = run("check", "--json", path, path)
+    report = json.loads(result.stdout)
+    assert report["exit"] == result.exit_code == 1
+    assert report["counts"]["error"] == 2 * report["recordings"][0]["counts"]["error"]
+    one = next(f for f in report["recordings"][1]["findings"] if f["rule"] == "rpc.id-reused")
+    assert (one["by"], one["seq"], one["related"], one["severity"]) == ("client", 4, [3], "error")
+    assert one["source"] == ["JSON-RPC 2.0"]
+
+
+def test_rules_are_chosen(tmp_path: Path) -> None:
+    """By name or group; what another rule found stays as it was."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    assert {one["rule"] for one in findings(path, "--rule", "rpc.id-reused")} == {"rpc.id-reused"}
+    assert findings(path, "--ignore-rule", "rpc.*", "--ignore-rule", "wait") == []
+    assert complaint("check", "--rule", "rcp", path).startswith("no rule is named 'rcp'")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
+)
+def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
+    """A finding that is less severe is shown, and is no failure."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
+
+
+def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
+    """Only an error is."""
+    lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
+    path = written(tmp_path / "x.jsonl", lines)
+    assert {one["severity"] for one in findings(path)} == {"info"}
+    assert run("check", path).exit_code == 0
+    assert run("check", path, "--fail-on", "info").exit_code == 1
+
+
+def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
+    """What was found once does not count; what is new does."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    made = run("check", path, "--baseline", known, "--update-baseline")
+    assert made.exit_code == 0
+    assert f"written to {known}" in made.stderr
+    again = run("check", path, "--baseline", known)
+    assert again.exit_code == 0
+    assert re.search(r"nothing new, \d known: ", again.stdout)
+    assert all(one["known"] for one in findings(path, "--baseline", known))
+    more = written(tmp_path / "y.jsonl", [*REUSED, '<- {"jsonrpc": "2.0", "id": 9}'])
+    assert run("check", more, "--baseline", known).exit_code == 1
+    assert {one["rule"] for one in findings(more, "--baseline", known) if not one["known"]} == {
+        "rpc.no-result-or-error"
+    }
+
+
+def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
+    """As every wrong use is; nothing is overwritten by it."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    assert "cannot read" in complaint("check", path, "--baseline", known)
+    known.write_text("{", encoding="utf-8")
+    for more in ((), ("--update-baseline",)):
+        assert "it is no JSON" in complaint("check", path, "--baseline", known, *more)
+    assert known.read_text(encoding="utf-8") == "{"
+    assert "expected --baseline" in complaint("check", path, "--update-baseline")
+    before = path.read_bytes()
+    assert complaint("check", path, "--baseline", path, "--update-baseline")
+    assert path.read_bytes() == before
+
+
+def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
+    """And the report says that it was."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    report = json.loads(run("check", "--json", "--dialect", "v2", path).stdout)
+    assert report["recordings"][0]["dialect"] == "v2"
+    assert report["recordings"][0]["dialect_reason"] == "forced by --dialect"
+
+
+def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    """The exit code is that of wrong use."""
+    path = written(tmp_path / "x.jsonl", HANDSHAKE)
+    found = run("check", tmp_path / "none.db", path)
+    assert found.exit_code == 2
+    assert "nothing is wrong" in found.stdout
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_rule_is_explained() -> None:
+    """With an example that keeps it and one that breaks it; nothing is checked."""
+    told = run("check", "--explain", "rpc.id-reused").stdout
+    assert told.startswith("rpc.id-reused\n  An id is not reused while its request is open.\n")
+    for word in ("JSON-RPC 2.0", "keeps it, after a v1 handshake", "breaks it, after", "-> #2"):
+        assert word in told
+    assert "is not checked: " in run("check", "--explain", "secret.leaked").stdout
+    assert "https://www.jsonrpc.org/specification" in told
+    assert "did you mean rpc.id-type?" in complaint("check", "--explain", "rpc.id-tpye")
+    assert "no report" in complaint("check", "--explain", "rpc.id-type", "--json")
+
+
+@pytest.mark.parametrize("name", ["meta", "meta.*"])
+def test_the_rules_of_a_group_are_listed(name: str) -> None:
+    """With what each asks, in a line."""
+    lines = run("check", "--explain", name).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["meta.type", "meta.root-field", "meta.trace"]
+
+
+def test_a_hint_cannot_be_less_severe() -> None:
+    """So its severity has no condition."""
+    assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
+    assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
+
+
+def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
+    """Where all the chosen rules are those of another dialect, the report says so."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    assert run("check", path, "--rule", "v2").stdout == (
+        "judged  (c0ffee000001)  not checked: no rule that was chosen is one of v1\n"
+    )
+    assert "2 recordings: nothing was checked\n" in run("check", path, path, "--rule", "v2").stdout
+
+
+def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
+    """Else it would forget what is known of the others."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    run("check", path, "--baseline", known, "--update-baseline")
+    before = known.read_bytes()
+    found = run("check", tmp_path / "none.db", "--baseline", known, "--update-baseline")
+    assert found.exit_code == 2
+    assert f"{known} is left as it was" in found.stderr
+    assert known.read_bytes() == before
+
+
+def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
+    """It says that nothing is new."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    run("check", path, path, "--baseline", known, "--update-baseline")
+    last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
+    assert re.fullmatch(r"2 recordings: nothing new, \d known", last)
+
+
+def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the number of rules."""
+    monkeypatch.chdir(ROOT)
+    manual = (ROOT / "docs/commands/inspect-check.md").read_text(encoding="utf-8")
+    example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"
+    (shown,) = re.findall(example, manual, re.MULTILINE | re.DOTALL)
+    printed = run(*shown[0].split()).stdout
+    assert re.sub(r"\d+ rules", "N rules", printed) == re.sub(r"\d+ rules", "N rules", shown[1])
+
+
+def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
+    """So that nobody looks for what an MCP server should have done in ACP."""
+    lines = [
+        '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
+        ' "clientInfo": {"name": "ed", "version": "1"}}'
+    ]
+    found = run("check", written(tmp_path / "x.jsonl", lines))
+    assert "limits      this is not ACP: initialize looks like that of MCP" in found.stdout

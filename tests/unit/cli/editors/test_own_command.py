@@ -1,0 +1,61 @@
+"""acp-proxy names itself as an editor has to."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from acp_proxy.cli.editors.own_command import is_temporary, own_command
+from acp_proxy.editors.machine import Machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def script(directory: Path) -> Path:
+    """Makes a script of our name."""
+    directory.mkdir(exist_ok=True)
+    path = directory / "acp-proxy"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the path that it was called by, made absolute, symbolic links as they are."""
+    (tmp_path / "link").symlink_to(script(tmp_path / "real"))
+    link = tmp_path / "bin/acp-proxy"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "link")
+    machine = Machine({"PATH": str(tmp_path / "real")}, "linux", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for called in (str(link), "bin/acp-proxy"):
+        monkeypatch.setattr(sys, "argv", [called])
+        assert own_command(machine) == (str(link),)
+    monkeypatch.setattr(sys, "argv", ["acp-proxy"])
+    assert own_command(machine) == (str(tmp_path / "real/acp-proxy"),)
+
+
+def test_a_module_has_the_script_beside_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it, the one in PATH is used, else the module, never one of the current directory."""
+    monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
+    found = script(tmp_path / "bin")
+    machine = Machine({"PATH": str(found.parent)}, "linux", tmp_path)
+    assert own_command(machine) == (str(found),)
+    beside = script(tmp_path / "venv")
+    assert own_command(machine) == (str(beside),)
+    beside.unlink()
+    found.unlink()
+    assert own_command(machine) == (str(tmp_path / "venv/python"), "-P", "-m", "acp_proxy")
+
+
+def test_a_path_that_goes_away_is_known() -> None:
+    """That of uvx, say."""
+    assert is_temporary(("/home/me/.cache/uv/archive-v0/abc/bin/acp-proxy",))
+    assert is_temporary(("/tmp/clone/.venv/bin/acp-proxy",))
+    assert not is_temporary(("/home/me/.local/bin/acp-proxy",))

@@ -1,0 +1,345 @@
+"""`setup` lists clients, prints settings, adds entries to settings files and removes them."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.cli.editors import setup as command
+from tests.support.client_homes import AGENTS, KEY, VALUE, make_home
+from tests.support.command_line import complaint, run
+from tests.support.jsonc_oracle import value_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+ZED = ".config/zed/settings.json"
+JETBRAINS = ".jetbrains/acp.json"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Returns a home directory with the settings of every client."""
+    make_home(tmp_path)
+    return tmp_path
+
+
+def variables(home: Path) -> dict[str, Any]:
+    """Returns the environment of a user with this home directory; change logs are in it too."""
+    programs = home / "bin"
+    return {"HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "XDG_DATA_HOME": None}
+
+
+def setup(home: Path, *words: str) -> Result:
+    """Runs ``setup``, asserts that it succeeds, and returns its output."""
+    result = run("setup", *words, **variables(home))
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refusal(home: Path, *words: str) -> str:
+    """Runs ``setup``, asserts that it fails with one line on stderr, and returns this line."""
+    return complaint("setup", *words, **variables(home))
+
+
+@pytest.fixture(autouse=True)
+def linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets clients keep their settings where they do on Linux, and acp-proxy be there for good."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(command, "is_temporary", lambda _own: False)
+
+
+def test_it_lists_clients_and_agents(home: Path) -> None:
+    """The list has a line for each agent, with names of variables, but no values or secrets."""
+    shown = setup(home).stdout
+    for name, agents in AGENTS.items():
+        assert f"\n{name} " in shown
+        assert all(agent in shown for agent in agents)
+    assert "opencode acp --api-key [redacted:key:" in shown
+    assert "OPENAI_API_KEY" in shown
+    assert "X-Key" in shown
+    assert KEY not in shown
+    assert VALUE not in shown
+    assert shown.splitlines()[-1] == "Next: acp-proxy setup zed"
+
+
+def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
+    """The list ends with ``setup`` for a client with such an agent, or else with ``list``."""
+    plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
+    (tmp_path / ZED).parent.mkdir(parents=True)
+    (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
+    assert setup(tmp_path).stdout.splitlines()[-1] == "Next: acp-proxy setup zed"
+    setup(tmp_path, "zed", "--write", "--yes")
+    last = "Next: use an agent that is recorded, and then: acp-proxy list"
+    assert setup(tmp_path).stdout.splitlines()[-1] == last
+
+
+def test_it_lists_them_as_json(home: Path) -> None:
+    """JSON has an object for each client, with the same agents; with CLIENT, only this client."""
+    lines = [json.loads(line) for line in setup(home, "--json").stdout.splitlines()]
+    assert {one["client"]: [a["name"] for a in one["agents"]] for one in lines} == {
+        name: [*agents] for name, agents in AGENTS.items()
+    }
+    zed = lines[0]
+    assert zed["agents"][0]["env"] == ["OPENAI_API_KEY"]
+    assert zed["agents"][0]["command"][:3] == ["opencode", "acp", "--api-key"]
+    assert KEY not in json.dumps(lines)
+    assert VALUE not in json.dumps(lines)
+    alone = json.loads(setup(home, "zed", "--json").stdout)
+    assert {**alone, "agents": 0} == {**zed, "agents": 0}
+
+
+def test_it_finds_nothing(tmp_path: Path) -> None:
+    """Without clients, the known clients are named."""
+    result = run("setup", HOME=str(tmp_path), PATH="", XDG_CONFIG_HOME=None)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"no ACP client was found for {tmp_path}; known ones are zed, " in result.stderr
+
+
+def test_settings_are_ready_to_paste(home: Path) -> None:
+    """The entry has absolute paths and the other members of the original one; values are hidden."""
+    result = setup(home, "zed", "--agent", "opencode")
+    found = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
+    assert found["command"].startswith("/")
+    assert found["command"].endswith("/acp-proxy")
+    assert found["args"][:4] == ["record", "--", f"{home}/bin/opencode", "acp"]
+    assert found["env"] == {"OPENAI_API_KEY": "<OPENAI_API_KEY>"}
+    assert found["default_mode"] == "ask"
+    assert KEY not in result.output
+    assert result.stderr == (
+        "acp-proxy: values of variables and secrets are hidden; --unredacted shows them, and"
+        f" --write copies them\nacp-proxy: for {home}/{ZED}:\n"
+    )
+    plain = json.loads(setup(home, "zed", "--agent", "opencode", "--unredacted").stdout)
+    assert plain["agent_servers"]["OpenCode (recorded)"]["env"] == {"OPENAI_API_KEY": VALUE}
+    assert KEY in json.dumps(plain)
+
+
+def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
+    """Without --agent, all agents are used; one without a command becomes the known agent."""
+    found = json.loads(setup(home, "zed").stdout)["agent_servers"]
+    assert [*found] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
+    assert found["Gemini CLI (recorded)"]["type"] == "custom"
+    assert found["Gemini CLI (recorded)"]["env"]["A"] == "<A>"
+    gemini = [f"{home}/bin/npx", "-y", "@google/gemini-cli", "--acp"]
+    assert found["Gemini CLI (recorded)"]["args"] == ["record", "--", *gemini]
+
+
+def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
+    """Without configured agents, an installed known agent is used, or an error says what to do."""
+    (home / JETBRAINS).unlink()
+    assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
+        "OpenCode (recorded)"
+    ]
+    (home / "bin/opencode").unlink()
+    assert refusal(home, "jetbrains").endswith(
+        "such as --agent opencode, or give its command, such as"
+        " `acp-proxy setup jetbrains -- python agent.py`"
+    )
+
+
+def test_an_entry_is_written_and_taken_back(home: Path) -> None:
+    """An entry is added beside others, with the values that the screen hides; undo restores all."""
+    path = home / ZED
+    path.chmod(0o640)
+    before = path.read_bytes()
+    result = setup(home, "zed", "--agent", "OpenCode", "--write", "--yes")
+    assert KEY not in result.output
+    assert VALUE not in result.output
+    assert '+      "env": {' in result.stdout
+    assert result.stdout.splitlines()[-1] == (
+        f"added 'OpenCode (recorded)' to {path}; `acp-proxy setup zed --undo` takes it back"
+    )
+    found = value_of(path.read_bytes())
+    entry = found["agent_servers"].pop("OpenCode (recorded)")
+    assert found == value_of(before)
+    assert entry["env"] == {"OPENAI_API_KEY": VALUE}
+    assert entry["args"][-1] == KEY
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    kept = [*(home / ".local/share/acp-proxy/setup").iterdir()]
+    assert [stat.S_IMODE(one.stat().st_mode) for one in kept] == [0o600]
+    taken = setup(home, "zed", "--undo").stdout
+    assert taken.splitlines()[-1] == f"removed 'OpenCode (recorded)' from {path}"
+    assert path.read_bytes() == before
+    assert [*kept[0].parent.iterdir()] == []
+    assert refusal(home, "zed", "--undo") == f"{path} has no entry that --write has added"
+
+
+def test_a_missing_file_is_made_and_removed(home: Path) -> None:
+    """A file that setup made is removed by undo; several changes are undone, the latest first."""
+    path = home / JETBRAINS
+    path.unlink()
+    path.parent.rmdir()
+    for name in ("opencode", "goose", "gemini"):
+        setup(home, "jetbrains", "--agent", name, "--write", "--yes")
+    names = ["Gemini CLI (recorded)", "goose (recorded)", "OpenCode (recorded)"]
+    for number in range(3):
+        assert [*value_of(path.read_bytes())["agent_servers"]] == names[number:]
+        setup(home, "jetbrains", "--undo")
+    assert not path.parent.exists()
+
+
+def test_an_agent_is_recorded_once(home: Path) -> None:
+    """A second entry for the same command is refused; another command gets a numbered name."""
+    words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
+    setup(home, *words)
+    path = home / JETBRAINS
+    assert refusal(home, *words) == f"'OpenCode (recorded)' in {path} records this agent already"
+    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--check"'))
+    setup(home, *words)
+    assert next(iter(value_of(path.read_bytes())["agent_servers"])) == "OpenCode (recorded) 2"
+
+
+def test_what_was_changed_since_stays(home: Path) -> None:
+    """Undo keeps later changes of other settings, and does not remove an entry that was changed."""
+    path = home / ZED
+    setup(home, "zed", "--agent", "opencode", "--write", "--yes")
+    path.write_bytes(path.read_bytes().replace(b"One Dark", b"Other"))
+    setup(home, "zed", "--undo")
+    assert path.read_bytes() == (home / ZED).read_bytes()
+    assert b"Other" in path.read_bytes()
+    assert b"(recorded)" not in path.read_bytes()
+    setup(home, "zed", "--agent", "opencode", "--write", "--yes")
+    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--check"'))
+    assert refusal(home, "zed", "--undo") == (
+        f"cannot undo the change of {path}: the entry 'OpenCode (recorded)' was changed since"
+    )
+
+
+@pytest.mark.parametrize(("answer", "code"), [(True, 0), (False, 1)])
+def test_it_asks_on_a_terminal(
+    home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, code: int
+) -> None:
+    """On a terminal setup asks, and writes nothing without a yes."""
+
+    class Terminal:
+        platform = "linux"
+        argv = ("acp-proxy",)
+        stdin = stderr = type("", (), {"isatty": staticmethod(lambda: True)})
+        exit = staticmethod(sys.exit)
+
+    asked: list[str] = []
+    monkeypatch.setattr(command, "sys", Terminal)
+
+    def ask(question: str) -> bool:
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr(command, "ask", ask)
+    before = (home / ZED).read_bytes()
+    result = run("setup", "zed", "--agent", "opencode", "--write", **variables(home))
+    assert result.exit_code == code
+    assert asked == [f"write {home}/{ZED}?"]
+    assert ((home / ZED).read_bytes() == before) == (not answer)
+
+
+def test_an_agent_of_ones_own_is_recorded(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files have absolute paths, since a client may start it anywhere; others are words."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").touch()
+    (tmp_path / "acp").touch()
+    words = ["--", "env", "mine.py", "acp", "--flag", "-x"]
+    shown = json.loads(setup(home, "zed", *words).stdout)["agent_servers"]["mine (recorded)"]
+    assert shown["args"][3:] == [f"{tmp_path}/mine.py", "acp", "--flag", "-x"]
+    assert "mine-recorded" in setup(home, "codecompanion", *words).stdout
+    setup(home, "zed", "--write", "--yes", *words)
+    written = value_of((home / ZED).read_bytes())["agent_servers"]["mine (recorded)"]
+    assert written == shown
+
+
+def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
+    """They may have an agent that no list of known agents has."""
+    (home / "bin/opencode").unlink()
+    file = home / ".config/nvim/init.lua"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('require("codecompanion").setup({ commands = { "mine", "--acp" } })')
+    found = f"{file}, which is only searched, names no known agent"
+    assert found in refusal(home, "codecompanion")
+    file.unlink()
+    assert "CodeCompanion has no agent that can be recorded" in refusal(home, "codecompanion")
+
+
+def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
+    """The table has their path, and stderr the reason."""
+    (home / ZED).write_text("{bad")
+    result = setup(home)
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))
+    assert line.split(maxsplit=1)[1].startswith("cannot be read")
+    assert line.endswith(f"{home}/{ZED}")
+    assert result.stderr.startswith(f"acp-proxy: cannot read {home}/{ZED}: line 1, column 2: ")
+
+
+def test_it_never_writes_without_being_told_to(home: Path) -> None:
+    """Without a terminal and without --yes, setup shows the change and writes nothing."""
+    before = (home / ZED).read_bytes()
+    result = run("setup", "zed", "--agent", "opencode", "--write", **variables(home))
+    assert result.exit_code == 2
+    assert result.stderr.endswith("expected --yes, since there is no terminal to ask on\n")
+    assert (home / ZED).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--write"], "expected a client, such as `acp-proxy setup zed`"),
+        (["zed", "--yes"], "expected --write with --yes"),
+        (["zed", "--write", "--undo"], "expected --write or --undo, not both"),
+        (["zed", "--write", "--json"], "expected --json alone, or with a client"),
+        (["zedd"], "no known client 'zedd'; did you mean zed?"),
+        (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
+        (["zed", "--agent", "go", "--", "a"], "expected a command alone or with --write, got"),
+        (
+            ["zed", "--agent", "my agent"],
+            "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command",
+        ),
+        (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean opencode?"),
+        (["zed", "--write"], "several agents could be recorded; expected --agent with one of"),
+        (["acpx", "--agent", "a", "--write"], "the settings of acpx are yours to change: paste"),
+        (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),
+        (["acpx", "--agent", "d"], "acpx keeps the command of 'd' to itself; name a known agent"),
+        (["avante", "--agent", "goose"], "'goose' is recorded already, as "),
+    ],
+)
+def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
+    """Wrong arguments are one line on stderr that says what was expected."""
+    assert refusal(home, *words).startswith(said)
+
+
+def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
+    """A file that is read-only, has a second name or is no JSON is refused and not changed."""
+    path = home / ZED
+    words = ("zed", "--agent", "opencode", "--write", "--yes")
+    path.chmod(0o400)
+    assert refusal(home, *words) == f"cannot write {path}: it is read-only"
+    path.chmod(0o600)
+    (home / "second").hardlink_to(path)
+    assert "it has a second name" in refusal(home, *words)
+    (home / "second").unlink()
+    path.write_text("{")
+    assert refusal(home, *words).startswith(f"cannot read {path}: line 1, column 2: expected a")
+    path.write_bytes(b"\xff{}")
+    assert "expected UTF-8, got another byte at offset 0" in refusal(home, *words)
+    path.unlink()
+    path.mkdir()
+    assert refusal(home, *words) == f"cannot read {path}: it is a directory"
+    path.rmdir()
+    path.parent.rmdir()
+    path.parent.parent.chmod(0o500)
+    assert refusal(home, *words) == f"cannot write {path}: {path.parent.parent} is read-only"
+    path.parent.parent.chmod(0o700)
+
+
+def test_what_is_kept_may_be_damaged(home: Path) -> None:
+    """If the change log is damaged, nothing is written, and the error names the log."""
+    setup(home, "zed", "--agent", "opencode", "--write", "--yes")
+    (kept,) = (home / ".local/share/acp-proxy/setup").iterdir()
+    kept.write_text("{")
+    assert refusal(home, "zed", "--undo") == f"cannot read {kept}: it is damaged"

@@ -1,0 +1,209 @@
+"""``inspect stats``: where the time went, for a person and as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_proxy.cli.screens.styled_text import columns_of
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation
+from tests.support.waiting_chat import SECOND, record_waiting_chat
+
+SCREENS = Path(__file__).parents[3] / "data" / "stats"
+
+
+@pytest.fixture
+def waiting_chat(tmp_path: Path) -> Path:
+    """A recording with a turn of a minute."""
+    return record_waiting_chat(tmp_path / "minute.db").path
+
+
+def screen(
+    monkeypatch: pytest.MonkeyPatch, columns: int | None, *arguments: str | Path, **env: str
+) -> str:
+    """Returns the output on a terminal with that many columns, or in a pipe without a width."""
+    monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
+    result = run("inspect", "stats", *arguments, home=None, **env)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    return result.stdout
+
+
+def plain(text_: str) -> str:
+    """Text without our colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text_)
+
+
+def values(path: Path, *arguments: str | Path) -> Any:
+    """Returns the output with ``--json``, decoded."""
+    result = run("inspect", "stats", "--json", path, *arguments)
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") == 1
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("columns", [80, 160, None])
+def test_screens_match_the_golden_files(
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int | None
+) -> None:
+    """Terminals of 80 and 160 columns and a pipe get the golden screens."""
+    golden = SCREENS / f"{columns or 'pipe'}.txt"
+    assert screen(monkeypatch, columns, waiting_chat) == golden.read_text(encoding="utf-8")
+
+
+def test_every_step_of_a_turn_can_be_asked_for(
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
+) -> None:
+    """A turn that is named is laid out in place of the slowest; another table stays the same."""
+    slowest, named = (
+        screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
+    )
+    assert "turn 1: 57.3 s, end_turn" in slowest
+    assert "turn 2: 26.0 s, open" in named
+    assert slowest.partition("\nturn ")[0] == named.partition("\nturn ")[0]
+
+
+@pytest.mark.parametrize("columns", [1, 39, 80, 110, 400])
+@pytest.mark.parametrize("color", ["", "1"])
+def test_no_line_is_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int, color: str
+) -> None:
+    """No line is wider than the terminal, with colours or without."""
+    for line in screen(monkeypatch, columns, waiting_chat, FORCE_COLOR=color).splitlines():
+        assert columns_of(plain(line)) <= columns
+
+
+def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Thousands are separated by commas, and long times are written in minutes and hours."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for _ in range(1200):
+            recorder.stderr("x")
+        recorder.t_ns += 3 * 3600 * SECOND
+        recorder.stderr("x")
+    out = screen(monkeypatch, None, recorder.path)
+    assert out.startswith("x  3 h 0 min, 1,201 frames, 1.2 kB\nno prompt was sent\n\nmethods\n")
+    assert re.search(r"^  !  \(stderr\)  +1,201  1\.2 kB  █ +▁$", out, re.MULTILINE)
+
+
+def test_prompts_are_counted_in_a_recording_without_times(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file written by hand may have all its frames at the same moment."""
+    header, *lines = run(
+        "inspect", "export", record_conversation(tmp_path / "x.db")
+    ).stdout.splitlines()
+    frames = [json.loads(line) for line in lines]
+    for frame in frames:
+        frame.pop("t_ns", None)
+        frame.pop("after_ms", None)
+    said = json.loads(header)
+    said["recording"].pop("ended_at", None)
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (said, *frames)), encoding="utf-8")
+    out = screen(monkeypatch, None, path)
+    assert "\n0 us before the first prompt, 0 us in turns, 0 us between and after them\n" in out
+
+
+def test_turns_and_calls_beyond_the_top_are_only_counted(
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
+) -> None:
+    """The screen says how many rows are left out, and which option shows them."""
+    out = screen(monkeypatch, None, waiting_chat, "--top", "1")
+    assert "  … and 1 lighter tool call, see --top\n" in out
+    assert "  … and 1 quicker turn, see --top\n" in out
+    assert "try again" not in out
+
+
+def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
+    """Frames, latencies and tool calls are those of matching frames; turns are measured whole."""
+    found = values(waiting_chat, "method:fs/* or kind:stderr")
+    (method,) = found["methods"]
+    assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
+    assert (method["errors"], method["p50_ns"]) == (1, 201 * MS)
+    assert [turn["id"] for turn in found["turns"]] == [1]
+    assert found["turns"] == values(waiting_chat)["turns"][:1]
+    assert found["tool_calls"] == []
+
+
+def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
+    """Without matching frames there are no tables, and standard error says so."""
+    result = run("inspect", "stats", waiting_chat, "method:nothing")
+    assert result.exit_code == 0
+    assert result.stderr == "acp-proxy: 0 of 69 frames match method:nothing\n"
+    assert "methods" not in result.stdout
+
+
+def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
+    """One line has their number."""
+    assert (
+        complaint("inspect", "stats", waiting_chat, "--turn", "3")
+        == f"no turn 3 in {waiting_chat}; it has 2"
+    )
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    said = complaint("inspect", "stats", recorder.path, "--turn", "1")
+    assert said == f"no turn 1 in {recorder.path}; it has none"
+
+
+def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
+    """`--turn` counts the turns of the recording, whatever is counted."""
+    found = values(waiting_chat, "turn:1", "--turn", "2")
+    assert [turn["id"] for turn in found["turns"]] == [1]
+    assert found["waterfall"]["turn"] == 2
+
+
+def test_numbers_are_exact(waiting_chat: Path) -> None:
+    """Each number in the JSON is the one in the made-up recording."""
+    found = values(waiting_chat)
+    one, two = found["turns"]
+    assert one["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
+    assert one["first_update_ns"] == one["first_chunk_ns"] == 3001 * MS
+    assert (one["person_ns"], one["terminals_ns"], one["files_ns"]) == (31001 * MS, 9204 * MS, 0)
+    assert one["silent_ns"] == (3001 + 1 + 1 + 1 + 6001) * MS
+    assert one["duration_ns"] == one["agent_ns"] + one["client_ns"]
+    assert two["open"]
+    assert two["person_ns"] == 25_004 * MS
+    heaviest, other = found["tool_calls"]
+    assert (heaviest["tool_call"], heaviest["frames"], heaviest["status"]) == ("c-1", 4, "failed")
+    assert (other["title"], other["duration_ns"]) == ("rm -rf /", 0)
+    assert found["tool_call_count"] == 2
+    assert found["waterfall"]["turn"] == 1
+    whole = found["time"]
+    assert sum(whole.values()) == found["duration_ns"]
+    assert sum(method["bytes"] for method in found["methods"]) == found["bytes"]
+
+
+def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An open turn of a recording that runs lasts until now, and its permission is open."""
+    recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
+    monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
+    try:
+        found = values(recorder.path)
+        out = run("inspect", "stats", recorder.path).stdout
+    finally:
+        recorder.abandon()
+    assert found["live"]
+    assert found["duration_ns"] == 3600 * SECOND
+    turn = found["turns"][1]
+    assert turn["start_ns"] + turn["duration_ns"] == 3600 * SECOND
+    assert turn["open"]
+    assert "permission  rm -rf / [open]" in out
+    assert "unanswered" not in out
+
+
+def test_help_has_valid_examples(tmp_path: Path) -> None:
+    """There are worked examples, and each of them is taken."""
+    path = record_conversation(tmp_path / "latest.db")
+    shown = run("inspect", "stats", "--help-all").stdout
+    examples = re.findall(r"^ +acp-proxy inspect (stats latest[^|\n]*)", shown, re.MULTILINE)
+    assert len(examples) >= 4
+    for words in examples:
+        asked = shlex.split(words.replace("--turn 3", "--turn 1"))
+        assert run("inspect", *asked, home=path.parent).exit_code == 0

@@ -1,0 +1,162 @@
+"""``inspect transcript``: the conversation as Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.base.forms import converter
+from acp_proxy.check.judgement import summarize_whole
+from acp_proxy.cli.explain import transcript as command
+from acp_proxy.store.reader import RecordingReader
+from tests.support.audit_conversation import ALLOW, CWD, REJECT, Talk, edit
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import error, result, text
+from tests.support.markdown_code import fences, outside_of_code
+from tests.unit.cli.explain.test_audit import write
+
+HOSTILE = "\x1b[2J\u202e|`*_<b>&@you #1 [x](http://x) www.x.de \\ $a$ ~~b~~\n{{c}}"
+ROOT = Path(__file__).parents[4]
+GOLDEN = Path(__file__).parents[3] / "data" / "transcripts"
+
+
+def markup(markdown: str) -> str:
+    """What is neither in a fence nor in a code span."""
+    return "\n".join(outside_of_code(markdown.splitlines()))
+
+
+@pytest.mark.parametrize("name", ["tour", "edit-rejected"])
+def test_the_whole_of_it(name: str) -> None:
+    """As in the golden file; to renew it, write what this prints."""
+    shown = run("inspect", "transcript", ROOT / "recordings" / f"{name}.db")
+    assert shown.stdout == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
+    assert shown.stderr == ""
+
+
+def hostile() -> Talk:
+    """Every text that an agent or a client may choose is hostile."""
+    end = "```\n````\n</details>\n# Title"
+    bad = f"{HOSTILE}\n{end}"
+    talk = Talk()
+    talk.update("agent_message_chunk", content=text(bad))
+    talk.update("agent_thought_chunk", content=text(bad))
+    talk.call("a`", title=bad, kind=HOSTILE, rawInput={"command": bad})
+    talk.ends("a`", HOSTILE, content=[{"type": "content", "content": text(bad)}])
+    talk.call("b", **edit(f"{CWD}/{bad}"))
+    talk.permission(ALLOW, {"toolCallId": "c", "title": bad}, title=bad)
+    talk.asks("fs/read_text_file", {"content": bad}, path=bad)
+    talk.asks_in_vain(f"_{bad}", x=bad)
+    talk.asks("terminal/create", {"terminalId": bad}, command=bad, cwd=bad)
+    talk.asks("terminal/output", {"output": bad}, terminalId=bad)
+    talk.update("plan", entries=[{"content": bad, "priority": bad, "status": bad}])
+    talk.update(bad, x=bad)
+    talk.to_client({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": bad}})
+    return talk
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    """Outside of fences and code spans there is only what we write."""
+    shown = run("inspect", "transcript", write(hostile(), tmp_path / "x.jsonl")).stdout
+    assert shown.replace("\n", "").replace("\t", "").isprintable()
+    bare = markup(shown)
+    bare = re.sub(r"</?(?:code|b|summary|details|details open)>|&#\d+;", "", bare)
+    bare = re.sub(r"\*\*[A-Z][A-Za-z ]*\*\*|^- \[[x ]\]|^#{1,3} ", "", bare, flags=re.MULTILINE)
+    assert not re.search(r"[`*<>&@\\$~\[\]{}]|www\.|://", bare), bare
+    titles = [line for line in markup(shown).splitlines() if line.startswith("#")]
+    assert [line.split(" ")[1] for line in titles] == [
+        "Conversation", "Before", "Session", "Turn", "Outside",
+    ][: len(titles)]  # fmt: skip
+
+
+def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
+    """Errors are marked, and so is who chose what."""
+    talk = Talk()
+    talk.call("toolu_01XyZ", title="Read a.py")
+    talk.call("b", title="pytest -q")
+    talk.permission(REJECT, {"toolCallId": "b"})
+    talk.ends("b", "failed", rawOutput="command not found")
+    talk.ends("toolu_01XyZ")
+    talk.asks_in_vain("fs/read_text_file", path="/c")
+    talk.to_client(error(3, -32603, "overloaded"))
+    shown = run("inspect", "transcript", write(talk, tmp_path / "x.jsonl")).stdout
+    assert "<details>\n<summary><b>Tool call</b> · <code>Read a.py</code>" in shown
+    assert "<details open>\n<summary>✗ <b>Tool call</b> · <code>pytest -q</code>" in shown
+    assert "**Permission** `pytest -q`: `denied (Reject)` after 1.0 s" in shown
+    assert "- [x] `Reject` (reject_once)" in shown
+    assert "✗ **Agent** `fs/read_text_file` `/c` → `-32603 (internal error) no disk`" in shown
+    assert "### ✗ Turn 1: error after" in shown
+    assert "command not found\n" in fences(shown.splitlines())
+
+
+def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
+    """The page says what is left out, and how to see it."""
+    talk = Talk()
+    talk.ends("a", rawOutput="begin" + "x" * 5000 + "end")
+    path = write(talk, tmp_path / "x.jsonl")
+    shown = run("inspect", "transcript", path).stdout
+    assert "*… 1,008 of 5,008 characters are left out …*" in shown
+    assert "`--full`" in shown
+    whole = run("inspect", "transcript", path, "--full").stdout
+    assert "begin" + "x" * 5000 + "end\n" in fences(whole.splitlines())
+    assert "Nothing is cut" in whole
+
+
+def test_a_turn_or_a_filter(tmp_path: Path) -> None:
+    """The page says what it shows; a turn that does not exist is an error."""
+    talk = Talk()
+    talk.to_client(result(3, stopReason="end_turn"))
+    talk.prompt()
+    path = write(talk, tmp_path / "x.jsonl")
+    second = run("inspect", "transcript", path, "--turn", "2").stdout
+    assert "| shown | turn 2 |" in second
+    assert "Turn 1" not in second
+    assert "### ✗ Turn 2: never ended" in second
+    assert complaint("inspect", "transcript", path, "--turn", "3").startswith("no turn 3 in ")
+    nothing = run("inspect", "transcript", path, "text:nowhere").stdout
+    assert nothing.endswith("\nNothing.\n")
+
+
+def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is replaced only with --force; a page that no issue takes is reported."""
+    output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
+    printed = run("inspect", "transcript", path)
+    assert run("inspect", "transcript", path, "-o", output).output == ""
+    assert output.read_bytes() == printed.stdout_bytes
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600
+    assert "exists" in complaint("inspect", "transcript", path, "-o", output)
+    monkeypatch.setattr(command, "_LONGEST_ISSUE", 100)
+    again = run("inspect", "transcript", path, "-o", output, "--force")
+    assert again.exit_code == 0
+    assert "an issue on GitHub takes 100 characters" in again.stderr
+
+
+def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
+    """Line by line, without Markdown, and last the findings; a file has the same bytes."""
+    talk = Talk()
+    talk.update("agent_message_chunk", content=text("Hel"))
+    talk.update("agent_message_chunk", content=text("lo\u202e"))
+    path, output = write(talk, tmp_path / "x.jsonl"), tmp_path / "t.jsonl"
+    shown = run("inspect", "transcript", "--json", path)
+    every = [json.loads(line) for line in shown.stdout.splitlines()]
+    at = next(at for at, one in enumerate(every) if one["type"] == "finding")
+    found, findings = every[:at], every[at:]
+    with RecordingReader(path) as reader:
+        told = [
+            {"type": "finding", **converter.unstructure(f)}
+            for f in summarize_whole(reader).findings
+        ]
+    assert findings == told
+    assert [(one["type"], one.get("kind")) for one in found] == [
+        ("section", None), ("entry", "request"), ("entry", "request"), ("section", None),
+        ("entry", "prompt"), ("entry", "message"), ("entry", "end"),
+    ]  # fmt: skip
+    assert found[-2]["blocks"] == [
+        {"form": "text", "text": {"start": "Hello\u202e", "end": "", "characters": 6}, "label": ""}
+    ]
+    assert "\u202e" not in shown.stdout
+    run("inspect", "transcript", "--json", path, "-o", output)
+    assert output.read_bytes() == shown.stdout_bytes

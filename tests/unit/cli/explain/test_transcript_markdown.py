@@ -1,0 +1,78 @@
+"""Text of a recording stays text in Markdown."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.cli.explain.transcript_markdown import code, code_span, escaped, fenced
+from tests.support.markdown_code import fences, outside_of_code
+
+HOSTILE = st.text(alphabet=st.sampled_from("`~<>@#a \n\r\t\x1b\u202e\\|$")) | st.text()
+
+
+@given(text=HOSTILE)
+def test_a_fence_holds_its_text(text: str) -> None:
+    """Whatever it is, it does not end the fence, and commands no terminal."""
+    lines = [*fenced(text)]
+    assert [*outside_of_code([*lines, "after"])] == ["after"]
+    assert all(line.replace("\t", "").isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("text", ["a\n\nb\tc", "```\nx\n```", "````", "> @you #1 <b>"])
+def test_a_text_without_control_characters_is_unchanged(text: str) -> None:
+    """Line by line."""
+    assert fences(fenced(text)) == [f"{text}\n"]
+
+
+def test_control_characters_are_visible() -> None:
+    """But for the tab; CR LF ends a line."""
+    assert [*fenced("a\r\n\x1b[2J\u202e\u2028\x85b\r")] == [
+        "```text",
+        "a",
+        "\\x1b[2J\\u202e\\u2028\\x85b\\r",
+        "```",
+    ]
+
+
+def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
+    """Between words, with the indent of the line."""
+    words = "word " * 40
+    text = f"  {words}\n```\n{words}\n```\n{words}"
+    (found,) = fences(fenced(text, wrapped=True))
+    lines = found.splitlines()
+    assert max(len(line) for line in lines[:3]) <= 100
+    assert lines[1].startswith("  word")
+    assert words in lines
+    assert found.split() == text.split()
+
+
+@given(text=HOSTILE)
+def test_a_code_span_holds_its_text(text: str) -> None:
+    """On one line, whatever it is."""
+    span = code_span(text)
+    assert span.isprintable()
+    assert [*outside_of_code([f"before {span} after"])] == ["before  after"]
+
+
+def test_usual_text_is_easy_to_read() -> None:
+    """In single backticks; more of them only where it has some itself."""
+    assert code_span("pytest -q") == "`pytest -q`"
+    assert code_span("a `b`") == "`` a `b` ``"
+    assert code_span("") == code_span("  ") == ""
+
+
+@given(text=HOSTILE)
+def test_any_text_is_one_cell(text: str) -> None:
+    """No character in a text ends the table cell, the line or the element around it."""
+    inner = re.sub(r"^<code>|</code>$", "", code(text))
+    assert not set(inner) & set("|`<>*[]\\\n\r@~$")
+
+
+@pytest.mark.parametrize("text", ["src/a_b.py", "x=1, y-2!", "größe", "100 %"])
+def test_characters_without_a_meaning_in_markdown_are_not_escaped(text: str) -> None:
+    """They can be read as they are."""
+    assert escaped(text) == text

@@ -1,0 +1,47 @@
+"""``faults explain``: a plan in words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acp_proxy.faults.plan import KINDS
+from tests.support.command_line import complaint, run
+
+
+def test_explain_in_words() -> None:
+    """Each rule is a sentence, with its conditions."""
+    rule = "latency latency_ms=20 after=3 every=2 times=1 probability=0.5 window=1s..2s"
+    said = run("faults", "explain", "-", "--fault", rule, "--fault", "stray-stdout text=x").stdout
+    assert said.splitlines() == [
+        "latency: any frame arrives 20 ms later; the first 3 pass, then one in 2, once, with a"
+        " probability of 0.5, from 1 s to 2 s",
+        "stray-stdout: any frame to-client arrives behind a stray line on stdout: x",
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_can_be_explained(kind: str) -> None:
+    """It has words for what becomes of a frame."""
+    setting = "frame=x" if kind == "replace" else ""
+    said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
+    assert said.startswith(f"{kind}: any frame ")
+
+
+def test_explain_as_json() -> None:
+    """The same for a program."""
+    found = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
+    assert found.keys() == {"about", "seed", "rules"}
+    assert found["rules"][0].keys() == {"name", "kind", "where", "words"}
+
+
+def test_explain_makes_control_characters_visible() -> None:
+    """What a plan puts into the output does not command the terminal."""
+    assert "\x1b" not in run("faults", "explain", "@terminal-escapes").output
+
+
+def test_explain_refuses() -> None:
+    """There has to be something to explain, and a plan has to be known."""
+    assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
+    assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")

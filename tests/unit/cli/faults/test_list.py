@@ -1,0 +1,36 @@
+"""``faults list``: kinds, settings and ready plans."""
+
+from __future__ import annotations
+
+import json
+
+from acp_proxy.faults.plan import KINDS, ready_plans
+from tests.support.command_line import complaint, run
+
+
+def test_list_has_all_kinds_and_plans() -> None:
+    """Each kind with its settings, each plan with what it is about."""
+    said = run("faults", "list").stdout
+    for kind in KINDS:
+        assert f"\n{kind}\n" in f"\n{said}"
+    for name in ready_plans():
+        assert f"  @{name} " in said
+    assert "  latency_ms = 100.0  number. How much later.\n" in said
+    assert "  probability = 1.0  number." in said
+
+
+def test_list_can_be_narrowed() -> None:
+    """Only the kinds that are named; one that does not exist is refused."""
+    said = run("faults", "list", "drop", "noop").stdout
+    assert said == "noop\n  Nothing happens.\n\ndrop\n  The frame never arrives.\n\n"
+    assert complaint("faults", "list", "dorp") == "there is no kind 'dorp'; did you mean drop?"
+
+
+def test_list_as_json() -> None:
+    """The same for a program."""
+    listed = json.loads(run("faults", "list", "--json").stdout)
+    assert [kind["kind"] for kind in listed["kinds"]] == list(KINDS)
+    (mode, *_) = next(k for k in listed["kinds"] if k["kind"] == "corrupt")["settings"]
+    assert (mode["default"], mode["choices"][0]) == ("flip", "flip")
+    assert set(listed["plans"]) == set(ready_plans())
+    assert listed["triggers"][0]["name"] == "where"

@@ -1,0 +1,94 @@
+"""What a verification came to: what is told, and what is not even looked at."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.cli.diff.diff_lines import DiffLines
+from acp_proxy.cli.playback.verify_screen import ComparisonSettings, conclude
+from acp_proxy.diff.diff_result import DiffOptions
+from acp_proxy.playback.verify.recorded_client import RecordedClient
+from acp_proxy.playback.verify.verification import Verification
+from acp_proxy.playback.verify.verify_state import VerifyOptions
+from acp_proxy.store.reader import RecordingReader
+from tests.support.permission_playbook import END, SESSION, read
+from tests.support.playbook import record
+from tests.support.verify_playbook import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MANY, _SHOWN = 1200, 1000
+
+
+def talk(word: str) -> str:
+    """An agent that sends many notifications of one kind."""
+    said = [f'<- _x/y {{"sessionId": "s", "n": {n}, "said": "{word}"}}' for n in range(_MANY)]
+    return "\n".join(['-> #0 initialize {"protocolVersion": 1}', "<- #0 result {}", *said])
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What entries lines were made of."""
+    found: list[str] = []
+    really = DiffLines.entry
+
+    def entry(lines: DiffLines, entry: Any) -> Iterator[str]:
+        found.append(entry.title)
+        yield from really(lines, entry)
+
+    monkeypatch.setattr(DiffLines, "entry", entry)
+    return found
+
+
+@pytest.mark.parametrize(("has_junit", "most"), [(False, _SHOWN), (True, _SHOWN + 501)])
+def test_only_lines_that_are_printed_are_made(
+    tmp_path: Path,
+    made: list[str],
+    capsys: pytest.CaptureFixture[str],
+    has_junit: bool,
+    most: int,
+) -> None:
+    """Without `--junit` for the screen alone; with it for as many as a failure has room for."""
+    junit = tmp_path / "report.xml" if has_junit else None
+    old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
+    engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
+    settings = ComparisonSettings("old", DiffOptions(), None, junit)
+    with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
+        assert conclude(engine, a, b, settings) == 1
+    old.close()
+    new.close()
+    assert f"{_MANY:,} differences: {_MANY:,} changed" in capsys.readouterr().out
+    assert _SHOWN <= len(made) <= most
+    if junit is not None:
+        messages = [failure.get("message") for failure in ET.parse(junit).iter("failure")]
+        assert f"{_MANY:,} differences: {_MANY:,} changed" in messages
+
+
+def test_frames_sent_early_are_reported_on_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line begins with the program's name."""
+    transcript = f"""
+        {SESSION}
+        -> #2 session/prompt {{"sessionId": "s"}}
+        <- {read("/a", "10")}
+        <- {read("/b", "11")}
+        -> #11 result {{"content": "B"}}
+        -> #10 result {{"content": "A"}}
+        <- {END}
+    """
+    recorded = record(tmp_path, transcript)
+    live = verify(recorded)
+    live.play("<- 2", "<- 4", f"<- {read('/a', '10')}", ".. 2s", f"<- {END}")
+    settings = ComparisonSettings("recorded", DiffOptions(), None, None)
+    with RecordingReader(recorded.path) as a, RecordingReader(recorded.path) as b:
+        conclude(live.engine, a, b, settings)
+    recorded.close()
+    notes = [line for line in capsys.readouterr().err.splitlines() if "early in" in line]
+    assert notes
+    assert all(note.startswith("acp-proxy: early in ") for note in notes)

@@ -1,0 +1,65 @@
+"""The screens about one recording share its headline, its rows and its findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.screens.recording_page import RecordingPage, shortened, verdict
+from acp_proxy.cli.screens.styled_text import Ink, Screen, piece
+from acp_proxy.explain.findings import Severity
+from acp_proxy.store.reader import RecordingReader
+from tests.support.log_writer import record_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("live", "counts", "shown"),
+    [
+        (False, {}, "complete  fine"),
+        (True, {"error": 1, "warning": 0, "info": 2}, "running  ✗ 1 error, 2 infos"),
+        (False, {"error": 0, "warning": 1_200, "info": 0}, "complete  1,200 warnings"),
+    ],
+)
+def test_the_headline_has_the_state_and_what_was_found(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    live: bool,
+    counts: dict[str, int],
+    shown: str,
+) -> None:
+    """Without findings, it ends with the words of the screen."""
+    page = RecordingPage(Screen())
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
+        page.headline(reader.recording, *verdict(counts, "fine"), live=live)
+    page.flush()
+    printed = capsys.readouterr().out
+    assert printed.startswith("x  (")
+    assert printed.endswith(f"{shown}\n")
+
+
+def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels have one width, an empty row is left out, and a mark shows the severity."""
+    page = RecordingPage(Screen())
+    page.row("agent", "codex ", piece("1.0", Ink.FAINT))
+    page.row("note", "")
+    page.row("", "more")
+    page.finding(Severity.ERROR, "It failed.")
+    page.finding(Severity.INFO, "It was slow.", "  [by the agent]")
+    page.flush()
+    assert capsys.readouterr().out.splitlines() == [
+        "agent       codex 1.0",
+        "            more",
+        "  ✗ It failed.",
+        "  - It was slow.  [by the agent]",
+    ]
+
+
+def test_a_text_is_shortened() -> None:
+    """An ellipsis replaces what is cut off."""
+    assert shortened("123456789012") == "123456789012"
+    assert shortened("1234567890123") == "12345678901…"
+    assert shortened("1234567890123", None) == "1234567890123"

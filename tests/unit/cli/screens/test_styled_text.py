@@ -1,0 +1,165 @@
+"""Text fits the terminal that it is printed on, and cannot command it."""
+
+from __future__ import annotations
+
+import pytest
+from wcwidth import wcwidth
+
+from acp_proxy.base.safe_text import visible
+from acp_proxy.cli.screens.styled_text import (
+    _NARROW,
+    Ink,
+    Screen,
+    columns_of,
+    fit,
+    fit_end,
+    fit_middle,
+    pad,
+    piece,
+)
+
+FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("你好", 4),
+        ("ＡＢ", 4),
+        ("😀", 2),
+        ("e\u0301a", 2),
+        ("한글", 4),
+        ("→←✓✗·↩", 6),
+        ("❤\ufe0f", 2),
+        (FAMILY, 2),
+        ("👍🏽", 2),
+        ("🇩🇪🇫🇷", 4),
+        ("é\x07", 1),
+    ],
+)
+def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
+    """CJK and emoji take two columns, joined ones as well; accents none, all else one."""
+    assert columns_of(text) == columns
+
+
+def test_characters_that_are_not_looked_up_take_one_column() -> None:
+    """The short way agrees with the tables, for each character by itself."""
+    narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
+    assert len(narrow) > 500
+    assert {character for character in narrow if wcwidth(character) != 1} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "cut"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdef", 5, "abcd…"),
+        ("abcdef", 1, "…"),
+        ("abcdef", 0, ""),
+        ("你好吗", 6, "你好吗"),
+        ("你好吗", 5, "你好…"),
+        ("你好吗", 4, "你…"),
+        ("ab你好", 5, "ab你…"),
+        ("abcde\u0301", 5, "abcde\u0301"),
+        ("", 5, ""),
+        ("abcdef", None, "abcdef"),
+        (f"a{FAMILY}b", 4, f"a{FAMILY}b"),
+        (f"a{FAMILY}bc", 4, f"a{FAMILY}…"),
+        (f"a{FAMILY}bc", 3, "a…"),
+        ("🇩🇪🇫🇷🇪🇸", 4, "🇩🇪…"),
+        ("👍🏽👍🏽", 3, "👍🏽…"),
+        ("e\u0301" * 9, 3, "e\u0301e\u0301…"),
+        ("\u0301" * 9, 3, "\u0301" * 9),
+    ],
+)
+def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
+    """What does not fit ends in an ellipsis, and never in half a character; None cuts nothing."""
+    assert fit(text, columns) == cut
+    if columns is not None:
+        assert columns_of(fit(text, columns)) <= columns
+
+
+@pytest.mark.parametrize(
+    ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
+)
+def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
+    """A cell is filled up to its columns, however wide its characters are, and is never cut."""
+    assert pad(text, 4) + "|" == padded
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain 你好 😀 é", "plain 你好 😀 é"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\nb\rc\td\0", "a\\nb\\rc\\td\\x00"),
+        ("\x9b2J", "\\x9b2J"),
+        ("\u202eevil", "\\u202eevil"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_control_characters_become_visible(text: str, shown: str) -> None:
+    """Nothing recorded moves the cursor, changes colours or the direction of writing."""
+    assert visible(text) == shown
+    assert visible(text).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("ink", "bold", "painted"),
+    [
+        (None, False, "a"),
+        (Ink.TROUBLE, False, "\x1b[38;5;196ma\x1b[0m"),
+        (None, True, "\x1b[1ma\x1b[0m"),
+        (Ink.FAINT, True, "\x1b[1;38;5;244ma\x1b[0m"),
+    ],
+)
+def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
+    """A colour ends where the text does, and what has none stays as it is."""
+    screen = Screen(color=True)
+    assert screen.line(piece("a", ink, bold=bold)) == painted
+    assert screen.line(piece("", ink, bold=bold)) == ""
+
+
+def luminance(ink: Ink) -> float:
+    """How bright a colour of the 256 is, from 0 to 1, as WCAG reckons."""
+    levels = [0, 95, 135, 175, 215, 255]
+    cube = ink - 16
+    rgb = [levels[cube // 36 % 6], levels[cube // 6 % 6], levels[cube % 6]]
+    if ink >= 232:
+        rgb = [8 + 10 * (ink - 232)] * 3
+    parts = [c / 12.92 / 255 if c < 11 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+@pytest.mark.parametrize("ink", Ink)
+def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
+    """No colour has less contrast than 3.5 to 1, on black or on white."""
+    assert (luminance(ink) + 0.05) / 0.05 > 3.5
+    assert 1.05 / (luminance(ink) + 0.05) > 3.5
+
+
+def test_a_text_is_cut_at_its_beginning() -> None:
+    """Wide characters count for two."""
+    assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
+        "a你好",
+        "…好",
+        "…好",
+        "…",
+        "…",
+        "",
+    ]
+
+
+def test_a_text_is_cut_in_its_middle() -> None:
+    """Its beginning and its end are left, and wide characters count for two."""
+    assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
+        "/a/你好/bcde",
+        "/a/你…/bcde",
+        "/a/…cde",
+        "/…e",
+        "/…",
+        "…",
+        "",
+    ]

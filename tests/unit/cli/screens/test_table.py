@@ -1,0 +1,118 @@
+"""Tables fit the terminal: columns are left out by rank, and cells are cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.cli.screens.styled_text import Screen, columns_of, piece, text_of
+from acp_proxy.cli.screens.table import Column, _layout, cell, placed, stacked, table
+
+COLUMNS = [
+    Column("n", [cell("1"), cell("1,000")], right=True),
+    Column("some", [cell("ab"), cell("")], rank=1),
+    Column("more", [cell("x"), cell("y")], rank=2),
+    Column("none", [cell(""), cell(" ")]),
+    Column("text", [cell("你好你好"), cell("abc")], least=4),
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (
+            None,
+            ["    n  some  more  text", "    1  ab    x     你好你好", "1,000        y     abc"],
+        ),
+        (20, ["    n some more text", "    1 ab   x    你…", "1,000      y    abc"]),
+        (19, ["    n some text", "    1 ab   你好你好", "1,000      abc"]),
+        (12, ["    n text", "    1 你好…", "1,000 abc"]),
+        (7, ["    n …", "    1 …", "1,000 …"]),
+        (3, ["  …", "  …", "1,…"]),
+    ],
+)
+def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
+    """First columns of the highest rank are left out, then cells are cut, then the whole line."""
+    found = list(table(COLUMNS, Screen(width)))
+    assert found == lines
+    assert width is None or max(map(columns_of, found)) <= width
+
+
+def test_colours_end_where_a_cell_ends() -> None:
+    """A coloured cell is painted by itself, and spaces stay as they are."""
+    column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
+    _, short, _ = table([column], Screen(color=True))
+    assert short == "   \x1b[38;5;28mx\x1b[0m"
+
+
+HEADINGS = (
+    Column("A"),
+    Column("NAME", least=4, most=6),
+    Column("B", rank=2),
+    Column("C", rank=1, least=3),
+)
+ROW = ("1", "a long name", "22", "some text")
+
+
+def test_without_a_terminal_everything_is_there() -> None:
+    """Each column is as wide as its widest cell, also where there is nothing in it."""
+    assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
+    assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
+
+
+def test_columns_of_high_rank_are_left_out_first() -> None:
+    """Without room, the column of the highest rank is left out first, those of rank 0 never."""
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 2)] == [0, 1]
+
+
+def test_room_goes_to_what_matters_most() -> None:
+    """First up to each column's `most`, then up to the widest cell."""
+    assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
+    assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
+    assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
+
+
+def test_an_empty_column_is_left_out_on_a_terminal() -> None:
+    """Nothing is said in a column without cells."""
+    assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
+
+
+def test_cells_are_cut_and_filled() -> None:
+    """In a list the gap is wide, the last cell is not filled, and a path loses its beginning."""
+    columns = [
+        Column("A", [cell("abcdef"), cell("a")], least=4),
+        Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
+    ]
+    lines = [*table(columns, Screen(11), is_list=True)]
+    assert lines == ["A     B", "abc…  …b/cd", "a     b"]
+
+
+def test_a_stacked_bar_shows_every_part() -> None:
+    """A stacked bar is as long as its share of the whole, and no part of it is missing."""
+    parts = [*map(piece, "█░ptf")]
+    spent = dict(zip(parts, (500, 499, 1), strict=False))
+    bar = text_of(stacked(spent, 2000, 20))
+    assert bar == "████░░░░░p"
+    assert stacked(dict.fromkeys(parts, 0), 10, 10) == []
+    assert text_of(stacked(dict.fromkeys(parts, 1), 600, 10)) == "█░ptf"
+
+
+@pytest.mark.parametrize(
+    ("start", "duration", "shown"),
+    [(0, 100, "##########"), (0, 0, "#         "), (100, 0, "         #"), (50, 20, "     ##   "),
+     (95, 500, "         #")],
+)  # fmt: skip
+def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
+    """It begins where it began, is never longer than there is room, and never nothing."""
+    assert (
+        "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
+        == shown
+    )
+
+
+def test_a_turn_of_zero_length_has_bars() -> None:
+    """A turn that took no time has bars as well."""
+    assert text_of(placed(0, 0, 0, 3, piece("#"))) == "#  "
+    assert stacked({piece("#"): 1}, 0, 3)

@@ -1,0 +1,81 @@
+"""``inspect note``: a person's own words for a recording."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import record_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recordings directory with one recording, and nothing of ours in the current one."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    record_conversation(directory / "run.db", id="abcdef1")
+    return directory
+
+
+def test_a_note_is_written_read_and_cleared(home: Path) -> None:
+    """Writing says nothing; reading prints the note and nothing else."""
+    assert run("inspect", "note", "run", "it hangs", home=home).output == ""
+    result = run("inspect", "note", "abc", home=home)
+    assert (result.stdout, result.stderr) == ("it hangs\n", "")
+    assert "it hangs" in run("inspect", "list", home=home).stdout
+    listed = json.loads(run("inspect", "list", "--json", home=home).stdout)
+    assert listed["recording"]["note"] == "it hangs"
+    assert run("inspect", "note", "run", "--clear", home=home).output == ""
+    result = run("inspect", "note", "run", home=home)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"acp-proxy: {home}/run.db has no note\n"
+
+
+def test_a_secret_in_a_note_is_masked(home: Path) -> None:
+    """It would go wherever the recording goes; whoever wants that has to say so."""
+    token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    result = run("inspect", "note", "run", f"fails with {token}", home=home)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == (
+        "acp-proxy: the note had a secret in it, which is masked; --unredacted keeps it\n"
+    )
+    assert token.encode() not in (home / "run.db").read_bytes()
+    for command in ("note", "show", "export"):
+        shown = run("inspect", command, "run", home=home).stdout
+        assert "fails with [redacted:token:" in shown, command
+        assert token not in shown
+    assert run("inspect", "note", "run", "--unredacted", token, home=home).output == ""
+    assert run("inspect", "note", "run", "--unredacted", home=home).stdout == f"{token}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["run", "x", "--clear"], "expected TEXT or --clear, got both"),
+        (["run", " "], "expected a text for the note, got none; --clear removes a note"),
+        (["nope", "x"], "no recording named 'nope' in "),
+    ],
+)
+def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
+    """Wrong use is refused, and nothing is written."""
+    assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
+
+
+def test_a_note_is_utf8(home: Path) -> None:
+    """Otherwise the note is refused; the recording is not called damaged."""
+    answer = complaint("inspect", "note", "run", "a\udcff", home=home)
+    assert answer == r"expected a note in UTF-8, got 'a\udcff'"
+
+
+def test_a_note_keeps_its_lines(home: Path) -> None:
+    """They are the person's own."""
+    run("inspect", "note", "run", "one\ntwo\x1b", home=home)
+    assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"

@@ -1,0 +1,59 @@
+"""Commands print no secrets, except with `--unredacted`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.command_line import complaint, run
+from tests.support.log_writer import record_conversation
+from tests.support.planted_secrets import ENV, KEY, SECRETS, record_planted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = (
+    ("inspect", "show"),
+    ("inspect", "export"),
+    ("inspect", "search", "e"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_masks_what_it_prints(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """A command says once on stderr how many values it has masked."""
+    result = run(*command, record_planted(tmp_path / "x.db"))
+    assert not any(secret in result.output for secret in (*SECRETS, KEY[14:]))
+    assert result.stderr.count("--unredacted shows them") == 1
+    assert "--unredacted" not in result.stdout
+
+
+def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
+    """There is no notice without secrets; for a masked recording it says that they are gone."""
+    plain = record_conversation(tmp_path / "plain.db")
+    assert run("inspect", "show", plain).stderr == ""
+    assert run("inspect", "show", plain, "--unredacted").stderr == ""
+    path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
+    assert run("inspect", "show", path).stderr == ""
+    shown = run("inspect", "show", path, "--unredacted")
+    assert "masked when it was made" in shown.stderr
+    assert "[redacted:env:" in shown.stdout
+
+
+def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
+    """With `--unredacted`, the list and the overview show secrets too."""
+    path = record_planted(tmp_path / "x.db")
+    assert ENV in run("inspect", "log", path, "--unredacted").stdout
+    assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout
+    assert ENV in run("--unredacted", home=tmp_path).stdout
+    assert ENV in run("inspect", "--unredacted", home=tmp_path).stdout
+    assert ENV not in run(home=tmp_path).output
+    assert ENV not in run("inspect", "list", "--json", tmp_path).output
+
+
+def test_an_error_shows_no_secret() -> None:
+    """The values of options and arguments are masked in messages."""
+    words = complaint("inspect", "show", f"--api-key={KEY}")
+    assert KEY not in words
+    assert KEY not in complaint("inspect", "show", KEY)

@@ -1,0 +1,124 @@
+"""Where two values differ, as deep as it can be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.diff.diff_result import Field
+from acp_proxy.diff.explanation import fields, hide_secrets, is_hidden
+
+
+def told(a: Any, b: Any) -> list[Field]:
+    """The places."""
+    return [*fields(a, b)]
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"]
+)
+def test_list_items_are_matched_by_their_names(name: str) -> None:
+    """One that is gone makes no others differ, though they have changed as well."""
+    a = [{name: one, "v": 1} for one in ("first", "second", "third")]
+    b = [{name: one, "v": 2} for one in ("second", "third")]
+    assert told(a, b) == [
+        Field("/1/v", 1, 2),
+        Field("/2/v", 1, 2),
+        Field("/0", a=a[0], only="a"),
+    ]
+    assert told(b, a) == [
+        Field("/0/v", 2, 1),
+        Field("/1/v", 2, 1),
+        Field("/0", b=a[0], only="b"),
+    ]
+
+
+def test_list_items_without_names_are_matched_by_their_places() -> None:
+    """Those that are the same are no places."""
+    assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
+    assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
+    assert told([{"v": 1}, {"v": 2}], [{"v": 3}, {"v": 4}]) == [
+        Field("/0/v", 1, 3),
+        Field("/1/v", 2, 4),
+    ]
+    assert told([{"id": 7, "v": 1}], [{"id": 7, "v": 2}]) == [Field("/0/v", 1, 2)]
+
+
+def test_a_list_item_with_another_name_is_another_item() -> None:
+    """In its place, as far as there is one."""
+    a, b = [{"id": "x", "v": 1}], [{"id": "y", "v": 2}, {"id": "z"}]
+    assert told(a, b) == [
+        Field("/0/id", "x", "y"),
+        Field("/0/v", 1, 2),
+        Field("/1", b={"id": "z"}, only="b"),
+    ]
+
+
+def test_keys_are_reported_in_the_order_of_a() -> None:
+    """And then those that only B has; their order does not count."""
+    assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
+    assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [
+        Field("/z", a=1, only="a"),
+        Field("/a~1b", 2, 3),
+        Field("/x", b=1, only="b"),
+        Field("/~0", b=None, only="b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(1, "1"), (0, False), (1, True), (None, 0), ({}, []), ("", None), ([], None)]
+)
+def test_another_type_is_another_value(a: Any, b: Any) -> None:
+    """Python may find them equal."""
+    assert told(a, b) == [Field("", a, b)]
+    assert told({"x": [a]}, {"x": [b]}) == [Field("/x/0", a, b)]
+
+
+NAMED, OTHER = "\ue000«secret:1»\ue001", "\ue000secret:2\ue001"
+MARKER = "[redacted:env:0a0b0c0d]"
+
+
+@pytest.mark.parametrize("marker", [NAMED, OTHER, MARKER, f"\ue000«{MARKER}»\ue001"])
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("sign in with pin7 now", "sign in with (hidden) now"),
+        ("pin7", "(hidden)"),
+        ("sign in with pin7 later on", "sign in with (hidden)"),
+        ("log in with pin7 now", "log in with (hidden) now"),
+        (["a", {"b": "pin7"}, 7], ["(hidden)", {"b": "(hidden)"}, 7]),
+        (7, 7),
+    ],
+)
+def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
+    """On either side; what is around it stays, as far as it can be told from it."""
+    masked = f"sign in with {marker} now"
+    assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
+    assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
+    assert is_hidden(hidden) == (text != 7)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (f"use {NAMED} now", f"use {OTHER} then"),
+        (f"use {NAMED} now", f"do use {NAMED} now"),
+        ("one", "two"),
+        ({"a": NAMED}, {"a": OTHER}),
+    ],
+)
+def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
+    """As is what has none."""
+    assert hide_secrets(Field("/a", a, b)) == Field("/a", a, b)
+
+
+def test_each_marker_hides_what_stands_in_its_place() -> None:
+    """Not what another one stands for."""
+    found = hide_secrets(Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end"))
+    assert found.b == f"user {OTHER} key (hidden) end"
+
+
+def test_a_value_that_only_one_has_is_shown() -> None:
+    """There is nothing in its place."""
+    assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

@@ -1,0 +1,181 @@
+"""A text is what is said, however it is cut, and whatever stands in between or beside."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.diff.diff_result import Counts, Field
+from tests.support.log_writer import notification, text
+from tests.support.scenario_runs import IN, OUT, Run, compare
+
+
+def test_a_text_is_the_same_in_other_pieces() -> None:
+    """Also if a value is cut in two."""
+    a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
+    assert compare(a.end(), b.end())[0].is_equal
+    a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")
+    b = Run(1).words(f"in {Run(1).cwd}/x")
+    assert compare(a.end(), b.end())[0].is_equal
+
+
+def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
+    """If all of them do."""
+    a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
+    _, (entry,) = compare(a.end(), b.end())
+    assert [(field.pointer, field.only) for field in entry.fields] == [
+        ("/params/update/_meta", "b")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("one X two", "one two X"),
+        ("X one two", "one X two"),
+        ("one ~two three four", "one three ~two four"),
+        ("one X Y Z two", "one two X Y Z"),
+        ("one X two three Y four", "one two X three Y four"),
+    ],
+)
+def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
+    """The text is the same, and so it is no difference that it was cut elsewhere."""
+
+    def run(number: int, told: str) -> Run:
+        made = Run(number)
+        for one in told.split():
+            if one[0].isupper():
+                made.tell("plan", entries=[{"content": one}])
+            elif one.startswith("~"):
+                made.tell("agent_thought_chunk", content=text(one))
+            else:
+                made.words(f"{one} ")
+        return made.end()
+
+    assert compare(run(0, a), run(1, b))[0].counts == Counts(moved=1)
+
+
+def test_one_odd_chunk_in_a_text_is_one_field() -> None:
+    """What stands beside its text, and not what the text is cut into."""
+    a = Run(0).words("one ", "two ", "three")
+    b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
+    found, (entry,) = compare(a.end(), b.end())
+    assert found.counts == Counts(changed=1)
+    assert [(field.pointer, field.only) for field in entry.fields] == [
+        ("/params/update/_meta", "b")
+    ]
+    assert (entry.a_frames, entry.b, entry.b_frames) == (3, 7, 1)
+
+
+def test_an_empty_chunk_is_no_difference() -> None:
+    """Wherever it comes to stand by itself; with something beside it, that is told."""
+    plan: dict[str, Any] = {"entries": []}
+    a = Run(0).words("", "one").tell("plan", **plan)
+    b = Run(1).words("one").tell("plan", **plan).words("")
+    assert compare(a.end(), b.end())[0].is_equal
+    c = Run(1).words("", _meta={"x": 1}).words("one").tell("plan", **plan)
+    _, (entry,) = compare(a, c.end())
+    assert [field.pointer for field in entry.fields] == ["/params/update/_meta"]
+
+
+@pytest.mark.parametrize(
+    ("b", "told"),
+    [
+        ("a1 b1 c2", 1),
+        ("a1 b2 c2", 0),
+        ("ab1 c2", 1),
+        ("a1 bc2", 0),
+    ],
+)
+def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
+    """By the ids that its chunks have, and not by how they are cut."""
+
+    def run(number: int, pieces: str) -> Run:
+        made = Run(number)
+        for piece in pieces.split():
+            made.words(piece[:-1], messageId=f"{number}{number}message-{piece[-1]}")
+        return made.end()
+
+    found, entries = compare(run(0, "a1 b2 c2"), run(1, b))
+    assert found.counts == Counts(changed=told)
+    assert [field.pointer for entry in entries for field in entry.fields] == [
+        "/params/update/messageId"
+    ] * told
+
+
+def test_half_a_character_is_a_piece_of_a_text() -> None:
+    """Some agents cut between the escapes of one."""
+    a, b = Run(0).words("ab 😀 cd"), Run(1).words("ab \ud83d", "\ude00 cd")
+    b.said = [(stream, json.dumps(message)) for stream, message in b.said]
+    assert compare(a.end(), b.end())[0].is_equal
+
+
+def test_chunks_of_the_draft_are_joined_too() -> None:
+    """However they are numbered."""
+
+    def run(number: int, *pieces: str) -> Run:
+        made = Run(number)
+        for place, piece in enumerate(pieces):
+            data = {"content": piece, "index": place, "final": place + 1 == len(pieces)}
+            params = {"sessionId": made.session, "type": "agent_message_chunk", "data": data}
+            made.add(IN, notification("session/update", **params))
+        return made
+
+    assert compare(run(0, "one ", "two"), run(1, "on", "e t", "wo"))[0].is_equal
+    _, (entry,) = compare(run(0, "one ", "two"), run(1, "one ", "three"))
+    assert [field.pointer for field in entry.fields] == ["/params/data/content"]
+
+
+def test_a_changed_word_of_a_long_text_is_one_field() -> None:
+    """As one entry with all frames of the text."""
+    a = Run(0).words("one", "two", "three", "four")
+    b = Run(1).words("onetwo", "3four")
+    found, (entry,) = compare(a.end(), b.end())
+    assert found.counts == Counts(changed=1)
+    assert (entry.a, entry.a_frames, entry.b, entry.b_frames) == (6, 4, 6, 2)
+    (field,) = entry.fields
+    assert field == Field("/params/update/content/text", "onetwothreefour", "onetwo3four")
+
+
+def test_the_text_of_chunks_can_be_left_out() -> None:
+    """Though it is told in pieces."""
+    a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
+    assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
+    assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal
+    assert not compare(a, b)[0].is_equal
+
+
+# What is cancelled
+
+
+def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "one ") -> Run:
+    """A turn that is cancelled in the midst of a text, of which some still comes."""
+    run = Run(number).words(said, "two ")
+    run.add(OUT, notification("session/cancel", sessionId=run.session))
+    return run.words(*late).end(reason)
+
+
+def test_text_that_comes_after_a_cancel_does_not_count() -> None:
+    """How much that is depends on how soon the agent hears of it."""
+    for late in ((), ("three ",), ("three ", "four ")):
+        assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
+    counts = compare(_cancelled(0, "three "), _cancelled(1, said="changed "))[0].counts
+    assert counts == Counts(changed=1)
+
+
+def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
+    """An agent that does not end its turn as cancelled has not been."""
+    a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
+    _, (entry,) = compare(a, b)
+    assert [(one.pointer, one.b) for one in entry.fields] == [
+        ("/params/update/content/text", "one two three")
+    ]
+
+
+def test_another_text_after_a_cancel_counts() -> None:
+    """It began when the agent could have known."""
+    a, b = (_cancelled(n) for n in (0, 1))
+    b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
+    assert compare(a, b)[0].counts == Counts(only_b=1)

@@ -1,0 +1,70 @@
+"""Texts that are too long to be held are compared to their last word."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acp_proxy.diff.diff_result import Counts
+from tests.support.scenario_runs import Run, compare
+
+LENGTH = 280_000
+"""Characters, some of which are forgotten before the last one comes."""
+
+
+def said(number: int, text: str, size: int) -> Run:
+    """A run with one text, in pieces of a size."""
+    return Run(number).words(*(text[k : k + size] for k in range(0, len(text), size))).end()
+
+
+@pytest.mark.parametrize("word", ["word ", "w"], ids=["words", "no space"])
+@pytest.mark.parametrize(
+    "place",
+    [0, LENGTH // 2, 262_143, 262_144, 262_145, LENGTH - 1],
+    ids=lambda place: f"at {place}",
+)
+def test_one_letter_is_one_change(word: str, place: int) -> None:
+    """Wherever it stands, in the part that is forgotten or in the rest."""
+    text = (word * LENGTH)[:LENGTH]
+    other = f"{text[:place]}X{text[place + 1 :]}"
+    found, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
+    assert found.counts == Counts(changed=1)
+    assert [field.pointer for field in entry.fields] == ["/params/update/content/text"]
+    assert (entry.fields[0].a, entry.fields[0].b) == (text, other)
+
+
+@pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
+@pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
+def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
+    """And what they say is the same."""
+    text = (word * LENGTH)[:LENGTH]
+    assert compare(said(0, text, 4000), said(1, text, size))[0].is_equal
+
+
+def test_a_text_that_goes_on_is_another() -> None:
+    """Even if what is more of it is nothing but a space."""
+    text = "word " * (LENGTH // 5)
+    for more in (" ", "word ", text):
+        found, _ = compare(said(0, text, 4000), said(1, text + more, 4000))
+        assert found.counts == Counts(changed=1)
+
+
+def test_values_have_names_in_it() -> None:
+    """Though directories of other lengths let it be forgotten at other places."""
+    a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
+    assert compare(a, b)[0].is_equal
+    a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))
+    assert compare(a, b)[0].counts == Counts(changed=1)
+
+
+def test_half_a_character_may_end_a_part() -> None:
+    """Its other half comes with the next piece."""
+    text = "\U0001f600" * LENGTH
+    units = text.encode("utf-16-le")
+    halves = [
+        units[k : k + 8002].decode("utf-16-le", "surrogatepass") for k in range(0, len(units), 8002)
+    ]
+    cut = Run(1).words(*halves)
+    cut.said = [(stream, json.dumps(message)) for stream, message in cut.said]
+    assert compare(said(0, text, 4000), cut.end())[0].is_equal

@@ -1,0 +1,235 @@
+"""Doctor reports what would happen if a client started the acp-proxy in its settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.editors.doctor import client_settings as module
+from acp_proxy.editors.doctor.client_settings import client_settings
+from acp_proxy.editors.doctor.programs import VersionAnswer
+from tests.support.client_homes import VALUE, make_home
+from tests.support.doctor_machine import SETTINGS, configure, healthy, lines, machine, program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a directory of the test the PATH of graphical editors."""
+    monkeypatch.setattr(module, "SYSTEM_PATH", f"{tmp_path}/usr/bin")
+
+
+def found(home: Path, *words: str, **env: str) -> list[str]:
+    """Returns the results if Zed has these words as its agent; HOME stands for the home."""
+    words = tuple(word.replace("HOME", str(home)) for word in words)
+    configure(home, *words, **env)
+    results = [*client_settings(machine(home))]
+    assert all(str(home / SETTINGS) in one.advice for one in results if one.status == "error")
+    return [line.replace(str(home), "HOME") for line in lines(results)]
+
+
+def test_no_client_names_it(tmp_path: Path) -> None:
+    """If no settings name acp-proxy, the suggested command lists the clients."""
+    (result,) = client_settings(machine(tmp_path))
+    assert lines([result]) == ["! no settings of an ACP client were found that name acp-proxy"]
+    assert result.commands == ["acp-proxy setup"]
+    assert found(tmp_path, "HOME/bin/agent") == lines([result])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("record", "--", "HOME/bin/agent", "acp"),
+        ("record", "--keep", "30d", "--fault", "drop where=kind:request", "--", "HOME/bin/agent"),
+        ("record", "--faults", "here.toml", "--", "HOME/bin/agent"),
+    ],
+)
+def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """An entry without problems has one result, with the version and the agent."""
+    assert found(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
+        "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
+    ]
+
+
+def test_a_recording_may_be_played(tmp_path: Path) -> None:
+    """An entry may start `acp-proxy replay` in place of an agent."""
+    assert found(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
+        "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("", "it starts acp-proxy without record"),
+        ("-- HOME/bin/agent", "record is not the first argument of acp-proxy"),
+        ("inspect list", "record is not the first argument of acp-proxy"),
+        ("record", "there is no agent after record"),
+        ("record --", "there is no agent after record"),
+        ("record --kep 3d -- HOME/bin/agent",
+         "record has no option '--kep'; did you mean --keep?"),
+        ("record --grace x -- HOME/bin/agent",
+         "'x' is not a time: expected seconds, such as 5 or 0.5"),
+        ("record --keep 30 -- HOME/bin/agent",
+         "--keep: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor a size (500kB, 500MB, 2GB,"
+         " 2GiB); nothing is deleted"),
+        ("record --fault nope -- HOME/bin/agent",
+         "--fault 'nope': kind: there is no 'nope'; did you mean noop?"),
+        ("record -- HOME/bin/gone", "the agent HOME/bin/gone was not found"),
+        ("record -- HOME/data", "the agent HOME/data cannot be executed"),
+        ("record -- gone", "the agent gone was not found"),
+        ("record -- ~/bin/agent",
+         "the agent ~/bin/agent cannot be found: ~ and variables are not expanded"),
+        ("record -- @opencod", "no known agent '@opencod'; did you mean @opencode?"),
+        ("record -- @opencode", "the agent opencode was not found"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
+    """Each wrong argument is an error that says what is expected, and in which file."""
+    (tmp_path / "data").touch()
+    assert found(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
+
+
+def test_arguments_in_one_string(tmp_path: Path) -> None:
+    """All arguments in one string are an error that says to split it."""
+    assert found(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
+        "✗ Zed 'Mine': its arguments are one string"
+    ]
+
+
+def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
+    """A program in the PATH of a shell only is a warning, unless the settings have a PATH."""
+    fine, *rest = found(tmp_path, "acp-proxy", "record", "agent")
+    assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
+    assert rest == [
+        "! Zed 'Mine': acp-proxy is in your PATH; a graphical client may have a shorter one",
+        "! Zed 'Mine': there is no -- before the agent's command",
+        "! Zed 'Mine': the agent agent is in your PATH; a graphical client may have a shorter one",
+    ]
+    entry = ("acp-proxy", "record", "--", "agent")
+    assert found(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [
+        "✓ Zed 'Mine': acp-proxy 0.1.0 records agent"
+    ]
+    assert found(tmp_path, *entry, PATH="/nowhere")[0] == "✗ Zed 'Mine': acp-proxy was not found"
+    for name in ("acp-proxy", "agent"):
+        program(tmp_path / "usr/bin" / name)
+    assert found(tmp_path, *entry) == ["✓ Zed 'Mine': acp-proxy 0.1.0 records agent"]
+
+
+def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
+    """A script that needs node is a warning if a graphical client may not find node."""
+    program(tmp_path / "bin/node")
+    program(tmp_path / "bin/script", "#!/usr/bin/env node\n")
+    entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/script")
+    fine, line = found(tmp_path, *entry)
+    assert line == (
+        "! Zed 'Mine': the agent HOME/bin/script is run by HOME/bin/node, which the client may not"
+        " find"
+    )
+    assert found(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [fine]
+
+
+def test_relative_paths(tmp_path: Path) -> None:
+    """Relative paths depend on the directory of the client, so nothing is started."""
+    program(tmp_path / "project/acp-proxy")
+    context = machine(tmp_path)
+    configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path / "project")
+        assert lines(client_settings(evolve(context, ask=never))) == [
+            "✗ Zed 'Mine': ./acp-proxy is not an absolute path"
+        ]
+
+
+def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
+    """Fails the test if a program is asked for its version."""
+    raise AssertionError
+
+
+def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
+    """Some clients replace `~`, so doctor warns and asks the acp-proxy in the home directory."""
+    fine, line = found(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
+    assert fine.startswith("✓")
+    assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
+
+
+def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
+    """An acp-proxy that is missing, does not answer, or has another version is reported."""
+    entry = ("record", "--", "HOME/bin/agent")
+    assert found(tmp_path, "HOME/gone/acp-proxy", *entry) == [
+        "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
+    ]
+    configure(tmp_path, f"{tmp_path}/bin/acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
+    for answer, line in {
+        VersionAnswer(None, "exits with 1"): f"✗ Zed 'Mine': {tmp_path}/bin/acp-proxy exits with 1",
+        VersionAnswer("0.0.1"): f"! Zed 'Mine': {tmp_path}/bin/acp-proxy is version 0.0.1, and this"
+        " is 0.1.0",
+    }.items():
+        assert line in lines(client_settings(machine(tmp_path, lambda *_, a=answer: a)))
+
+
+def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
+    """acp-proxy is asked with the variables of the entry and of ``env``, without the agent."""
+    asked = []
+
+    def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
+        asked.append((words, environ["A"], environ["B"]))
+        return healthy(words, environ)
+
+    own = f"{tmp_path}/bin/acp-proxy"
+    configure(tmp_path, "env", "B=2", own, "record", "--", f"{tmp_path}/bin/agent", A="1")
+    assert len(lines(client_settings(machine(tmp_path, ask)))) == 1
+    python = str(program(tmp_path / "bin/python"))
+    for words in (["-m", "acp_proxy"], ["-P", "-m", "acp_proxy"]):
+        entry = (*words, "record", "--", f"{tmp_path}/bin/agent")
+        configure(tmp_path, python, *entry, A="1", B="2")
+        assert len(lines(client_settings(machine(tmp_path, ask)))) == 1
+        assert asked.pop() == ([python, *words], "1", "2")
+    assert asked == [([own], "1", "2")]
+
+
+def test_what_is_not_started(tmp_path: Path) -> None:
+    """A wrapper, and programs or settings of the working directory, are not started."""
+    agent = f"{tmp_path}/bin/agent"
+    configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
+    assert lines(client_settings(machine(tmp_path, never))) == [
+        "! Zed 'Mine': uvx starts its acp-proxy, which was therefore not asked"
+    ]
+    (tmp_path / SETTINGS).unlink()
+    own = f"{tmp_path}/bin/acp-proxy"
+    (tmp_path / "project").mkdir(exist_ok=True)
+    settings = {"agents": {"a": {"argv": [own, "record", "--", agent]}}}
+    (tmp_path / "project/.acpxrc.json").write_text(json.dumps(settings))
+    assert lines(client_settings(machine(tmp_path, never))) == [
+        f"! acpx 'a': {own} was not asked for its version, since this directory names it"
+    ]
+
+
+def test_variables_of_an_entry(tmp_path: Path) -> None:
+    """Problems with variables of an entry are reported without their values."""
+    entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
+    assert found(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
+        "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
+        "✗ Zed 'Mine': the value of ACP_PROXY_GRACE cannot be understood",
+    ]
+    fine, line = found(tmp_path, *entry, ACP_PROXY_RECORDINGS=f"/{VALUE}", ACP_PROXY_OFF="no")
+    assert fine.startswith("✓")
+    assert line == "! Zed 'Mine': its ACP_PROXY_RECORDINGS is another directory than yours"
+
+
+def test_all_clients(tmp_path: Path) -> None:
+    """An entry that two plugins read is reported once; unreadable settings have a reason."""
+    make_home(tmp_path)
+    (tmp_path / SETTINGS).write_text("{ broken")
+    results = lines(client_settings(machine(tmp_path)))
+    assert results[0].startswith(f"! Zed: cannot read {tmp_path}/{SETTINGS}: ")
+    assert results[1:] == [
+        "✗ CodeCompanion 'goose': /opt/acp-proxy was not found",
+        "✗ CodeCompanion 'goose': the agent goose was not found",
+    ]

@@ -1,0 +1,41 @@
+"""All checks run in one order, and the worst status is that of the examination."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from attrs import evolve
+
+from acp_proxy.editors.doctor.context import CheckStatus
+from acp_proxy.editors.doctor.doctor_checks import CHECKS, examine
+from tests.support.doctor_machine import machine, program, with_environment
+
+MANUAL = Path(__file__).parents[4] / "docs/commands/doctor.md"
+
+
+def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
+    """With a warning and an error, the status of the examination is that of the error."""
+    context = machine(tmp_path)
+    assert examine(context).status is CheckStatus.WARNING
+    assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR
+    assert examine(evolve(context, own=("a", "-m", "b"))).status is CheckStatus.WARNING
+
+
+def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
+    """The manual lists the checks in order, and each check yields results with its name."""
+    context = machine(tmp_path)
+    names = [{result.check for result in check(context)} for check in CHECKS]
+    listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
+    assert names == [{name} for name in listed]
+    assert examine(context).results[0].check == listed[0]
+
+
+def test_commands_can_be_pasted(tmp_path: Path) -> None:
+    """A command has the name acp-proxy if PATH finds this program, otherwise its path."""
+    context = machine(tmp_path)
+    assert context.command("inspect", "show", Path("/a b.db")) == (
+        "acp-proxy inspect show '/a b.db'"
+    )
+    other = program(tmp_path / "other/acp-proxy")
+    assert evolve(context, own=(str(other),)).command("setup") == f"{other} setup"

@@ -1,0 +1,84 @@
+"""Doctor reports the version, and the path of acp-proxy for the settings of an editor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from attrs import evolve
+
+from acp_proxy import __version__
+from acp_proxy.editors.doctor import installation
+from acp_proxy.editors.doctor.installation import start_script, version
+from tests.support.doctor_machine import lines, machine, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a directory with acp-proxy the PATH of graphical editors."""
+    monkeypatch.setattr(installation, "SYSTEM_PATH", f"{tmp_path}/bin")
+
+
+def test_the_versions(tmp_path: Path) -> None:
+    """One result has the versions of acp-proxy, Python, SQLite and the system."""
+    (line,) = lines(version(machine(tmp_path)))
+    assert line.startswith(f"✓ acp-proxy {__version__}, Python 3.")
+
+
+def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
+    """For an absolute path without problems there is one result."""
+    assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
+
+
+@pytest.mark.parametrize("is_linked", [False, True], ids=["plain", "linked"])
+def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
+    """A script in a virtual environment, or a link to one, is a warning."""
+    context = machine(tmp_path)
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv/pyvenv.cfg").touch()
+    script = program(tmp_path / "venv/bin/acp-proxy")
+    if is_linked:
+        (tmp_path / "bin/acp-proxy").unlink()
+        (tmp_path / "bin/acp-proxy").symlink_to(script)
+    else:
+        context = evolve(context, own=(str(script),))
+    found = lines(start_script(context))
+    assert f"! it is in the virtual environment {tmp_path}/venv and goes with it" in found
+    assert any("is another one" in line for line in found) is not is_linked
+
+
+def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
+    """There is no warning for the environments of pipx and uv tool."""
+    context = machine(tmp_path)
+    for place in (".local/share/pipx/venvs/acp-proxy", ".local/share/uv/tools/acp-proxy"):
+        script = program(tmp_path / place / "bin/acp-proxy")
+        (tmp_path / place / "pyvenv.cfg").touch()
+        (tmp_path / "bin/acp-proxy").unlink()
+        (tmp_path / "bin/acp-proxy").symlink_to(script)
+        for own in (script, tmp_path / "bin/acp-proxy"):
+            assert len(lines(start_script(evolve(context, own=(str(own),))))) == 1
+
+
+def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A temporary directory, another PATH, missing permission or no script is reported."""
+    monkeypatch.setattr(installation, "SYSTEM_PATH", "/nowhere")
+    context = machine(tmp_path)
+    path = context.own[0]
+    fine, absent = lines(start_script(context))
+    assert absent == ("! a graphical editor may look through /nowhere only, where acp-proxy is not")
+    assert lines(start_script(evolve(context, is_temporary=True))) == [
+        fine,
+        f"! {path} is in a cache or a temporary directory and may be removed some day",
+        absent,
+    ]
+    (found,) = lines(start_script(evolve(context, own=("/python", "-m", "acp_proxy"))))
+    assert found.startswith("! /python -m acp_proxy: no start script was found")
+    (tmp_path / "bin/acp-proxy").chmod(0o600)
+    (wrong,) = start_script(context)
+    assert (lines([wrong]), wrong.commands) == (
+        [f"✗ {path} cannot be executed"],
+        [f"chmod u+x {path}"],
+    )

@@ -1,0 +1,174 @@
+"""Doctor finds what killed recorders and commands left, and its commands clean it up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.editors.doctor.leftovers import leftovers
+from tests.support.command_line import run
+from tests.support.doctor_machine import lines, machine
+from tests.support.log_writer import LogWriter, handshake, record_conversation, write_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from acp_proxy.editors.doctor.context import CheckResult, DoctorContext
+
+NOTHING = ["✓ no log without its recorder, and nothing half written"]
+
+
+def killed(path: Path, *, indexed: bool = False) -> None:
+    """Makes a log like that of a killed recorder, with an empty or an indexed database."""
+    path.touch(0o600)
+    with LogWriter(path, id=f"c0ffee{path.stem:0>6}") as writer:
+        write_conversation(writer)
+        if indexed:
+            path.unlink()
+            writer.index()
+
+
+def mend(results: Iterable[CheckResult], context: DoctorContext) -> list[str]:
+    """Runs the suggested commands, and returns the results after them."""
+    for result in results:
+        for command in result.commands:
+            if command.startswith("acp-proxy "):
+                assert run(*command.split()[1:], home=context.recordings).exit_code == 0
+            else:
+                subprocess.run(command, shell=True, check=True)
+    return lines(leftovers(context))
+
+
+def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
+    """Returns the names, contents and times of all files."""
+    return sorted(
+        (path.name, path.read_bytes(), (status := path.stat()).st_mtime_ns, status.st_mode)
+        for path in directory.iterdir()
+    )
+
+
+def test_nothing_is_left(tmp_path: Path) -> None:
+    """Ended, running and just begun recordings are not reported."""
+    context = machine(tmp_path)
+    assert lines(leftovers(context)) == NOTHING
+    record_conversation(context.recordings / "x.db")
+    (context.recordings / "z.db").touch()
+    (context.recordings / "z.db.log").touch()
+    (context.recordings / ".gitignore").touch()
+    os.utime(context.recordings / "z.db.log", (context.now, context.now))
+    with LogWriter(context.recordings / "y.db") as running:
+        handshake(running)
+        running.index()
+        assert lines(leftovers(context)) == NOTHING
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
+    """Doctor changes nothing; the suggested command finishes the recording."""
+    context = machine(tmp_path)
+    killed(context.recordings / "1.db", indexed=indexed)
+    before = state(context.recordings)
+    (found,) = leftovers(context)
+    assert state(context.recordings) == before
+    assert lines([found]) == ["! the log of 1 is not in its database yet; its recorder is gone"]
+    assert mend([found], context) == NOTHING
+    assert [path.name for path in context.recordings.iterdir()] == ["1.db"]
+
+
+def test_unfinished_logs(tmp_path: Path) -> None:
+    """One command finishes the recordings of several logs."""
+    context = machine(tmp_path)
+    for number in range(5):
+        killed(context.recordings / f"{number}.db")
+    (found,) = leftovers(context)
+    assert lines([found]) == [
+        "! the logs of 5 recordings are not in their databases yet; their recorders are gone:"
+        " 0, 1, 2 and 2 more"
+    ]
+    assert mend([found], context) == NOTHING
+
+
+def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
+    """A log that is no log, of a damaged database, or with a pipe beside it is an error."""
+    context = machine(tmp_path)
+    (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
+    for name in ("b", "c"):
+        killed(context.recordings / f"{name}.db")
+    (context.recordings / "b.db").write_bytes(b"SQLite format 3\0" + bytes(4096))
+    os.mkfifo(context.recordings / "c.db-wal")
+    one, two, three = lines(leftovers(context))
+    assert one.startswith(f"✗ cannot read {context.recordings}/a.db.log as a recording: ")
+    assert two.startswith(f"✗ cannot read {context.recordings}/b.db as a recording: it is damaged")
+    assert "c.db-wal is a pipe" in three
+
+
+def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
+    """The damaged part of a log is reported as unmasked, with a command that removes it."""
+    context = machine(tmp_path)
+    record_conversation(context.recordings / "x.db")
+    for name in ("x.db.damaged", "x.db.damaged-2"):
+        (context.recordings / name).touch()
+    (found,) = leftovers(context)
+    assert lines([found]) == [
+        "! x.db.damaged, x.db.damaged-2 hold what could not be read of a damaged log, unmasked"
+    ]
+    assert mend([found], context) == NOTHING
+
+
+def test_empty_files(tmp_path: Path) -> None:
+    """Files of a recorder that was killed before it recorded anything are reported."""
+    context = machine(tmp_path)
+    for name in ("x.db", "y.db", "y.db.log", "z.db.log"):
+        (context.recordings / name).touch()
+    found = [*leftovers(context)]
+    assert lines(found) == [
+        "! y.db.log is empty: its recorder was killed before it had recorded anything",
+        "! z.db.log is empty: its recorder was killed before it had recorded anything",
+        "! x.db is empty, and no log is there",
+    ]
+    assert mend(found, context) == NOTHING
+
+
+def test_what_sqlite_left(tmp_path: Path) -> None:
+    """SQLite's files without a database, and write-ahead logs with rows, are reported."""
+    context = machine(tmp_path)
+    record_conversation(context.recordings / "x.db")
+    code = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        "c.execute('PRAGMA journal_mode=WAL'); c.execute('UPDATE recording SET note = 1');"
+        "c.commit(); os._exit(0)"
+    )
+    subprocess.run(["python3", "-c", code, context.recordings / "x.db"], check=True)
+    (context.recordings / "y.db-shm").touch()
+    (context.recordings / "y.db-wal").touch()
+    assert lines(leftovers(evolve(context, now=context.now - 3600))) == NOTHING
+    found = [*leftovers(context)]
+    assert lines(found) == [
+        "! x.db-wal is not in its database yet",
+        "! y.db-shm, y.db-wal are without their databases",
+    ]
+    assert mend(found, context) == NOTHING
+    assert [path.name for path in context.recordings.iterdir()] == ["x.db"]
+
+
+def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
+    """Temporary files are found beside recordings, settings and change logs."""
+    context = machine(tmp_path)
+    names = (".abcd1234.import", ".x.jsonl.abc_1234", "setup/.acp-proxy-abcd1234")
+    files = [context.recordings / name for name in names]
+    files.append(tmp_path / ".config/zed/.acp-proxy-12345678")
+    others = (".abcd1234", ".x.db", "setup/.acp-proxy-x")
+    for path in [*files, *(context.recordings / name for name in others)]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    assert lines(leftovers(evolve(context, now=context.now - 3600))) == NOTHING
+    (found,) = leftovers(context)
+    assert lines([found])[0].endswith(" and 1 more were not finished by a command that was killed")
+    assert mend([found], context) == NOTHING
+    assert not any(path.exists() for path in files)
+    assert all((context.recordings / name).exists() for name in others)

@@ -1,0 +1,171 @@
+"""Doctor checks that the recordings directory can be used, and lists running recorders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.editors.doctor.recordings_check import recordings_directory, running
+from tests.support.command_line import run
+from tests.support.doctor_machine import lines, machine, with_environment
+from tests.support.log_writer import (
+    LogWriter,
+    handshake,
+    notification,
+    record_conversation,
+    request,
+    text,
+)
+from tests.support.waiting_chat import record_waiting_chat
+
+
+def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
+    """The result for a good directory has the size of the recordings and the free space."""
+    context = machine(tmp_path)
+    (line,) = lines(recordings_directory(context))
+    assert line.startswith(f"✓ {context.recordings}: it is empty, ")
+    record_conversation(context.recordings / "x.db")
+    (line,) = lines(recordings_directory(context))
+    assert line.startswith(f"✓ {context.recordings}: 1 recording takes ")
+    assert line.endswith(" are free")
+
+
+def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
+    """A missing directory is fine if a recording can make it, which is tried and undone."""
+    context = machine(tmp_path)
+    context.recordings.rmdir()
+    assert lines(recordings_directory(context)) == [
+        f"✓ {context.recordings} is not there yet; the first recording makes it"
+    ]
+    assert not context.recordings.exists()
+    inside = evolve(context, recordings=context.recordings / "a/b")
+    assert lines(recordings_directory(inside))[0].startswith("✓ ")
+    assert not context.recordings.exists()
+    context.recordings.symlink_to("nothing")
+    assert lines(recordings_directory(context)) == [
+        f"✗ {context.recordings} is a symbolic link to nothing"
+    ]
+    context.recordings.unlink()
+    context.recordings.touch()
+    (found,) = lines(recordings_directory(context))
+    assert found == f"✗ {context.recordings} is not a directory, so nothing is recorded"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    """Not even by the superuser, whom no permission holds; `record` says why."""
+    context = evolve(machine(tmp_path), recordings=Path("/proc/foo"))
+    (found,) = lines(recordings_directory(context))
+    assert found.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
+    assert "No such file or directory" in found
+
+
+def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
+    """What `record` says of itself is the reason, and nothing of the trial is left."""
+    context = machine(tmp_path)
+    (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
+    context = with_environment(context, PYTHONPATH=str(tmp_path))
+    assert lines(recordings_directory(context)) == ["✗ record does not work here: no luck today"]
+    assert list(context.recordings.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "mark", "text"),
+    [
+        (0o755, "!", "others can see the names"),
+        (0o770, "✗", "others can remove recordings"),
+        (0o500, "✗", "recordings cannot be made or read"),
+    ],
+)
+def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
+    """The suggested command corrects the permissions."""
+    context = machine(tmp_path)
+    context.recordings.chmod(mode)
+    *fine, found = recordings_directory(context)
+    assert len(fine) == (mark == "!")  # what it holds is shown as well
+    (line,) = lines([found])
+    assert line.startswith(f"{mark} {context.recordings} has mode {mode:04o}")
+    assert text in line
+    subprocess.run(found.commands[0], shell=True, check=True)
+    assert lines(recordings_directory(context))[0].startswith("✓")
+
+
+def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's directory is an error, except for the superuser; a read-only one is, too."""
+    context = machine(tmp_path)
+    owner = context.recordings.stat().st_uid
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    (found,) = lines(recordings_directory(context))
+    assert found == f"✗ {context.recordings} belongs to user {owner}, and you are {owner + 1}"
+    monkeypatch.setattr(os, "getuid", lambda: owner)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (found,) = lines(recordings_directory(context))
+    assert found.endswith("cannot be written to; is its file system read-only?")
+
+
+def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If space is scarce, the suggested command deletes the oldest half of the recordings."""
+    context = machine(tmp_path)
+    statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
+    monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
+    _, found = lines(recordings_directory(context))
+    assert found == f"! 500 MB are free in {context.recordings}; its recordings take 0 B"
+    for number in range(4):
+        path = record_conversation(context.recordings / f"{number}.db", id=f"c0ffee00000{number}")
+        os.utime(path, (number, number))
+    statvfs.f_bavail = 40
+    (wrong,) = recordings_directory(context)
+    assert lines([wrong])[0].startswith(f"✗ 40.0 MB are free in {context.recordings}; its")
+    program, *words = wrong.commands[0].split()
+    assert program == "acp-proxy"
+    assert run(*words, home=context.recordings).exit_code == 0
+    assert sorted(path.name for path in context.recordings.iterdir()) == ["2.db", "3.db"]
+
+
+def test_none_is_running(tmp_path: Path) -> None:
+    """Recorders that have ended or were killed are not listed."""
+    context = machine(tmp_path)
+    record_conversation(context.recordings / "x.db")
+    with LogWriter(context.recordings / "y.db") as killed:
+        handshake(killed)
+    assert lines(running(context)) == ["✓ no recorder is running"]
+    assert killed.log_path.exists()
+
+
+def test_what_they_wait_for(tmp_path: Path) -> None:
+    """Each running recorder is listed with what it waits for: the user, the agent or nothing."""
+    context = machine(tmp_path)
+    recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
+    for name, prompts in {"b": True, "c": False}.items():
+        recorders.append(LogWriter(context.recordings / f"{name}.db", id=f"c0ffee00000{name}"))
+        handshake(recorders[-1])
+        if prompts:
+            prompt = request(3, "session/prompt", sessionId="s", prompt=[text("hello")])
+            recorders[-1].to_agent(prompt)
+            recorders[-1].to_client(notification("x"))
+    one, two, three = lines(running(context))
+    for recorder in recorders:
+        recorder.abandon()
+    assert one.startswith("✓ a: agent waits for client: session/request_permission ")
+    assert one.endswith("a person decides")
+    assert two.startswith("✓ b: in turn 1 (prompt #4), nothing came yet, ")
+    assert three == "✓ c: nothing is open"
+
+
+def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
+    """A hang is a warning with its problem, and a log that cannot be read is an error."""
+    context = machine(tmp_path)
+    with LogWriter(context.recordings / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
+        context = evolve(context, monotonic_ns=context.monotonic_ns + 10**12)
+        (found,) = running(context)
+    (line,) = lines([found])
+    assert line.startswith("! x: client waits for agent: session/new")
+    assert found.commands == [f"acp-proxy inspect show {context.recordings}/x.db"]

@@ -1,0 +1,90 @@
+"""Places are found by the text of a path, and credentials by its names."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.explain.audit.paths import locate, looks_like_credentials, mentions
+
+POSIX = ["/proj/app", "/srv/lib"]
+WINDOWS = ["C:\\work\\app"]
+
+
+@pytest.mark.parametrize(
+    ("path", "directories", "shown", "place"),
+    [
+        ("/proj/app/src/a.py", POSIX, "src/a.py", "inside"),
+        ("/proj/app", POSIX, ".", "inside"),
+        ("/proj/app/", POSIX, ".", "inside"),
+        ("src/../a.py", POSIX, "a.py", "inside"),
+        ("/proj/app/../app/a", POSIX, "a", "inside"),
+        ("/proj/app/../application/a", POSIX, "/proj/application/a", "outside"),
+        ("/proj/app2", POSIX, "/proj/app2", "outside"),
+        ("../b", POSIX, "/proj/b", "outside"),
+        ("/srv/lib/x", POSIX, "/srv/lib/x", "inside"),
+        ("file:///proj/app/%61.py", POSIX, "a.py", "inside"),
+        ("file://host/proj/app/a", POSIX, "file://host/proj/app/a", "outside"),
+        ("file:///proj/app/x%20y#L10", POSIX, "x y", "inside"),
+        ("file:///proj/app/%2e%2e/x", POSIX, "/proj/x", "outside"),
+        ("file:///c%3A/Work/app/a.py", WINDOWS, "a.py", "inside"),
+        ("main.py:12", POSIX, "main.py:12", "unknown"),
+        ("/Proj/App/a", POSIX, "/Proj/App/a", "unknown"),
+        ("/etc/passwd", ["."], "/etc/passwd", "unknown"),
+        ("https://example.com/", POSIX, "https://example.com/", "outside"),
+        ("~/x", POSIX, "~/x", "unknown"),
+        ("/etc/passwd", [], "/etc/passwd", "unknown"),
+        ("C:\\work\\app\\src\\a.py", WINDOWS, "src\\a.py", "inside"),
+        ("c:/WORK/app/a.py", WINDOWS, "a.py", "inside"),
+        ("C:\\work\\app\\..\\b", WINDOWS, "C:\\work\\b", "outside"),
+        ("..\\b", WINDOWS, "C:\\work\\b", "outside"),
+        ("/proj/app/\0", POSIX, "\0", "outside"),
+        ("", POSIX, ".", "inside"),
+    ],
+)
+def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
+    """Dots are resolved as they are written, and what is inside is shown relative."""
+    found = locate(path, directories)
+    if "\0" not in path:
+        assert found.shown == shown
+    assert found.place == place
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env", "/x/.env.local", "prod.env", "/home/me/.ssh/id_rsa", "~/.ssh/config", "server.pem",
+        "C:\\Users\\me\\.AWS\\credentials", ".netrc", "/etc/shadow", "credentials.json",
+        "secrets.yaml", "key.p12", ".npmrc", "/home/me/.codex/auth.json", "~/.config/gh/hosts.yml",
+        ".kube/config", "service-account.json",
+    ],
+)  # fmt: skip
+def test_names_of_credentials(path: str) -> None:
+    """Names of credential files are recognized for every system."""
+    assert looks_like_credentials(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "", "/", "a.py", "environment.py", ".envrc.md", ".env.example", "credentials.py",
+        "secrets.py", "id_rsa.pub", "~/.ssh/known_hosts", "keyboard.py", "auth.json", "hosts.yml",
+        "monkey", "src/key.ts", "token.py", "docs/secrets.md", "cacert.pem", "package.json",
+    ],
+)  # fmt: skip
+def test_names_of_other_files(path: str) -> None:
+    """Source code about credentials is not a credential file."""
+    assert not looks_like_credentials(path)
+
+
+def test_words_of_a_command() -> None:
+    """Paths are found within quotes, redirections and assignments as well."""
+    command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
+    assert [path.path for path in mentions(command, POSIX)] == [
+        "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",
+    ]  # fmt: skip
+
+
+def test_a_long_command_is_read_quickly() -> None:
+    """Only the beginning of a command is searched, for at most twenty paths."""
+    assert len(mentions("/a " * 100_000, POSIX)) == 1
+    assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

@@ -1,0 +1,84 @@
+"""The state of a tool call is read in every dialect, also from a frame that was cut off."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.explain.describe.tool_texts import call_in, call_label, params_of, places
+from acp_proxy.protocol.tool_calls import CallState
+from tests.support.log_writer import line, notification, request, update
+
+
+@pytest.mark.parametrize(
+    ("message", "state"),
+    [
+        (
+            update("s", "tool_call", toolCallId="c", title="Edit", status="pending"),
+            CallState("pending", title="Edit"),
+        ),
+        (
+            notification(
+                "session/update", sessionId="s", type="tool_call", data={"id": "c", "tool": "t"}
+            ),
+            CallState(title="t", tool="t"),
+        ),
+        (
+            request(1, "session/request_permission", toolCall={"title": "Run", "kind": "execute"}),
+            CallState(title="Run", kind="execute"),
+        ),
+        (
+            request(1, "session/request_permission", subject={"toolCall": {"title": "Run"}}),
+            CallState(title="Run"),
+        ),
+        (update("s", "tool_call", title="\x1b[2J"), CallState(title="\\x1b[2J")),
+        (update("s", "tool_call", title=["a"], status={}), CallState()),
+        ({"params": [1]}, CallState()),
+        ([1, 2], CallState()),
+    ],
+)
+def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
+    """Title, kind and status are found in every dialect, and are safe to print."""
+    assert call_in(line(message)) == state
+
+
+def test_the_state_is_read_from_a_cut_frame() -> None:
+    """As far as it comes before the cut."""
+    raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
+    assert call_in(raw[:200]).title == "Write"
+    assert params_of(raw[:20]) == {}
+    assert params_of(b"\xff\x00") == {}
+    assert params_of(b"[" * 100_000) == {}
+
+
+def test_half_a_surrogate_pair_is_read() -> None:
+    """Although strict parsers refuse it."""
+    raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
+    assert call_in(raw.encode()).title == "\\ud83d"
+
+
+def test_counted_ids_are_told_apart() -> None:
+    """An id is cut only if it is long, as random ones are."""
+    assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
+    assert call_label("Write", "call_0") == "Write (call_0)"
+    assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ({"line": 3}, "/a.py:3"),
+        ({"line": 3, "column": 0}, "/a.py:3:0"),
+        ({"line": 3, "endLine": 3}, "/a.py:3"),
+        ({"line": 3, "column": 5, "endLine": 3}, "/a.py:3:5"),
+        ({"line": 3, "endLine": 7}, "/a.py:3-7"),
+        ({"line": 3, "column": 5, "endLine": 7, "endColumn": 2}, "/a.py:3:5-7:2"),
+        ({"line": 3, "column": 5, "endLine": 3, "endColumn": 9}, "/a.py:3:5-3:9"),
+        ({"line": 3, "column": 5, "endColumn": 9}, "/a.py:3:5-3:9"),
+    ],
+)
+def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
+    """An end that says no more than the beginning is left out."""
+    assert places({"location": {"path": "/a.py", **location}}) == shown

@@ -1,0 +1,264 @@
+"""A line as JSON in many lines, as unfolded texts, and as bytes in hex."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.explain.log.line_views import TokenKind, hex_view, pretty, unfolded
+from tests.support.command_line import run
+from tests.support.log_writer import LogWriter, handshake, line, request, result, text, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def shown(raw: bytes, *, elide: bool = False) -> str:
+    """Returns all lines, without their colours."""
+    return "\n".join("".join(text for _, text in line) for line in pretty(raw, elide=elide))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        0,
+        "a",
+        None,
+        {"a": {}, "b": [], "c": [1, [2, {"d": None}]], "e": {"f": True, "g": "x\ny\t\"z\\"}},
+        [{"a": 1}, {"b": -1.5e30}],
+        [[[[]]], {"": ""}],
+        {"你好": "é😀"},
+    ],
+)  # fmt: skip
+def test_the_layout_is_that_of_python(value: object) -> None:
+    """Line breaks and indents are those of the json module."""
+    expected = json.dumps(value, indent=2, ensure_ascii=False)
+    assert shown(json.dumps(value, ensure_ascii=False).encode()) == expected
+    assert shown(json.dumps(value, ensure_ascii=False, indent=7).encode()) == expected
+
+
+def test_values_are_not_changed() -> None:
+    """Numbers keep their digits, strings their escapes, and a name may be repeated."""
+    raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
+    assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
+
+
+def test_escaped_letters_are_written_out() -> None:
+    """But not control characters and halves of surrogate pairs."""
+    raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
+    assert (
+        shown(raw)
+        == "\n".join(
+            [
+                "[",
+                '  "你é😀",',
+                r'  "\u001b[2J\u202e\ud83d",',
+                r'  "\\u4f60",',
+                r'  "\u0022"',
+                "]",
+            ]
+        )
+    )  # fmt: skip
+
+
+def test_each_piece_has_its_kind() -> None:
+    """Names, strings, words and numbers are distinguished."""
+    lines = list(pretty(b'{"a":["b",1,true]}'))
+    roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
+    assert roles == [
+        ("{", TokenKind.SIGN),
+        ('"a"', TokenKind.KEY),
+        (": ", TokenKind.SIGN),
+        ("[", TokenKind.SIGN),
+        ('"b"', TokenKind.STRING),
+        (",", TokenKind.SIGN),
+        ("1", TokenKind.NUMBER),
+        (",", TokenKind.SIGN),
+        ("true", TokenKind.WORD),
+        ("]", TokenKind.SIGN),
+        ("}", TokenKind.SIGN),
+    ]
+
+
+def test_base64_is_replaced_by_its_size_on_request() -> None:
+    """A text with spaces, or a short one, is kept."""
+    data = base64.b64encode(bytes(3000)).decode()
+    words = "word " * 100
+    raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
+    assert data in shown(raw)
+    elided = shown(raw, elide=True)
+    assert f'"data": "{data[:31]}… base64 of 3.0 kB,' in elided
+    assert words in elided
+    assert data[:100] in elided
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"not json",
+        b'{"a": 1} trailing',
+        b'{"a": "unfinished',
+        b'{"a": \x1b[2J}',
+        b"}}}",
+        b"",
+        b'{"a": "\xff\xc2\x9b"}',
+        "[1,\u009b2J]".encode(),
+    ],
+)
+def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
+    """Nothing is left out, and no control character is written."""
+    text = shown(raw)
+    assert all(line.isprintable() for line in text.split("\n"))
+    kept = raw.decode(errors="backslashreplace").translate({ord(" "): None})
+    visible = "".join(c if c.isprintable() else repr(c)[1:-1] for c in kept)
+    assert text.translate({ord(" "): None, ord("\n"): None}) == visible
+
+
+def test_a_huge_message_is_cut() -> None:
+    """A note has the whole size."""
+    raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
+    text = shown(raw)
+    assert text.startswith('{\n  "a": "xxx')
+    assert text.endswith("x… cut: all of it is 9.0 MB")
+    assert len(text) < 1_100_000
+    assert '"b"' in shown(raw.replace(b"x" * 3_000_000, b"A" * 3_000_000), elide=True)
+
+
+def test_deep_nesting_is_cut() -> None:
+    """A message that is nested a hundred thousand deep takes no more room than any other."""
+    text = shown(b"[" * 100_000 + b"]" * 100_000)
+    assert len(text) < 1_200_000
+    assert "… cut" in text
+
+
+# Unfolded texts
+
+
+def found(message: Any) -> list[tuple[str, list[str]]]:
+    """Returns the unfolded texts of a message."""
+    return list(unfolded(json.dumps(message).encode()))
+
+
+def test_a_plan_has_a_line_for_each_entry() -> None:
+    """With its status; the draft calls the entries steps."""
+    entries = [
+        {"content": "Look", "priority": "high", "status": "completed"},
+        {"content": "Edit", "status": "in_progress"},
+    ]
+    assert found(update("s", "plan", entries=entries)) == [("plan", ["✓ Look (high)", "▸ Edit"])]
+    data = {"planId": "p", "steps": [{"id": "1", "description": "Wait", "status": "pending"}]}
+    message = {"params": {"sessionId": "s", "type": "plan", "data": data}}
+    assert found(message) == [("plan", ["· Wait"])]
+
+
+def test_a_diff_has_the_lines_that_changed() -> None:
+    """Instead of both texts."""
+    diff = {"type": "diff", "path": "/a.py", "oldText": "x\ny\nz\n", "newText": "x\nY\nz\n"}
+    assert found(update("s", "tool_call", toolCallId="c", content=[diff])) == [
+        ("/params/update/content/0 /a.py", ["@@ -1,3 +1,3 @@", " x", "-y", "+Y", " z"])
+    ]
+
+
+def test_a_file_has_its_lines(tmp_path: Path) -> None:
+    """Below the message, with the pointer to its text."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
+        recorder.to_client(request(1, "fs/write_text_file", **written))
+    out = run("inspect", "log", "--seq", "4", recorder.path).stdout
+    assert out.endswith("\n\n/params/content:\n  one\n  \\x1b[2Jtwo\n")
+
+
+def test_a_long_line_is_wrapped() -> None:
+    """Between words; what has none, such as base64, is left where it is."""
+    said = "word " * 60 + "end"
+    ((place, lines),) = found(update("s", "agent_message_chunk", content=text(said)))
+    assert place == "/params/update/content/text"
+    assert max(map(len, lines)) <= 100
+    assert " ".join(lines) == said
+    assert found(update("s", "agent_message_chunk", content=text("x" * 900))) == []
+
+
+def test_only_newlines_end_a_line() -> None:
+    """Other separators stay in it, to be shown as escapes; tabs become blanks."""
+    assert found({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
+        ("/result/content", ["a       b\u2028c", "d", ""])
+    ]
+
+
+def test_the_output_of_a_terminal_is_decoded() -> None:
+    """An agent of v2 sends it in base64; other data is no output."""
+    data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
+    chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
+    assert found(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
+    whole = update("s", "terminal_update", terminalId="t", output={"data": data})
+    assert found(whole) == [("/params/update/output/data", ["3 passed…", "1 failed"])]
+    assert found(update("s", "terminal_output_chunk", data="no base64")) == []
+    assert found(update("s", "other", data=data)) == []
+
+
+def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
+    """With ``--seq`` of a request; diffs are coloured where other texts are not."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
+        recorder.to_agent(result(1, content="-one\n+two\n"))  # 3
+        diff = {"type": "diff", "path": "/a", "oldText": "one\n", "newText": "two\n"}
+        recorder.to_client(update("s", "tool_call", toolCallId="c", content=[diff]))  # 4
+    shown = run("inspect", "log", recorder.path, "--seq", "2", FORCE_COLOR="1").stdout
+    assert "/result/content:\x1b[0m\n  -one\n  +two\n" in shown
+    changed = run("inspect", "log", recorder.path, "--seq", "4", FORCE_COLOR="1").stdout
+    assert "m-one\x1b[0m\n" in changed
+    assert "m+two\x1b[0m\n" in changed
+
+
+def test_an_invalid_line_has_no_unfolded_texts() -> None:
+    """Nor has one that is nested too deep; members may be of any type."""
+    assert list(unfolded(b"not json")) == []
+    assert list(unfolded(b"[" * 1000)) == []
+    assert found({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
+        ("/params/update/0/entries", ["a", "b"])
+    ]
+    assert list(unfolded(line({"params": {"a~/b": "x\ny"}}))) == [("/params/a~0~1b", ["x", "y"])]
+
+
+# Bytes in hex
+
+
+def test_a_row_has_offset_bytes_and_ascii() -> None:
+    """As in every hex viewer."""
+    assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
+        "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
+        "00000010  72 65                                            re",
+    ]
+
+
+@pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
+def test_utf8_has_no_rows(raw: bytes) -> None:
+    """Wherever a character is cut between pieces."""
+    assert list(hex_view(raw)) == []
+
+
+def test_only_rows_near_bad_bytes_are_shown() -> None:
+    """The row with the byte and its neighbours; dots stand for the rest."""
+    shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
+    assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
+    assert " ff 79 " in shown[2]
+
+
+def test_the_number_of_rows_is_limited() -> None:
+    """For a line of binary data the first rows are shown."""
+    shown = list(hex_view(b"\xff" * 1_000_000))
+    assert len(shown) == 33
+    assert shown[-1] == "…"
+
+
+def test_half_a_character_at_the_end_is_found() -> None:
+    """A line that ends in the middle of a character is not UTF-8."""
+    assert list(hex_view("é".encode()[:1])) == [
+        "00000000  c3                                               ."
+    ]

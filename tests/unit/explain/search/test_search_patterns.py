@@ -1,0 +1,106 @@
+"""Patterns match whatever the case and the escapes, and the quick test misses nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.base.errors import BadPattern
+from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, strings, undone
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_found"),
+    [
+        ("hello", "Hello", True),
+        ("Hello", "hello", False),
+        ("HELLO", "HELLO", True),
+        ("a.c", "abc", False),
+        ("é", "É", True),
+        ("straße", "STRASSE", False),
+        ("k", "\u212a", True),
+        ("\u017f", "s", True),
+        ("你好", "x你好", True),
+    ],
+)
+def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: bool) -> None:
+    """A pattern without capitals ignores case, also beyond ASCII."""
+    assert Pattern(pattern).is_in(text) == is_found
+    assert Pattern(pattern).may_be_in(text.encode()) >= is_found
+
+
+def test_case_can_be_chosen() -> None:
+    """Whatever the pattern is."""
+    assert Pattern("Hello", ignore_case=True).is_in("hELLO")
+    assert not Pattern("hello", ignore_case=False).is_in("Hello")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_found"),
+    [
+        (r"\Sb", "AB", True),
+        (r"(?P<Name>b)", "B", True),
+        (r"[^a]x", "AX", False),
+        (r"[@-\[]", "q", True),
+        (r"\x41", "a", True),
+        (r"^b", "a\nB", True),
+        (r"a$", "A\nb", True),
+        (r"(foo|bar)x", "FOOX", True),
+        (r"Foo|bar", "foo", False),
+    ],
+)
+def test_a_regular_expression_in_lower_case_finds_any_case(
+    pattern: str, text: str, is_found: bool
+) -> None:
+    r"""The capital in ``\S`` or ``(?P<`` does not count; ``^`` and ``$`` match at lines."""
+    sought = Pattern(pattern, is_regex=True)
+    assert sought.is_in(text) == is_found
+    assert sought.may_be_in(text.encode()) >= is_found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("(a", "bad pattern at column 1: missing ), unterminated subpattern"),
+        ("ab[c", "bad pattern at column 3: unterminated character set"),
+        ("*", "bad pattern at column 1: nothing to repeat"),
+        ("", "bad pattern: expected something to look for, got nothing"),
+    ],
+)
+def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
+    """The message says what is wrong, and where."""
+    with pytest.raises(BadPattern) as caught:
+        Pattern(pattern, is_regex=True)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("pattern", "asks"),
+    [("a^b", True), ("a$", True), (r"\Aa", True), ("(?=a)", True), ("(?<!a)b", True),
+     ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
+)  # fmt: skip
+def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
+    """Only a pattern with assertions has to be tried on each string separately."""
+    assert Pattern(pattern, is_regex=True).has_assertions == asks
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (r"caf\u00e9", "café"),
+        (r"\ud83d\ude00", "😀"),
+        (r"a\"b\\c\/d\n", 'a"b\\c/d\n'),
+        (r"\ud83d", "\ud83d"),
+        (r"\\u0041", r"\u0041"),
+        ("\\u12", "u12"),
+    ],
+)
+def test_escapes_are_undone(written: str, meant: str) -> None:
+    """Each escape of JSON becomes its character; an unknown one loses its backslash."""
+    assert undone(written) == meant
+
+
+def test_strings_are_found_in_a_line() -> None:
+    """Names and values are both strings; those without escapes are searched with the line."""
+    line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
+    assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
+    assert escaped_strings(line) == ['b"c', "d", "cut \n"]

@@ -1,0 +1,144 @@
+"""What passed is counted: frames and bytes by method, latencies by rank, bytes by tool call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.explain.stats.traffic import (
+    BUCKETS,
+    Traffic,
+    halved,
+    percentile,
+    sparkline,
+)
+from acp_proxy.recording.recording import StoredFrame
+from acp_proxy.store.queries.exchanges import ExchangeRow
+
+
+def head(seq: int, t_ns: int = 0, **fields: Any) -> StoredFrame:
+    """A notification to the client, or what the fields make of it."""
+    values = {
+        "stream": "to-client", "kind": "notification", "method": "m", "exchange": None,
+        "session": None, "turn": None, "tool_call": None, "terminal": None, "size": 10, **fields,
+    }  # fmt: skip
+    return StoredFrame(seq, t_ns, **values)
+
+
+def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -> ExchangeRow:
+    """A request to the agent."""
+    row = ExchangeRow(number, "to-agent", "m", None, None, number, None, latency_ns, outcome)
+    return row._replace(**fields)
+
+
+@pytest.mark.parametrize(
+    ("ordered", "percent", "found"),
+    [
+        ([], 50, None),
+        ([7], 1, 7),
+        ([7], 100, 7),
+        ([1, 2], 50, 1),
+        ([1, 2], 51, 2),
+        (list(range(1, 101)), 90, 90),
+        (list(range(1, 101)), 99, 99),
+        (list(range(1, 12)), 90, 10),
+    ],
+)
+def test_a_percentile_is_one_that_occurred(
+    ordered: list[int], percent: int, found: int | None
+) -> None:
+    """The p-th percentile is the least latency that at least p of a hundred do not exceed."""
+    assert percentile(ordered, percent) == found
+
+
+def test_an_answer_counts_for_the_method_it_answers() -> None:
+    """A request and its answer are frames of one method, in the direction of the request."""
+    traffic = Traffic(100)
+    traffic.feed(head(1, stream="to-agent", kind="request", exchange=1, size=30))
+    traffic.feed(head(2, kind="error", exchange=1, size=5))
+    traffic.feed(head(3, size=1))
+    asked, told = traffic.methods()
+    assert (asked.direction, asked.method, asked.frames, asked.bytes) == ("to-agent", "m", 2, 35)
+    assert (told.direction, told.frames, told.bytes) == ("to-client", 1, 1)
+    assert [sum(m.frames for m in (asked, told)), sum(m.bytes for m in (asked, told))] == [3, 36]
+
+
+def test_frames_without_a_method_are_counted_by_their_kind() -> None:
+    """Lines of stderr, and lines that are no messages, have a row of their own."""
+    traffic = Traffic(100)
+    traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
+    traffic.feed(head(2, kind="invalid", method=None, size=2))
+    found = [(m.direction, m.method, m.kind) for m in traffic.methods()]
+    assert found == [("stderr", None, "stderr"), ("to-client", None, "invalid")]
+
+
+def test_outcomes_are_counted_apart() -> None:
+    """Answers and errors have latencies; cancelled and unanswered requests are only counted."""
+    traffic = Traffic(100)
+    for number, (outcome, latency) in enumerate(
+        [("result", 10), ("error", 30), ("cancelled", 9000), ("unanswered", None), ("result", 20)]
+    ):
+        traffic.take(exchange(number, outcome, latency))
+    (method,) = traffic.methods()
+    assert (method.requests, method.errors, method.cancelled, method.unanswered) == (5, 1, 1, 1)
+    assert (method.p50_ns, method.p90_ns, method.p99_ns, method.max_ns) == (20, 30, 30, 30)
+    assert method.frames == 0
+
+
+def test_activity_divides_the_time_of_the_recording() -> None:
+    """The first and the last moment are in the first and last part, also what comes after."""
+    end = BUCKETS * 10 + 7
+    traffic = Traffic(end)
+    for seq, t_ns in enumerate([0, 10, 11, end - 1, end, end * 2, -5]):
+        traffic.feed(head(seq, t_ns))
+    (method,) = traffic.methods()
+    assert method.activity == [3, 1, *([0] * (BUCKETS - 3)), 3]
+
+
+def test_the_cached_part_is_the_computed_one() -> None:
+    """Recomputing the part only at its edges gives the same result."""
+    for end in (1, 5, 24, 25, 997):
+        traffic = Traffic(end)
+        expected = [0] * BUCKETS
+        for t_ns in range(end + 1):
+            traffic.feed(head(t_ns, t_ns))
+            expected[min(t_ns * BUCKETS // end, BUCKETS - 1)] += 1
+        assert traffic.methods()[0].activity == expected
+
+
+def test_a_sparkline_shows_the_busiest_part_highest() -> None:
+    """Nothing is a space, the most is a full block, and little is still to be seen."""
+    assert sparkline([0, 1, 50, 100]) == " ▁▄█"
+    assert sparkline([0, 0]) == "  "
+    assert sparkline([]) == ""
+    assert halved([1, 2, 3, 4]) == [3, 7]
+
+
+def test_a_tool_call_has_all_its_frames() -> None:
+    """Calls with one id in two sessions are two; replayed history takes no time."""
+    traffic = Traffic(1000)
+    call = {"session": "s", "tool_call": "c", "turn": 1}
+    traffic.feed(head(1, 100, **call, size=5))
+    traffic.feed(head(2, 160, **call, size=6))
+    traffic.feed(head(3, 170, **{**call, "session": "t"}, size=90))
+    traffic.feed(head(4, 900, **{**call, "turn": None}, size=7))
+    (other, _), (one, _) = traffic.heaviest_calls(5)
+    assert (other.session, other.bytes, other.duration_ns) == ("t", 90, 0)
+    assert (one.session, one.frames, one.bytes) == ("s", 3, 18)
+    assert (one.start_ns, one.duration_ns, one.turn) == (100, 60, 1)
+    assert [call for call, _ in traffic.heaviest_calls(1)] == [other]
+    assert traffic.calls == 2
+
+
+def test_a_filter_is_followed_to_exchanges() -> None:
+    """An exchange counts if its request, its response, or the batch that held one was counted."""
+    traffic = Traffic(100)
+    traffic.feed(head(5, kind="response", exchange=1))
+    traffic.feed(head(6, kind="notification", exchange=2))  # a request to cancel it
+    traffic.feed(head(7, kind="batch", method=None))
+    assert traffic.includes(exchange(1, "result", 1))
+    assert not traffic.includes(exchange(2, "result", 1))
+    assert traffic.includes(exchange(3, "result", 1, request_seq=7))
+    assert traffic.includes(exchange(4, "result", 1, response_seq=7))
+    assert traffic.turns == set()

@@ -1,0 +1,295 @@
+"""A turn, a session or a number chooses frames, or is an error that names what there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.base.errors import BadFilter
+from acp_proxy.cli.inspect import INSPECT
+from acp_proxy.explain.choice import (
+    Neighborhood,
+    chosen_in,
+    of_session,
+    of_turn,
+    row_of,
+    why_nothing,
+)
+from acp_proxy.recording.filters import EVERYTHING, parse
+from acp_proxy.store.queries.frames import last_number
+from acp_proxy.store.reader import RecordingReader
+from tests.support.command_line import run
+from tests.support.log_writer import (
+    LogWriter,
+    handshake,
+    notification,
+    record_conversation,
+    request,
+    result,
+    text,
+    update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[RecordingReader]:
+    """The recording of `write_conversation`."""
+    with RecordingReader(record_conversation(tmp_path / "story.db")) as reader:
+        yield reader
+
+
+@pytest.mark.parametrize(
+    ("seq", "context", "filter_", "found"),
+    [
+        (11, 1, "", [10, 11, 12]),
+        (6, 1, "", [5, 6, 7, 15]),
+        (15, 2, "", [6, 13, 14, 15, 16, 17]),
+        (1, 1, "", [1, 2]),
+        (23, 1, "", [22, 23]),
+        (8, 0, "", [8]),
+        (11, 4, "kind:notification", [7, 8, 11, 12, 14]),
+        (9, 10**30, "kind:event", [1, 9, 10, 19, 21, 22, 23]),
+    ],
+)
+def test_frames_around_a_frame(
+    story: RecordingReader, seq: int, context: int, filter_: str, found: list[int]
+) -> None:
+    """Those that the filter chooses nearby, and always the frame itself and its pair."""
+    rows = Neighborhood(story, seq, context).rows(parse(filter_))
+    assert [row["seq"] for row in rows] == found
+
+
+def test_the_pair_is_known(story: RecordingReader) -> None:
+    """So the other frame can be marked too."""
+    assert Neighborhood(story, 6, 1).pair == 15
+    assert Neighborhood(story, 16, 1).pair is None
+    assert Neighborhood(story, 23, 1).pair is None
+
+
+def test_a_number_chooses_a_row(story: RecordingReader) -> None:
+    """A frame or an event; the error for an unknown number names the last one."""
+    assert row_of(story, 6)["method"] == "session/prompt"
+    assert row_of(story, 23)["kind"] == "exit"
+    assert last_number(story) == 23
+    with pytest.raises(BadFilter, match=r"no frame or event 24 in .*; the last one is 23"):
+        row_of(story, 24)
+
+
+def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
+    """From the prompt to its answer; the error for an unknown turn has the number of turns."""
+    found = [row["seq"] for row in story.rows(of_turn(story, 1))]
+    assert (found[0], found[-1]) == (6, 15)
+    with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
+        of_turn(story, 2)
+
+
+def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
+    """So it is not an error while the recorder runs."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        with RecordingReader(recorder.path) as reader:
+            assert list(reader.rows(of_turn(reader, 1))) == []
+
+
+def record_sessions(path: Path, *sessions: str) -> Path:
+    """Records sessions that were created, and one that only an update names."""
+    with LogWriter(path) as recorder:
+        for number, session in enumerate(sessions):
+            recorder.to_agent(request(number, "session/new", cwd="/"))
+            recorder.to_client(result(number, sessionId=session))
+            recorder.to_client(update(session, "agent_message_chunk", content=text("a")))
+        recorder.to_client(update("heard-of", "agent_message_chunk", content=text("a")))
+        recorder.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("start", "session"),
+    [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
+)
+def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
+    """A complete id means itself, and its characters are not a pattern."""
+    path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
+    with RecordingReader(path) as reader:
+        rows = list(reader.rows(of_session(reader, start)))
+    found = {row["session"] or row["answer_session"] for row in rows}
+    assert found == {session}
+
+
+@pytest.mark.parametrize(
+    ("sessions", "start", "answer"),
+    [
+        (["aa", "ab"], "a", r"2 sessions begin with 'a' in .*; there is aa, ab$"),
+        (["aa", "b\x1b"], "x", r"no session begins with 'x' in .*; there is aa, b\\x1b, heard-of$"),
+        ([f"s{n}" for n in range(7)], "s", r"there is s0, s1, s2, s3, s4 and 2 more$"),
+    ],
+)
+def test_an_ambiguous_or_unknown_session_is_an_error(
+    tmp_path: Path, sessions: list[str], start: str, answer: str
+) -> None:
+    """It names a few of the sessions."""
+    path = record_sessions(tmp_path / "x.db", *sessions)
+    with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
+        of_session(reader, start)
+
+
+def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
+    """The error says so."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    with RecordingReader(recorder.path) as reader:
+        assert len(list(reader.rows(EVERYTHING))) == 3
+        with pytest.raises(BadFilter, match="it has no sessions"):
+            of_session(reader, "s")
+
+
+def prompt(rpc_id: int, session: str) -> dict[str, object]:
+    """A prompt."""
+    return request(rpc_id, "session/prompt", sessionId=session, prompt=[text("hello")])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Two sessions, three turns, a failed tool call, a permission, a slow answer, a hang."""
+    with LogWriter(tmp_path / "monday.db") as recorder:
+        handshake(recorder)
+        for number, session in ((2, "ses_1"), (3, "ses_2")):
+            recorder.to_agent(request(number, "session/new", cwd="/src", mcpServers=[]))
+            recorder.to_client(result(number, sessionId=session))
+        recorder.to_agent(prompt(4, "ses_1"))
+        recorder.to_client(
+            update("ses_1", "tool_call", toolCallId="toolu_01", title="pytest", status="pending"),
+            update("ses_1", "tool_call_update", toolCallId="toolu_01", status="failed"),
+            request(1, "session/request_permission", sessionId="ses_1", options=[]),
+        )
+        recorder.to_agent(result(1, outcome={"outcome": "cancelled"}))
+        recorder.to_client(
+            request(2, "fs/read_text_file", sessionId="ses_1", path="/src/app.py"),
+        )
+        recorder.t_ns += 3 * 10**9
+        recorder.to_agent(result(2, content="x"))
+        recorder.to_client(result(4, stopReason="end_turn"))
+        recorder.to_agent(prompt(5, "ses_2"), prompt(6, "ses_1"))
+        recorder.to_client(update("ses_1", "agent_message_chunk", content=text("done")))
+        recorder.to_client(result(6, stopReason="end_turn"))
+        recorder.stderr("ERROR permission denied")
+        recorder.end()
+    return recorder.path
+
+
+@pytest.fixture
+def monday(path: Path) -> Iterator[RecordingReader]:
+    """The recording, open."""
+    with RecordingReader(path, unredacted=True) as reader:
+        yield reader
+
+
+@pytest.mark.parametrize(
+    ("words", "methods"),
+    [
+        ("turn:last", ["session/prompt", "session/update", "session/prompt"]),
+        ("status:failed", ["session/update"]),
+        ("is:failed", ["session/update"]),
+        ("failed", ["session/update"]),
+        ("unanswered", ["session/prompt"]),
+        ("is:unanswered", ["session/prompt"]),
+        ("denied", [None]),
+        ("latency:2s..", ["fs/read_text_file", "session/prompt"]),
+        ("session:ses_2", ["session/new", "session/new", "session/prompt"]),
+        ("session:ses_2 kind:request", ["session/new", "session/prompt"]),
+        ("method:permission", ["session/request_permission"] * 2),
+        ("call:toolu", ["session/update"] * 2),
+        ("params.path=*app.py", ["fs/read_text_file"]),
+        ("kind:stderr", [None]),
+    ],
+)
+def test_a_first_guess_works(
+    monday: RecordingReader, words: str, methods: list[str | None]
+) -> None:
+    """Each of these was an error or found nothing when somebody tried it."""
+    found = [row["method"] for row in monday.frames(chosen_in(monday, words))]
+    assert found == methods or (words == "latency:2s.." and set(found) == set(methods))
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("session:ses2", "; did you mean session:ses_2?"),
+        ("method:session/promt", "; did you mean method:session/prompt?"),
+        ("method:tool_call", "; did you mean params.update.sessionUpdate=tool_call?"),
+        ("call:tolu_01", "; did you mean call:toolu_01?"),
+        ("turn:9", "; it has 3 turns"),
+        ("to-agent", "; did you mean dir:to-agent?"),
+        ("requests", "; did you mean kind:request?"),
+        ("errors", ""),
+        ("kind:error method:prompt", "; 5 frames match method:prompt"),
+        ("kind:stderr dir:to-agent", None),
+        ("xyzzy", ""),
+    ],
+)
+def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
+    """Of how many frames, and what would match."""
+    assert not list(monday.frames(chosen_in(monday, words)))
+    said = why_nothing(monday, words)
+    begin = f"0 of {monday.count()} frames match {words}"
+    assert said.startswith(begin)
+    assert hint is None or said == begin + hint
+
+
+@pytest.mark.parametrize("command", ["log", "stats", "audit", "transcript", "export"])
+def test_each_command_says_that_nothing_matches(path: Path, command: str) -> None:
+    """On stderr, and is no failure."""
+    done = run(command, path, "session:ses2")
+    assert "; did you mean session:ses_2?" in done.stderr
+    assert done.stderr.count("0 of") == 1
+    assert done.exit_code == 0
+    assert command in INSPECT
+
+
+def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
+    """A word that no frame has, in the plural."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "x"))
+        recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
+    with RecordingReader(recorder.path) as reader:
+        assert (
+            why_nothing(reader, "errors") == "0 of 2 frames match errors; did you mean kind:error?"
+        )
+        assert why_nothing(reader, "unanswered") == "0 of 2 frames match unanswered"
+        assert why_nothing(reader, "id:2 failed") == (
+            "0 of 2 frames match id:2 failed; 1 frame matches failed"
+        )
+
+
+def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
+    """`-w turn:last` is another turn in each."""
+    assert "done" in run("search", "-w", "turn:last", "done", path).stdout
+    assert run("search", "-w", "turn:last", "pytest", path).exit_code == 1
+
+
+def test_a_comparison_has_no_last_turn(path: Path) -> None:
+    """It is another one in each recording."""
+    done = run("diff", path, path, "turn:last")
+    assert done.exit_code == 2
+    assert "the last turn is that of one recording" in done.stderr
+
+
+def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
+    """A filter with a mistake is answered at once, however large the recording is."""
+    done = run("log", tmp_path / "no.db", "knid:error")
+    assert "did you mean kind?" in done.stderr
+
+
+def test_a_recording_without_turns_has_no_last_one(tmp_path: Path) -> None:
+    """Nothing is of turn 0."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(notification("x"))
+    with RecordingReader(recorder.path) as reader:
+        assert not list(reader.frames(chosen_in(reader, "turn:last")))
+        with pytest.raises(BadFilter):
+            chosen_in(reader, "turn:first")

@@ -1,0 +1,353 @@
+"""Other frames give the timeline titles and options, and the dialect the names of error codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.base.limits import LAST_NUMBER
+from acp_proxy.cli.screens.styled_text import Ink
+from acp_proxy.explain.hints import CallSpans, HintReader
+from acp_proxy.explain.log.timeline import Tone, frame_line
+from acp_proxy.explain.show.summary import summarize
+from acp_proxy.explain.stats.statistics import gather, waterfall
+from acp_proxy.explain.transcript.entries import EntryKind, TranscriptEntry
+from acp_proxy.explain.transcript.transcript import TranscriptReader
+from acp_proxy.store.copies.text_import import import_text_form
+from acp_proxy.store.reader import RecordingReader
+from tests.support.audit_conversation import ALLOW, Talk
+from tests.support.command_line import run
+from tests.support.log_writer import (
+    LogWriter,
+    error,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+OPTIONS = [
+    {"optionId": "o1", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "o2", "name": "Never", "kind": "reject_always"},
+]
+CALL = "toolu_01ABCDEFGHJK0123456789XyZ"
+
+
+@pytest.fixture
+def worked(tmp_path: Path) -> Path:
+    """Records two concurrent tool calls, a permission, and a call that fails."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+        recorder.to_client(
+            update("s", "tool_call", toolCallId=CALL, title="pytest -q", status="pending"),  # 5
+            update("s", "tool_call", toolCallId="b", title="Read a.py", status="pending"),  # 6
+            request(7, "session/request_permission", sessionId="s",
+                    toolCall={"toolCallId": CALL}, options=OPTIONS),  # 7
+        )  # fmt: skip
+        recorder.to_agent(result(7, outcome={"outcome": "selected", "optionId": "o1"}))  # 8
+        failed = {"type": "content", "content": text("command not found")}
+        recorder.to_client(
+            update("s", "tool_call_update", toolCallId="b", status="completed"),  # 9
+            update("s", "tool_call_update", toolCallId=CALL, status="failed", content=[failed]),
+        )
+        recorder.to_client(result(1, stopReason="end_turn"))  # 11
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    return recorder.path
+
+
+def texts(path: Path) -> dict[int, str]:
+    """Returns the text of each frame in the timeline."""
+    with RecordingReader(path) as reader:
+        hints_of = HintReader(reader).of
+        return {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
+
+
+def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
+    """The title is that of the first update."""
+    said = texts(worked)
+    assert said[5] == "pytest -q (…789XyZ) [pending]"
+    assert said[9] == "Read a.py (b) [completed]"
+    assert said[10] == "pytest -q (…789XyZ) [failed] command not found"
+
+
+def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
+    """With the title of the call, and the kind and name of the chosen option."""
+    said = texts(worked)
+    assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
+    assert said[8] == "selected allow_once 'Allow'"
+
+
+def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
+    """Wherever the timeline begins."""
+    out = run("inspect", "log", worked, "seq:9").stdout
+    assert "Read a.py (b) [completed]" in out
+
+
+def test_a_failed_tool_call_is_red(worked: Path) -> None:
+    """Like an error."""
+    with RecordingReader(worked) as reader:
+        tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
+    assert tones[10] is Tone.TROUBLE
+    assert tones[9] is Tone.PLAIN
+    out = run("inspect", "log", worked, "seq:10", FORCE_COLOR="1").stdout
+    assert f"\x1b[38;5;{Ink.TROUBLE:d}mpytest" in out
+
+
+def test_a_tool_call_is_named_alike_everywhere(
+    worked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its title and the end of its id: on the screens of all commands, failed ones in red."""
+    label = "pytest -q (…789XyZ)"
+    red = f"\x1b[38;5;{Ink.TROUBLE:d}m"
+    for command in ("show", "stats"):
+        shown = run("inspect", command, worked, FORCE_COLOR="1").stdout
+        assert label in shown
+        assert f"{red}failed" in shown
+    assert label in run("inspect", "audit", worked).stdout
+    other = worked.with_name("other.jsonl")
+    exported = run("inspect", "export", worked).stdout
+    other.write_text(exported.replace('"status":"failed"', '"status":"completed"'))
+    compared = run("inspect", "diff", worked, other).stdout
+    assert f"{label} [failed]" in compared
+    monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 120)
+    found = run("inspect", "search", "not found", worked).stdout
+    assert label in found
+    assert json.loads(run("inspect", "search", "--json", "not found", worked).stdout)[
+        "tool_call"
+    ].endswith("789XyZ")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "code", "said"),
+    [
+        ("v1", -32000, "-32000 (authentication required) no"),
+        ("draft-1.0", -32000, "-32000 (session not found) no"),
+        ("v1", -32002, "-32002 (resource not found) no"),
+        ("draft-1.0", -32002, "-32002 (permission denied) no"),
+        ("v1", 5, "5 no"),
+    ],
+)
+def test_an_error_code_has_the_name_of_its_dialect(
+    tmp_path: Path, dialect: str, code: int, said: str
+) -> None:
+    """The same number has different meanings in two dialects."""
+    with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
+        recorder.to_agent(request(1, "session/list"))
+        recorder.to_client(error(1, code, "no"))
+    assert texts(recorder.path)[3] == said
+
+
+def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
+    """The request itself has only the id of the call."""
+    with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
+        data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
+        recorder.to_client(
+            notification("session/update", sessionId="s", type="tool_call", data=data),
+            request(9, "session/request_permission", sessionId="s", operation="file_write",
+                    resource="/w/a", toolCallId="tc_123"),
+        )  # fmt: skip
+    assert texts(recorder.path)[3] == "file_write /w/a: (fs/write_text_file, tc_123)"
+
+
+READ = {"title": "Read a", "kind": "read"}
+WRITE = {"title": "Write a", "kind": "edit"}
+RUN = {"title": "ls", "kind": "execute"}
+
+
+def used_again() -> Talk:
+    """A read, a write with permission, and in the next turn a command: all with one id."""
+    talk = Talk()
+    talk.call("c", **READ)  # 6
+    talk.ends("c")
+    talk.call("c", **WRITE)  # 8
+    talk.permission(ALLOW, {"toolCallId": "c"})  # 9 and 10
+    talk.ends("c", "failed")
+    talk.to_client(result(3, stopReason="end_turn"))
+    talk.prompt()
+    talk.call("c", **RUN)  # 14
+    talk.ends("c", "in_progress")
+    return talk
+
+
+def view(talk: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
+    """Returns what the view says of the tool calls."""
+    path = import_text_form(iter(talk.text_form()), tmp_path / "talk.jsonl", tmp_path)
+    sql = "SELECT title, kind, status, turn, first_seq, last_seq, frames, permission"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(f"{sql} FROM tool_calls").fetchall()
+
+
+def test_each_call_has_frames_of_its_own() -> None:
+    """From its first frame to the one before the next call with its id."""
+    with used_again().reader() as reader:
+        spans = CallSpans(reader)
+        found = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
+    assert found == [(14, LAST_NUMBER), (0, 7), (8, 13), (8, 13), (0, 7)]
+
+
+def test_log_gives_each_update_the_title_of_its_call() -> None:
+    """Also in the same turn, and for a permission request."""
+    with used_again().reader() as reader:
+        hints_of = HintReader(reader).of
+        lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
+    assert lines[7] == "Read a (c) [completed]"
+    assert lines[9].startswith("Write a (c): Allow")
+    assert lines[11] == "Write a (c) [failed]"
+    assert lines[15] == "ls (c) [in_progress]"
+
+
+def test_show_counts_each_call() -> None:
+    """With its own kind and status; a call that failed is not lost."""
+    with used_again().reader() as reader:
+        summary = summarize(reader)
+    assert [(one.kind, one.statuses) for one in summary.tool_calls] == [
+        ("edit", {"failed": 1}), ("execute", {"in_progress": 1}), ("read", {"completed": 1}),
+    ]  # fmt: skip
+    assert [(one.seq, one.title) for one in summary.failed_calls] == [(11, "Write a")]
+    assert [turn.tool_calls for turn in summary.turns] == [2, 1]
+    assert [one.title for one in summary.questions] == ["Write a"]
+
+
+def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
+    """Its recorder has counted ids."""
+    path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE turns SET tool_calls = 1")
+    with RecordingReader(path) as reader:
+        assert [turn.tool_calls for turn in summarize(reader).turns] == [2, 1]
+
+
+def test_stats_counts_each_call() -> None:
+    """Each has its own frames, and the steps of a turn are those of its calls."""
+    with used_again().reader() as reader:
+        found = gather(reader)
+        steps = waterfall(reader, found.turns[0]).steps
+    calls = sorted(found.tool_calls, key=lambda call: call.start_ns)
+    assert [(c.title, c.kind, c.status, c.turn, c.frames) for c in calls] == [
+        ("Read a", "read", "completed", 1, 2), ("Write a", "edit", "failed", 1, 4),
+        ("ls", "execute", "in_progress", 2, 2),
+    ]  # fmt: skip
+    assert found.tool_call_count == 3
+    assert [(s.title, s.status, s.seq, s.failed) for s in steps if s.kind == "tool_call"] == [
+        ("Read a", "completed", 6, False), ("Write a", "failed", 8, True),
+    ]  # fmt: skip
+
+
+def test_the_view_says_the_same(tmp_path: Path) -> None:
+    """With the permission of the call that it was asked for."""
+    assert view(used_again(), tmp_path) == [
+        ("Read a", "read", "completed", 1, 6, 7, 2, None),
+        ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
+        ("ls", "execute", "in_progress", 2, 14, 15, 2, None),
+    ]
+
+
+def test_a_transcript_shows_each_call() -> None:
+    """The second call has a card of its own, with its own status."""
+    with used_again().reader() as reader:
+        found = [*TranscriptReader(reader).read()]
+    entries = [one for one in found if isinstance(one, TranscriptEntry)]
+    entries = [one for one in entries if one.kind is EntryKind.TOOL_CALL]
+    assert [(one.seq, one.last_seq, one.title, one.state) for one in entries] == [
+        (6, 7, "Read a", "completed"), (8, 11, "Write a", "failed"), (14, 15, "ls", "in_progress"),
+    ]  # fmt: skip
+
+
+def history(talk: Talk) -> None:
+    """Loads the session again, which repeats its calls."""
+    talk.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    for call in (READ, WRITE):
+        talk.call("c", **call)
+        talk.ends("c")
+    talk.to_client(result(9))
+
+
+def live(talk: Talk) -> None:
+    """Uses an id twice in a turn."""
+    for call in (READ, WRITE):
+        talk.call("c", **call)
+        talk.ends("c")
+    talk.to_client(result(3, stopReason="end_turn"))
+
+
+@pytest.mark.parametrize(("parts", "count"), [([live, history], 2), ([history], 2)])
+def test_a_history_repeats_calls(
+    parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
+) -> None:
+    """It adds none to those that were there, but has calls of its own if none were there."""
+    talk = Talk()
+    for part in parts:
+        part(talk)
+    if live not in parts:  # a prompt was open
+        talk.lines.pop(4)
+    with talk.reader() as reader:
+        assert gather(reader).tool_call_count == count
+        assert sum(one.count for one in summarize(reader).tool_calls) == (2 if live in parts else 0)
+    assert len(view(talk, tmp_path)) == count
+
+
+def test_calls_outside_of_turns_are_counted() -> None:
+    """As in an excerpt that begins within a turn."""
+    talk = Talk()
+    talk.lines.pop()
+    talk.call("c", **READ)
+    talk.ends("c")
+    talk.call("c", **WRITE)
+    with talk.reader() as reader:
+        summary = summarize(reader)
+        assert gather(reader).tool_call_count == 2
+    assert [one.kind for one in summary.tool_calls] == ["edit", "read"]
+
+
+def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
+    """What has come since the last question is read as well, once."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
+        with RecordingReader(recorder.path) as reader:
+            spans = CallSpans(reader)
+            assert spans.span("s", "c", 2) == (0, LAST_NUMBER)
+        recorder.to_client(update("s", "tool_call_update", toolCallId="c"))
+        recorder.to_client(update("s", "tool_call", toolCallId="c"))  # 4
+        with RecordingReader(recorder.path) as reader:
+            spans.reader = reader
+            assert spans.span("s", "c", 4) == (4, LAST_NUMBER)
+            assert spans.span("s", "c", 3) == (0, 3)
+
+
+def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
+    """A large update with a final status ends the call, though it is not read whole."""
+    large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for _ in range(2):
+            call = {"sessionUpdate": "tool_call", "toolCallId": "c", "content": large}
+            recorder.to_client(
+                notification("session/update", sessionId="s", update={**call, "status": "failed"})
+            )
+    with RecordingReader(recorder.path) as reader:
+        assert CallSpans(reader).span("s", "c", 3) == (3, LAST_NUMBER)
+
+
+def test_titles_of_very_many_calls_with_one_id() -> None:
+    """Each call has its own title."""
+    talk = Talk()
+    for n in range(120):
+        talk.call("c", title=f"Read {n}")
+        talk.ends("c")
+    with talk.reader() as reader:
+        spans = CallSpans(reader)
+        titles = [spans.title("s", "c", seq) for seq in range(7, 6 + 240, 2)]
+    assert titles == [f"Read {n}" for n in range(120)]

@@ -1,0 +1,73 @@
+"""One machine follows who has to act, and what the time of turns is spent on."""
+
+from __future__ import annotations
+
+from acp_proxy.explain.intervals import Intervals
+from acp_proxy.explain.stats.turn_times import Part
+from acp_proxy.explain.waits import LONG_NS, Party
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording.recording import FrameRun
+from tests.support.labelled_transcripts import frame
+
+SECOND = 10**9
+HOUR = 3600 * SECOND
+
+
+def waits_after(*lines: tuple[int, str, bytes], divides_turns: bool = False) -> Intervals:
+    """What is waited for after messages, each with its time and its stream."""
+    connection = Connection()
+    waits = Intervals(connection)
+    waits.divides_turns = divides_turns
+    for seq, (t_ns, stream, line) in enumerate(lines):
+        message = read(line)
+        done = connection.feed(seq, t_ns, Direction(stream), message)
+        run = FrameRun(seq, t_ns, stream, message.kind, None, seq, t_ns)
+        waits.take(run, message, done)
+    return waits
+
+
+def test_only_the_longest_hangs_are_kept() -> None:
+    """However many there are, twenty are listed, and all are counted."""
+    lines: list[tuple[int, str, bytes]] = []
+    t_ns = 0
+    for n in range(50):
+        lines.append((t_ns, "to-agent", frame(f"#{n} x")))
+        t_ns += LONG_NS[Party.AGENT] + n
+        lines.append((t_ns, "to-client", frame(f"#{n} result 1")))
+    waits = waits_after(*lines)
+    assert waits.silences.long_count == 50
+    assert [s.from_seq for s in waits.silences.long] == [2 * n for n in range(30, 50)]
+    assert waits.silences.longest is not None
+    assert waits.silences.longest.from_seq == 98
+    assert waits.open(t_ns) == []
+
+
+def test_an_answer_to_nothing_changes_nothing() -> None:
+    """Bad traffic is data."""
+    waits = waits_after(
+        (0, "to-client", frame("#7 result 1")),
+        (1, "to-agent", frame('#8 error {"code": 1}')),
+        (2, "to-agent", b"no message"),
+    )
+    waits.end_silences(HOUR)
+    assert waits.silences.longest is None
+
+
+def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
+    """While a person decides, the agent is not blamed, and the time of the turn is the person's."""
+    waits = waits_after(
+        (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
+        (1 * SECOND, "to-client", frame('#5 session/request_permission {"sessionId": "s"}')),
+        divides_turns=True,
+    )
+    person, agent = sorted(waits.open(HOUR), key=lambda wait: wait.request.awaited, reverse=True)
+    assert (person.request.awaited, person.waited_ns) == (Party.PERSON, HOUR - SECOND)
+    assert (agent.request.awaited, agent.silent_ns) == (Party.AGENT, None)
+    (turn,), whole = waits.turn_times(HOUR)
+    assert {part: turn.part_ns(part) for part in Part if turn.part_ns(part)} == {
+        Part.SILENT: SECOND,
+        Part.PERSON: HOUR - SECOND,
+    }
+    assert whole.in_turns_ns == HOUR

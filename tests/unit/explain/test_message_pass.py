@@ -1,0 +1,101 @@
+"""The pass over the messages of a recording finds what the indexer found."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.explain.message_pass import MessagePass, messages_of
+from acp_proxy.protocol.connection import FORCED
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.store.reader import RecordingReader
+from tests.support.log_writer import LogWriter, error, request, result, text
+
+RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_the_labels_are_those_that_were_stored(path: Path) -> None:
+    """Frame by frame, and what is open at the end is what has no answer."""
+    names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
+    with RecordingReader(path) as reader:
+        stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
+        messages = MessagePass(reader)
+        found = {
+            run.seq: [getattr(done, name) for name in names] for run, _, done in messages.read(-1)
+        }
+        unanswered = "SELECT request_seq FROM exchanges WHERE response_seq IS NULL"
+        expected = {row["request_seq"] for row in reader.query(unanswered)}
+    assert found == stored
+    still = (one for way in Direction for one in messages.connection.open_requests(way))
+    assert {exchange.request_seq for exchange in still} == expected
+
+
+def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
+    """Its id and its session are known, and its text is not held."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        prompt = [text("x" * (3 << 20))]
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
+        recorder.to_client(result(1, stopReason="end_turn"))
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    with RecordingReader(recorder.path) as reader:
+        (asked, answered) = [done for run, _, done in MessagePass(reader).read(0)]
+    assert asked.session == "s"
+    assert answered.answered is asked.opened
+    assert answered.ended == [asked.begun]
+
+
+def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
+    """What the user has chosen at the recording is not detected again."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(0, "initialize", protocolVersion=2))
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as database, database:
+        database.execute("UPDATE recording SET dialect = 'v1', dialect_reason = ?", (FORCED,))
+    with RecordingReader(recorder.path) as reader:
+        messages = MessagePass(reader)
+        assert len(list(messages.read(0))) == 1
+    assert messages.connection.dialect == "v1"
+
+
+def test_a_batch_is_taken_apart() -> None:
+    """Into its messages, each with its transition; any other message is by itself."""
+    batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
+    done = Transition(members=[Transition("a"), Transition("b")])
+    pairs = [(one.method, its.method) for one, its in messages_of(batch, done)]
+    assert pairs == [("a", "a"), ("b", "b")]
+    alone = read(b'{"method": "a"}')
+    assert alone.kind is Kind.NOTIFICATION
+    assert list(messages_of(alone, Transition())) == [(alone, Transition())]
+
+
+def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
+    """Of two requests for one session, the older one counts until it is answered."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/load", sessionId="s"))
+        recorder.to_agent(request(2, "session/resume", sessionId="s"))
+        recorder.to_client(result(1), error(2, -32603, "no"))
+    with RecordingReader(recorder.path) as reader:
+        messages = MessagePass(reader)
+        found = [messages.history_seq("s") for _ in messages.read(0)]
+        assert found == [2, 2, 3, None]
+        assert messages.history_seq("t") is None
+
+
+def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
+    """Though the answer names another session."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/fork", sessionId="s"))
+        recorder.to_client(result(1, sessionId="t"))
+    with RecordingReader(recorder.path) as reader:
+        messages = MessagePass(reader)
+        assert [messages.history_seq("s") for _ in messages.read(0)] == [2, None]

@@ -1,0 +1,246 @@
+"""Every example of the specifications has a preview that was reviewed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.explain.describe.content_texts import BLOCKS
+from acp_proxy.explain.describe.method_texts import METHODS
+from acp_proxy.explain.describe.update_texts import UPDATES
+from acp_proxy.explain.preview import preview
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.updates import kind_and_update
+from tests.support import captures
+from tests.tools.previews import GOLDEN, Case, cases, golden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CASES = list(cases())
+
+UPDATE_KINDS = [
+    "user_message_chunk",
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "tool_call",
+    "tool_call_update",
+    "plan",
+    "available_commands_update",
+    "current_mode_update",
+    "config_option_update",
+    "session_info_update",
+    "usage_update",
+    "plan_update",
+    "subagent_update",
+    "session_message",
+    "session_message_chunk",
+    "plan_removed",
+    "notice",
+    "compaction_update",
+    "compaction_summary_chunk",
+    "user_message",
+    "agent_message",
+    "agent_thought",
+    "state_update",
+    "tool_call_content_chunk",
+    "terminal_update",
+    "terminal_output_chunk",
+    "thought_message_chunk",
+    "available_commands",
+]
+"""Of all dialects."""
+BLOCK_TYPES = ["text", "image", "audio", "resource_link", "resource"]
+TOOL_CONTENT_TYPES = ["content", "diff", "terminal"]
+SERVER_REQUESTS = [
+    "initialize",
+    "authenticate",
+    "logout",
+    "auth/login",
+    "auth/logout",
+    "session/new",
+    "session/load",
+    "session/resume",
+    "session/list",
+    "session/delete",
+    "session/close",
+    "session/fork",
+    "session/prompt",
+    "session/set_mode",
+    "session/set_model",
+    "session/set_config_option",
+    "providers/list",
+    "providers/set",
+    "providers/disable",
+    "nes/start",
+    "nes/suggest",
+    "nes/close",
+    "mcp/message",
+]
+CLIENT_REQUESTS = [
+    "session/request_permission",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/release",
+    "elicitation/create",
+    "mcp/connect",
+    "mcp/disconnect",
+]
+NOTIFICATIONS = [
+    "session/update",
+    "session/cancel",
+    "$/cancel_request",
+    "nes/accept",
+    "nes/reject",
+    "document/didOpen",
+    "document/didChange",
+    "document/didClose",
+    "document/didSave",
+    "document/didFocus",
+    "elicitation/complete",
+    "mcp/message",
+]
+CHAINS = ["_proxy/successor", "proxy/successor", "_proxy/initialize", "proxy/initialize"]
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Returns all objects in a value, at any depth."""
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in inner:
+        yield from objects(item)
+
+
+def updates(kind: str) -> list[Case]:
+    """Returns the examples of a kind of session update."""
+    return [
+        case
+        for case in CASES
+        if case.method == "session/update" and kind_and_update(case.message["params"])[0] == kind
+    ]
+
+
+def said(method: str, *kinds: str) -> list[Case]:
+    """Returns the examples of a method."""
+    return [case for case in CASES if case.method == method and case.kind in kinds]
+
+
+def test_the_previews_are_those_that_were_reviewed() -> None:
+    """To change them, write the file with ``python -m tests.tools.previews`` and read it."""
+    assert golden() == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.source)
+def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
+    """It is one line, in words and not in JSON, and shows no data."""
+    shown = case.preview
+    assert shown.strip()
+    assert shown.isprintable()
+    assert not shown.startswith("{")
+    assert '{"' not in shown
+    for value in objects(case.message):
+        for key in ("data", "blob"):
+            is_text = case.method == "terminal/output"
+            if isinstance(data := value.get(key), str) and not is_text:
+                assert data not in shown
+
+
+@pytest.mark.parametrize("kind", UPDATE_KINDS)
+def test_an_update_has_a_describer(kind: str) -> None:
+    """Each kind is in the table and among the examples, and its preview begins with it."""
+    assert kind in UPDATES
+    assert updates(kind)
+    for case in updates(kind):
+        assert case.preview.startswith(f"{kind}: ")
+
+
+@pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
+def test_content_has_a_describer(kind: str) -> None:
+    """Each type is in the table and among the examples."""
+    assert kind in BLOCKS
+    assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
+
+
+def test_the_tables_have_an_example_for_each_line() -> None:
+    """So a new line in a table needs a new example."""
+    assert set(UPDATES) == set(UPDATE_KINDS)
+    assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
+    known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
+    assert set(METHODS) == known
+
+
+@pytest.mark.parametrize("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
+def test_a_request_and_its_answer_are_described(method: str) -> None:
+    """Both directions of an exchange are among the examples."""
+    assert said(method, "request")
+    assert said(method, "response")
+
+
+@pytest.mark.parametrize("method", NOTIFICATIONS)
+def test_a_notification_is_described(method: str) -> None:
+    """Each one is among the examples."""
+    assert said(method, "notification")
+
+
+@pytest.mark.parametrize("method", CHAINS)
+def test_a_wrapped_message_is_described(method: str) -> None:
+    """As it would be without the wrapping of a chain of proxies."""
+    assert said(method, "request", "notification")
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (
+            "permission of v1",
+            "Ready for implementation (call_switch_mode_001) [switch_mode, pending]: Yes",
+        ),
+        ("permission of v2 for a call", "Edit the parser? [edit, pending] /home/user/a.py:3: Yes"),
+        ("permission of v2 for a command", "Run the tests? npm test (in /home/user/project): Yes"),
+        ("permission of the draft", "file_write /home/user/my-project/src/auth.ts: Add error"),
+        ("choice of v1", "selected allow-once"),
+        ("no choice of v1", "cancelled"),
+        ("choice of the draft", "granted, remembered, for session"),
+        ("refusal of the draft", "denied"),
+        ("custom request", "language=rust"),
+        ("custom notification", "path=/home/user/project/src/editor.rs"),
+        ("custom answer", "buffers=[{id=0, path="),
+        ("custom capability of v1", "protocol 1: loadSession, _meta.zed.dev.workspace"),
+        ("custom capability of the draft", "protocol 1: loadSession, _custom.codeAnalysis"),
+        ("custom update", "_example_update: progress=0.5, label=half"),
+        ("custom block", "agent_message_chunk: [_chart: title=Load"),
+        ("method of an agent's own", "modeId=yolo"),
+        ("MCP of the draft", "remote-tool tools/call: name=search"),
+        ("diff of v1", "tool_call_update: c [diff /home/user/project/src/config.json +1 −1]"),
+        ("diff of v2", "tool_call_update: call_1 [completed] [diff /home/user/a.py, new /home"),
+        ("diff of the draft", "tool_call_update: tc_123 [completed] [diff /home/user/project/src"),
+    ],
+)
+def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
+    """One example has each form of its own of a dialect or an extension."""
+    assert any(case.preview.startswith(shown) for case in CASES), part
+
+
+def test_real_agents_have_previews_of_their_own() -> None:
+    """All messages of the captured agents and clients are described in words."""
+    for path in captures.all_captures():
+        capture = captures.load(path)
+        lines = [
+            (stream, read(raw))
+            for stream in ("to-agent", "to-client")
+            for raw in capture.stream_bytes(stream).splitlines()
+        ]
+        methods = {(s, m.rpc_id): m.method for s, m in lines if m.kind == "request"}
+        for stream, message in lines:
+            asker = "to-agent" if stream == "to-client" else "to-client"
+            method = message.method or methods.get((asker, message.rpc_id))
+            shown = preview(message.raw or b"", message.kind, method, message.parse_error)
+            assert shown.isprintable()
+            assert shown.strip()
+            assert not shown.startswith(("{", "(")), shown

@@ -1,0 +1,33 @@
+"""The beginning and the end of a long text are kept, however it is cut into pieces."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.explain.transcript.contents import TextCollector, cut_text
+
+
+@given(pieces=st.lists(st.text(max_size=12), max_size=12), most=st.integers(0, 40) | st.none())
+def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) -> None:
+    """The parts are the beginning and the end of the text, and keep to the limit together."""
+    collector = TextCollector(most)
+    for piece in pieces:
+        collector.add(piece)
+    whole, found = "".join(pieces), collector.text
+    assert found == cut_text(whole, most)
+    assert whole.startswith(found.start)
+    assert whole.endswith(found.end)
+    assert found.characters == len(whole)
+    if most is None or len(whole) <= most:
+        assert (found.start, found.end, found.left_out) == (whole, "", 0)
+    else:
+        assert found.left_out == len(whole) - most
+
+
+def test_halves_of_a_character_are_joined() -> None:
+    """The halves of a surrogate pair in two pieces are joined, since some agents cut there."""
+    collector = TextCollector(100)
+    collector.add("a\ud83d")
+    collector.add("\ude00b")
+    assert collector.text.start == "a😀b"

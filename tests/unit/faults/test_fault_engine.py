@@ -1,0 +1,154 @@
+"""The engine: what it knows of a frame, and what it returns of rules that fired."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+from acp_proxy.faults.fault_effects import (
+    CloseEffect,
+    DirectionEnd,
+    ExitEffect,
+    Fired,
+    RuleEffect,
+    ScheduledWrite,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
+from acp_proxy.protocol.peers import Direction
+from tests.support.fault_playbook import START_NS, FaultTranscript, check
+
+CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
+
+
+def update(session: str = "s") -> bytes:
+    """An update of a session."""
+    message = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session}}
+    return json.dumps(message).encode() + b"\n"
+
+
+def test_side_effects_name_their_rules() -> None:
+    """They follow what fired, in the order of the plan."""
+    rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
+             "close name=c", "stall name=s"]  # fmt: skip
+    outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
+        CLIENT, update()
+    )
+    (first,) = [n for n, o in enumerate(outputs) if isinstance(o, RuleEffect) and o.rule == "p"]
+    assert not any(isinstance(o, Fired) for o in outputs[first:])
+    assert outputs[first:] == [
+        RuleEffect("p", "pause", SignalEffect(signal.SIGSTOP)),
+        RuleEffect("w", "stderr-flood", StderrEffect(b"stderr-flood line 1 of 1\n")),
+        RuleEffect("k", "kill", SignalEffect(signal.SIGKILL)),
+        RuleEffect("e", "exit", ExitEffect(3)),
+        RuleEffect("c", "close", CloseEffect(CLIENT)),
+        DirectionEnd(CLIENT),
+        RuleEffect("s", "stall", StallEffect(CLIENT)),
+    ]
+
+
+def test_a_filter_matches_what_the_recorder_labels() -> None:
+    """A reply has its request's method, session and turn."""
+    check(
+        ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
+        """
+        1 -> #0 session/prompt {"sessionId": "s"}
+        -> 1
+        2 <- #0 result {"stopReason": "end_turn"}
+        """,
+    )
+
+
+def test_an_injected_reply_closes_its_request() -> None:
+    """A turn that an error has ended is over for the rules that name turns."""
+    check(
+        ["error-reply where=method:session/prompt", "drop where=turn:1"],
+        r"""
+        1 -> #0 session/prompt {"sessionId": "s"}
+        <- | {"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"Internal error"}}\n
+        2 <- session/update {"sessionId": "s"}
+        <- 2
+        """,
+    )
+
+
+# What fired
+
+
+def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
+    """Each rule that fired: its name, whether it injected the line, and what arrived."""
+    return [(fired.rule, fired.received is None, fired.delivered) for fired in recorded.fired]
+
+
+def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
+    """A frame at which several rules fire has one firing of each, with the same bytes."""
+    recorded = check(
+        ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
+        r"""
+        1 <- | abc
+        <- | ab\r\n at 1ms
+        """,
+    )
+    assert firings(recorded) == [
+        ("truncate", False, b"ab\r\n"),
+        ("latency", False, b"ab\r\n"),
+        ("corrupt", False, b"ab\r\n"),
+    ]
+
+
+def test_an_injected_line_has_one_firing_in_its_place() -> None:
+    """Before the frame if it goes before it, as it arrives, with the rule that made it."""
+    recorded = check(
+        ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
+        r"""
+        1 <- | abc
+        <- | x\n
+        <- | a\n
+        <- | a\n
+        """,
+    )
+    assert firings(recorded) == [
+        ("stray-stdout", True, b"x\n"),
+        ("stray-stdout", False, b"a\n"),
+        ("duplicate", False, b"a\n"),
+        ("truncate", False, b"a\n"),
+        ("duplicate", True, b"a\n"),
+    ]
+
+
+def test_a_lost_frame_has_no_delivered_bytes() -> None:
+    """Whether it is dropped, or cut until no byte is left."""
+    recorded = check(
+        ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
+        """
+        1 <- | a
+        2 <- | b
+        """,
+    )
+    assert firings(recorded) == [("drop", False, None), ("truncate", False, None)]
+
+
+def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
+    """The rule itself fired once."""
+    recorded = check(
+        ["close where=text:a"],
+        """
+        1 <- | a
+        end of to-client
+        2 <- | b
+        """,
+    )
+    assert firings(recorded) == [("close", False, None), ("close", False, None)]
+    assert recorded.engine.fired == {"close": 1}
+    assert [fired.frame for fired in recorded.fired] == [1, 2]
+
+
+def test_a_plan_without_rules_lets_everything_pass() -> None:
+    """No rule fires either."""
+    recorded = FaultTranscript([])
+    outputs = recorded.feed(AGENT, b"x\r\n")
+    assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [
+        (b"x\r\n", START_NS)
+    ]
+    assert not any(isinstance(o, Fired) for o in outputs)

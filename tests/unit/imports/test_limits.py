@@ -1,0 +1,184 @@
+"""The limits of the readers of foreign logs, and what they read of times and methods."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import tracemalloc
+
+import pytest
+
+from acp_proxy.check.methods import METHODS
+from acp_proxy.imports import embedded_json, log_entries, message_lines
+from acp_proxy.imports.connections import DirectionFinder, direction_of_method
+from acp_proxy.imports.embedded_json import read_message
+from acp_proxy.imports.headings import Clock, read_stamp
+from acp_proxy.imports.log_entries import (
+    Facts,
+    LoggedLine,
+    Remark,
+    RemarkKind,
+    UnreadLines,
+)
+from acp_proxy.imports.log_formats import source_named
+from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.peers import Stream
+from tests.support.foreign_log_entries import bad, messages, read_as
+from tests.support.foreign_log_writers import TO_CLIENT, WRITERS, Sent
+
+LONG = b'{"jsonrpc":"2.0","method":"session/update","params":{"text":"' + b"a" * 3000 + b'"}}'
+SHORT = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one error with its lines, and what follows it is read."""
+    for module in (log_entries, embedded_json, message_lines):
+        monkeypatch.setattr(module, "LONGEST", 2000)
+    writer = WRITERS[name]
+    text = writer.write([Sent(TO_CLIENT, SHORT), Sent(TO_CLIENT, LONG), Sent(TO_CLIENT, SHORT)])
+    file = io.BytesIO(text.encode())
+    entries = list(
+        source_named(writer.format).read(iter(lambda: file.readline(512), b""), text.encode())
+    )
+    found = [entry for entry in entries if isinstance(entry, LoggedLine | UnreadLines)]
+    kinds = [type(entry) for entry in found]
+    assert [kinds[0], kinds[-1]] == [LoggedLine] * 2
+    assert set(kinds[1:-1]) == {UnreadLines}
+
+
+@pytest.mark.parametrize("name", ["zed", "acp-devtools"])
+def test_long_text_between_messages_is_no_blank_line(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is counted once, with its own line alone."""
+    monkeypatch.setattr(embedded_json, "LONGEST", 2000)
+    message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
+    text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
+    entries = read_as(name, text)
+    long = [one for one in entries if isinstance(one, Remark) and one.kind is RemarkKind.REMARK]
+    last = text.count("\n")
+    assert [(one.first, one.last) for one in long if one.first in (1, last)] == [
+        (1, 1),
+        (last,) * 2,
+    ]
+    assert [one.raw for one in messages(entries)] == [SHORT]
+
+
+@pytest.mark.parametrize("name", ["zed", "acp-devtools"])
+def test_quotation_marks_in_words_are_read_once(name: str) -> None:
+    """A line of forty thousand took seconds, and a megabyte hours."""
+    before = time.process_time()
+    read_as(name, '\\"' * 20_000 + "\n")
+    assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_command_of_an_export_is_read_beside_its_messages(
+    indent: int | None, mark: str
+) -> None:
+    """However it is laid out, and however many messages it has."""
+    export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
+    entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
+    found = [one.command for one in entries if isinstance(one, Facts)]
+    assert found == [("npx", "-y", "an agent")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'{"a": 1.0,\r\n "b": [1e400,\t"x  y"]}', b'{"a":1.0,"b":[1e400,"x  y"]}'),
+        (b' {"a": [1, 2]} ', b'{"a": [1, 2]}'),
+        (b'{"a":12345678901234567890123}', b'{"a":12345678901234567890123}'),
+        (b'{"a":[1,2,]}', None),
+        (b'{"a":"b', None),
+        (b'"a"', None),
+        (b'{"a":\xff}', None),
+    ],
+)
+def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
+    """Only blanks go, and only where the JSON has several lines."""
+    found = read_message(text)
+    assert (found and found.raw) == expected
+
+
+def test_times_are_read() -> None:
+    """With and without date, zone and fractions; midnight passes; what is no time is none."""
+    stamp = read_stamp(b"x 2026-01-02 03:04:05,678 y")
+    assert stamp is not None
+    assert stamp == (1767323045678000000, True, False)
+    assert read_stamp(b"[2026-01-02T05:04:05.678+02:00]") == (1767323045678000000, True, True)
+    assert read_stamp(b"99:99:99 2026-13-45T00:00:00Z") is None
+    clock = Clock()
+    first, second = read_stamp(b"23:59:59.5"), read_stamp(b"00:00:00.5")
+    assert first is not None
+    assert second is not None
+    assert clock.time(first) == first.ns
+    assert clock.time(second) == first.ns + 10**9
+    assert clock.time(stamp) is None
+    assert Clock().time(stamp) == stamp.ns
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("[3:04:05 PM] →", 15),
+        ("03:04:05.000 am", 3),
+        ("12:04:05\u202fAM", 0),
+        ("1/2/2026, 12:04:05 PM", 12),
+        ("13:04:05 PM", 13),
+        ("03:04:05 amber", 3),
+        ("took 3:04:05", None),
+        ("123:04:05", None),
+    ],
+)
+def test_hours_before_and_after_noon_are_told_apart(text: str, hour: int | None) -> None:
+    """As clocks of twelve hours write them."""
+    stamp = read_stamp(text.encode())
+    assert (stamp and stamp.ns) == (None if hour is None else (hour * 3600 + 4 * 60 + 5) * 10**9)
+
+
+def test_methods_tell_who_sends_them() -> None:
+    """As the table of the protocol has it, but for what both may send and the draft's exception."""
+    for dialect, methods in METHODS.items():
+        for direction, method in methods:
+            both = {other for other, name in methods if name == method}
+            if len(both) == 1 and not (dialect == DRAFT and method == "terminal/output"):
+                assert direction_of_method(method) is Stream(direction), method
+
+
+@pytest.mark.parametrize("name", ["zed", "acp-devtools"])
+def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
+    """Messages there are not read, and they are not counted as other text."""
+    message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
+    entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
+    assert [one.raw for one in messages(entries)] == [SHORT]
+    assert len(bad(entries)) == 1
+
+
+def test_long_ids_of_open_requests_are_not_kept() -> None:
+    """Each may be as long as a line, and ten thousand may be open."""
+    finder = DirectionFinder()
+    finder.note({"id": "warm up", "method": "session/prompt"}, Stream.TO_AGENT)
+    long = "x" * 100_000
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            request = {"id": f"{long}{number}", "method": "fs/read_text_file"}
+            finder.note(request, Stream.TO_CLIENT)
+        assert tracemalloc.get_traced_memory()[0] < 2 * len(long)
+    finally:
+        tracemalloc.stop()
+    assert finder.find({"id": f"{long}7", "result": {}}) is Stream.TO_AGENT
+
+
+def test_several_copies_of_zed_have_a_gap() -> None:
+    """Nobody knows whether a person has copied all that was between them."""
+    row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
+    text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
+    entries = list(source_named("zed").read(io.BytesIO(text), text))
+    assert len([*messages(entries)]) == 3
+    kinds = [entry.kind for entry in entries if isinstance(entry, Remark)]
+    assert kinds.count(RemarkKind.GAP) == 1

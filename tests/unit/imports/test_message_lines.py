@@ -1,0 +1,160 @@
+"""Lines of messages: each is read with its time and its direction, or named with its number."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acp_proxy.imports.connections import Sent, connections
+from acp_proxy.imports.headings import read_heading
+from acp_proxy.imports.log_entries import Remark, RemarkKind, UnreadLines
+from tests.support.foreign_log_entries import (
+    ANSWER,
+    INITIALIZE,
+    UPDATE,
+    bad,
+    messages,
+    read,
+    read_as,
+)
+from tests.support.foreign_log_writers import TO_AGENT, TO_CLIENT
+
+_I, _A, _U = INITIALIZE.decode(), ANSWER.decode(), UPDATE.decode()
+_PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
+
+
+def test_a_byte_order_mark_hides_no_message() -> None:
+    """Programs for Windows write it; the first message is still the first."""
+    _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "acpx")
+    assert [json.loads(one.raw) for one in messages(entries)] == [json.loads(_I), json.loads(_A)]
+
+
+def test_the_messages_of_an_array_are_read_one_by_one() -> None:
+    """If no mark stands before it; otherwise it is a batch, which one side has sent."""
+    array = f"[{_I},\n  {_A}]\n"
+    assert [one.raw for one in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
+    (batch,) = messages(read_as("lines", f"< {array}"))
+    assert (batch.stream, batch.first, batch.last) == (TO_CLIENT, 1, 2)
+    assert [json.loads(one) for one in (_I, _A)] == json.loads(batch.raw)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (f"See {_I}", "expected a message, with at most a time and > or < before it, got other"),
+        ("It got stuck here", "expected a message, with at most a time and > or < before it, got"),
+        ("> see below", "expected a message, with at most a time and > or < before it, got other"),
+        ("It hung.", "expected a message, with at most a time and > or < before it, got other"),
+        (f"> {_I} and so on", "expected nothing after the message"),
+        (f"> {_I} {_A}", "expected nothing after the message"),
+        ('> {"a": 1}', "expected a message, got other JSON"),
+        ('> {"frame": {"jsonrpc": "2.0"}}', "expected a message, got other JSON; `jq -c .NAME"),
+        ('> {"jsonrpc": }', "expected a message, got JSON that is broken or cut off"),
+        ('{"id":1,"params":{...}}', "expected a message, got JSON that is broken or cut off: a"),
+        ("{'id': 1, 'result': None}", "expected a message, got JSON that is broken or cut off: it"),
+    ],
+)  # fmt: skip
+def test_any_other_line_is_named(line: str, reason: str) -> None:
+    """With what was expected; the messages around it are read."""
+    entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
+    (unread,) = [one for one in entries if isinstance(one, UnreadLines)]
+    assert (unread.first, unread.last) == (2, 2)
+    assert unread.reason.startswith(reason)
+    assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
+
+
+def test_fences_comments_and_blanks_are_skipped() -> None:
+    """Also colours of a terminal, a comma after a message, and blanks before it."""
+    text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
+    entries = read_as("lines", text)
+    assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
+    kinds = [entry.kind for entry in entries if isinstance(entry, Remark)]
+    assert kinds == [*[RemarkKind.REMARK] * 3, RemarkKind.BLANK, *[RemarkKind.REMARK] * 2]
+
+
+def test_time_and_mark_may_stand_on_the_lines_before() -> None:
+    """As CodeCompanion writes its messages."""
+    text = "".join(
+        f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
+        for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
+    )
+    found = [*messages(read(text, "lines")[1])]
+    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT]
+    first, second = (one.time_ns or 0 for one in found)
+    assert second - first == 10**9
+
+
+@pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
+def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
+    """As in the last line of a log that is still being written."""
+    assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
+
+
+def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
+    """Neither in an indented block, nor if a line without JSON begins the next one."""
+    _, entries = read(f"    → {_I[:40]}\n    ← {_A}\n    ← {_U}\n", "lines")
+    assert (bad(entries), [one.raw for one in messages(entries)]) == ([(1, 1)], [ANSWER, UPDATE])
+    stamp = "[2026-01-02T03:04:05.678Z]"
+    text = f"{stamp} >>> CLIENT → AGENT\n{_PRETTY[:30]}\n{stamp} <<< AGENT → CLIENT\n{_A}\n"
+    _, entries = read(text, "lines")
+    assert (bad(entries), [one.raw for one in messages(entries)]) == ([(2, 4)], [ANSWER])
+    text = '→ {\n"jsonrpc":"2.0",\n"x":"03:04:05 sent",\n"id":1,"method":"m"}\n'
+    assert len(list(messages(read(text, "lines")[1]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("prefix", "stream"),
+    [
+        (">", TO_AGENT), ("<<<", TO_CLIENT), ("-->", TO_AGENT), ("<==", TO_CLIENT),
+        ("→", TO_AGENT), ("⬅️", TO_CLIENT), ("OUT:", TO_AGENT), ("[in]", TO_CLIENT),
+        ("TX |", TO_AGENT), ("DEBUG wire::rpc: Sending:", TO_AGENT), ("got", TO_CLIENT),
+        ("[acp] Received message:", TO_CLIENT), ("stdin:", TO_AGENT), ("[agent]", TO_CLIENT),
+        ("Client -> Agent:", TO_AGENT), ("A <- C", TO_AGENT), ("agent to client", TO_CLIENT),
+        ("from-agent", TO_CLIENT), ("client:", TO_AGENT), ("C →", TO_AGENT), ("C ←", TO_CLIENT),
+        (">>> CLIENT → AGENT [REQUEST] initialize", TO_AGENT),
+        ("2026-01-02 03:04:05.678 INFO", None), ("[03:04:05]", None), ("  ", None),
+    ],
+)  # fmt: skip
+def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
+    """Arrows, words and the names of the peers; a time alone says nothing of it."""
+    heading = read_heading(f"{prefix} ".encode())
+    assert heading is not None
+    assert (heading.mark and heading.mark.stream) is stream
+
+
+@pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
+def test_words_are_no_mark(prefix: str) -> None:
+    """What a person writes before a message is not read as a part of a log."""
+    assert read_heading(prefix.encode()) is None
+
+
+def test_arrows_of_an_agents_log_are_turned_round() -> None:
+    """If the first methods contradict them; the directions count as inferred."""
+    entries = read_as("lines", f"received {_I}\nsent {_A}\n")
+    found = [(one.stream, one.is_inferred) for one in messages(entries)]
+    assert found == [(TO_AGENT, True), (TO_CLIENT, True)]
+
+
+def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
+    """An agent may send back what it got: that is to be seen."""
+    entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
+    found = [(one.stream, one.is_inferred) for one in messages(entries)]
+    assert found == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
+
+
+def test_a_direction_that_nothing_shows_is_asked_for() -> None:
+    """Of an answer without its question, and of a method that is not of the protocol."""
+    text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
+    update, *unknown = connections(read_as("lines", text))
+    assert isinstance(update, Sent)
+    assert [one.reason for one in unknown if isinstance(one, UnreadLines)] == [
+        "expected > (to the agent) or < (to the client) before the message: neither its method nor"
+        " its id shows which way it went"
+    ] * 2
+
+
+def test_a_line_of_many_objects_is_read_once() -> None:
+    """It may be a megabyte of JSON after the word error, and is no message."""
+    entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
+    assert ([one.raw for one in messages(entries)], bad(entries)) == ([INITIALIZE], [(1, 1)])

@@ -1,0 +1,57 @@
+"""What people paste into bug reports is read, or the error says what to change in it.
+
+The shapes are those of public reports, which ``index.json`` names; the content is ours.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.support.text_recordings import run_with
+
+DIRECTORY = Path(__file__).parents[2] / "data" / "foreign_logs" / "pastes"
+PASTES = json.loads((DIRECTORY / "index.json").read_text(encoding="utf-8"))
+_READ = [one for one in PASTES if "refused" not in one]
+_REFUSED = [one for one in PASTES if "refused" in one]
+
+
+def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
+    """Imports a paste from standard input; returns the exit code and what is on stderr."""
+    text = (DIRECTORY / f"{paste['file']}.txt").read_bytes()
+    result = run_with(text, "inspect", "import", "-", "--name", "bug", home=home)
+    return result.exit_code, result.stderr
+
+
+def test_the_index_has_every_paste() -> None:
+    """At least eight of more than ten are read."""
+    names = [one["file"] for one in PASTES]
+    assert sorted(names) == sorted(path.stem for path in DIRECTORY.glob("*.txt"))
+    assert len(_READ) >= 8
+
+
+@pytest.mark.parametrize("paste", _READ, ids=[one["file"] for one in _READ])
+def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
+    """Every message has its direction, and the recording says which lines may be missing."""
+    code, stderr = imported(paste, tmp_path)
+    assert code == 0, stderr
+    with RecordingReader(tmp_path / "bug.db") as reader:
+        origin = reader.recording.origin
+        frames = [">" if row["stream"] == "to-agent" else "<" for row in reader.frames()]
+    assert origin is not None
+    assert origin.source == paste["source"]
+    assert sorted({"start", "middle"} & {*origin.lost}) == paste["lost"]
+    assert "".join(frames) == paste["frames"]
+
+
+@pytest.mark.parametrize("paste", _REFUSED, ids=[one["file"] for one in _REFUSED])
+def test_the_error_says_what_to_change(paste: dict[str, Any], tmp_path: Path) -> None:
+    """It is one line, and no recording is made."""
+    code, stderr = imported(paste, tmp_path)
+    assert code == 2
+    assert stderr == f"acp-proxy: cannot read standard input as a recording: {paste['refused']}\n"
+    assert not list(tmp_path.glob("*.db"))

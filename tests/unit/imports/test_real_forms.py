@@ -1,0 +1,145 @@
+"""Each format of foreign logs is recognized and read, line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.imports.connections import ConnectionBegins, connections
+from acp_proxy.imports.log_entries import Remark, RemarkKind
+from acp_proxy.imports.log_formats import SOURCES, source_of
+from acp_proxy.protocol.peers import Stream
+from tests.support.foreign_log_entries import (
+    ANSWER,
+    INITIALIZE,
+    UPDATE,
+    assert_same,
+    bad,
+    directed,
+    messages,
+    read,
+    read_as,
+)
+from tests.support.foreign_log_writers import (
+    STDERR,
+    TO_AGENT,
+    TO_CLIENT,
+    WRITERS,
+    Sent,
+    conversation_of,
+)
+from tests.support.shipped_recordings import DIRECTORY
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("recording", ["tour", "terminal"])
+def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
+    """Directions and times are what was written, or said to be inferred; so are the values."""
+    writer = WRITERS[name]
+    sent = conversation_of(DIRECTORY / f"{recording}.db")
+    sent = [one for one in sent if one.stream is not STDERR or writer.has_stderr]
+    _, entries = read(writer.write(sent), writer.format)
+    assert bad(entries) == []
+    found = directed(entries)
+    assert [one.stream for one in found] == [one.stream for one in sent]
+    assert [one.line.is_inferred for one in found] == [not writer.has_directions] * len(sent)
+    assert_same(found, sent, writer)
+
+
+def test_formats_are_not_mistaken() -> None:
+    """What one tool writes no other format claims before it."""
+    names = [source.name for source in SOURCES]
+    sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
+    for writer in WRITERS.values():
+        data = writer.write(sent).encode()
+        first = next(source.name for source in SOURCES if source.recognizes(data))
+        assert first == writer.format, names
+    assert source_of(b"") is None
+    for text in (b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"):
+        assert source_of(text) is None
+
+
+def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
+    """An agent may print anything; a stack trace belongs to the log."""
+    text = (
+        "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
+        "\tat java.base/java.lang.Thread.run\n"
+        "2025-11-14 19:57:13,401 [    460]   FINE - AcpTransport - IN: Loading...\n"
+        "\n"
+        "2025-11-14 19:57:13,500 [    560]   FINE - AcpTransport - OUT: " + INITIALIZE.decode()
+    )
+    _, entries = read(text, "jetbrains")
+    found = list(messages(entries))
+    assert [(one.stream, one.raw) for one in found] == [
+        (TO_CLIENT, b"Loading..."),
+        (TO_AGENT, INITIALIZE),
+    ]
+    assert not found[0].has_zone
+    remarks = [entry.kind for entry in entries if isinstance(entry, Remark)]
+    assert remarks == [RemarkKind.REMARK, RemarkKind.REMARK, RemarkKind.BLANK]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("x AcpTransport - IN: {}\nx AcpTransport - OUT: {\"id\":1,\"meth\n", [(2, 2)]),
+        ('→ {"jsonrpc":"2.0","id":1,"method":"x"}\n← {"jsonrpc":"2.0","id":1,"resu\n', [(2, 2)]),
+        (INITIALIZE.decode() + '\n{"jsonrpc":\n' + ANSWER.decode() + "\n", [(2, 2)]),
+        ('[{"_direction":"incoming",\n"_type":"what"},\n{"_direction":"x"}]', [(1, 2), (3, 3)]),
+        ('{"direction":"editor-to-agent","raw":"{}"}\n{"direction":"agent-to-editor"}', [(2, 2)]),
+    ],
+)  # fmt: skip
+def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, int]]) -> None:
+    """With its number, in every format; the others are read."""
+    _, entries = read(text)
+    assert bad(entries) == where
+
+
+def test_a_client_that_starts_again_begins_a_connection() -> None:
+    """A second request ``initialize`` of the client, but not one of the agent."""
+    sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
+    _, entries = read(WRITERS["arrows"].write(sent))
+    begun = [isinstance(one, ConnectionBegins) for one in connections(entries)]
+    assert begun == [False, False, True, False]
+
+
+def test_streams_without_a_direction_are_inferred() -> None:
+    """Both peers may use the same id, one after the other."""
+    talk: list[tuple[Stream, dict[str, Any]]] = [
+        (TO_AGENT, {"id": 1, "method": "session/prompt"}),
+        (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),
+        (TO_AGENT, {"id": 1, "result": {"content": ""}}),
+        (TO_CLIENT, {"method": "_vendor/progress"}),
+        (TO_CLIENT, {"id": 1, "result": {"stopReason": "end_turn"}}),
+        (TO_AGENT, {"id": 2, "method": "_vendor/ask"}),
+        (TO_CLIENT, {"id": 2, "error": {"code": 1, "message": ""}}),
+        (TO_AGENT, {"method": "session/cancel"}),
+    ]
+    text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for _, message in talk)
+    found = [one.stream for one in directed(read_as("acpx", text))]
+    assert found == [stream for stream, _ in talk]
+
+
+def test_the_journal_of_acpx_is_beside_its_messages() -> None:
+    """Its lines are no messages, and only a whole stream is taken for one of acpx."""
+    mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
+    text = "".join(
+        [
+            mark % '"segment","record_id":"r","sequence":0,"message_sequence":0,"request_id":null',
+            mark % '"turn_started","request_id":"q"',
+            f"{UPDATE.decode()}\n",
+            mark % '"turn_result","request_id":"q","result":{"status":"completed"}',
+        ]
+    )
+    name, entries = read(text)
+    assert (name, len(list(messages(entries))), bad(entries)) == ("acpx", 1, [])
+    assert read(UPDATE + b"\n" + UPDATE + b"\n")[0] == "lines"
+
+
+def test_stderr_is_told_apart() -> None:
+    """Only Zed writes it among the messages."""
+    sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
+    _, entries = read(WRITERS["zed"].write(sent))
+    assert [one.stream for one in messages(entries)] == [Stream.STDERR, TO_AGENT]

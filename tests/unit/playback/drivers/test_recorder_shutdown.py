@@ -1,0 +1,91 @@
+"""Descendants of ours that lose their parent are ended, and no other processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from acp_proxy.playback.drivers import recorder_shutdown
+from acp_proxy.playback.drivers.recorder_shutdown import Orphans
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us take them in")
+
+_LEAVES_ONE = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True,
+                         stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid)
+"""
+_STAYS = "import time; print(flush=True); time.sleep(600)"
+_STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {_STAYS}"
+
+
+def leave_one(what: str) -> int:
+    """Makes a child of ours leave a process behind; returns its pid."""
+    made = subprocess.run(
+        [sys.executable, "-c", _LEAVES_ONE, what], stdout=subprocess.PIPE, check=True, timeout=60
+    )
+    return int(made.stdout)
+
+
+@pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
+async def test_an_orphan_is_ended(what: str) -> None:
+    """By SIGTERM, or by SIGKILL if it ignores that."""
+    with Orphans() as orphans:
+        pid = leave_one(what)
+        (told,) = await orphans.end(0)
+    assert not Path(f"/proc/{pid}").exists()
+    assert told.endswith(f"(pid {pid})")
+
+
+@pytest.mark.parametrize("when", [None, signal.SIGTERM])
+async def test_orphans_can_be_killed_at_once(
+    when: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the start, or after they were asked to end."""
+    hurried, sent = trio.Event(), []
+
+    def send(pid: int, signum: int) -> None:
+        sent.append(signum)
+        os.kill(pid, signum)
+        if signum == when:
+            hurried.set()
+
+    monkeypatch.setattr(recorder_shutdown, "_send", send)
+    if when is None:
+        hurried.set()
+    with Orphans() as orphans:
+        pid = leave_one(_STUBBORN)
+        (told,) = await orphans.end(600, hurried)
+    assert not Path(f"/proc/{pid}").exists()
+    assert told.endswith(f"(pid {pid})")
+    assert sent == [signum for signum in (when, signal.SIGKILL) if signum is not None]
+
+
+async def test_our_own_children_are_left_alone() -> None:
+    """Those that existed before."""
+    with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        with Orphans() as orphans:
+            assert await orphans.end(0) == []
+        assert child.poll() is None
+        child.kill()
+
+
+async def test_the_subreaper_is_reset() -> None:
+    """Afterwards we adopt no more orphans."""
+    with Orphans() as orphans:
+        pass
+    pid = leave_one(_STAYS)
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    ended = await orphans.end(0)
+    os.kill(pid, signal.SIGKILL)
+    assert (int(parent) != os.getpid(), ended) == (True, [])

@@ -1,0 +1,28 @@
+"""What a lane expects, and what it remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_proxy.playback.replay.lanes import Lane, latest
+from acp_proxy.recording.steps import Step
+
+
+def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: Any) -> Step:
+    """A step at ``seq`` milliseconds."""
+    return Step(seq, seq * 10**6, agent, kind, **more)
+
+
+def test_a_lane_remembers_a_limited_number_of_messages() -> None:
+    """It counts all of them."""
+    lane = Lane("s")
+    for n in range(1000):
+        lane.expect(one := step(n, kind="request", method="m"))
+        lane.match(one)
+    assert (lane.messages, len(lane.played), lane.played[-1].seq) == (1000, 200, 999)
+
+
+def test_the_latest_of_two_moments() -> None:
+    """Each clock is compared by itself."""
+    assert latest(None, 5, 7) == (5, 7)
+    assert latest((6, 3), 5, 7) == (6, 7)

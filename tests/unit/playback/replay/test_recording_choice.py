@@ -1,0 +1,31 @@
+"""Session ids of two lines are paired if nothing else differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.playback.replay.recording_choice import session_pairs
+
+ANSWER = ("response", "session/new")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pairs"),
+    [
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":"b"}}', [("a", "b")]),
+        ('{"result":{"sessionId":"a"}}', r'{"result":{"sessionId":"\u0061"}}', [("a", "a")]),
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":"a"}}', [("a", "a")]),
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId": "a"}}', None),
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":7}}', None),
+        ('{"result":{"sessionId":"a","x":"a"}}', '{"result":{"sessionId":"b","x":"b"}}', None),
+        ('{"result":{"_meta":{"sessionId":"a"}}}', '{"result":{"_meta":{"sessionId":"b"}}}', None),
+        ('{"result":{}}', '{"result":{}}', []),
+        ("no JSON a", "no JSON a", []),
+        ("no JSON a", "no JSON b", None),
+    ],
+)
+def test_session_ids_of_equal_lines_are_paired(
+    one: str, other: str, pairs: list[tuple[str, str]] | None
+) -> None:
+    """Everything outside their typed places is compared byte for byte."""
+    assert session_pairs(one.encode(), other.encode(), *ANSWER) == pairs

@@ -1,0 +1,149 @@
+"""Live values of recorded ones: the longest directory decides, and only whole names count."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.protocol.typed_places import Place
+
+
+def bound(**roots: str) -> Bindings:
+    """Bindings of directories; ``_`` in a name is a slash."""
+    bindings = Bindings()
+    for old, new in roots.items():
+        bindings.bind(Place.ROOT, old.replace("_", "/"), new)
+    return bindings
+
+
+@pytest.mark.parametrize(
+    ("roots", "path", "moved"),
+    [
+        ({"_srv_a": "/x"}, "/srv/a", "/x"),
+        ({"_srv_a": "/x"}, "/srv/a/", "/x/"),
+        ({"_srv_a": "/x"}, "/srv/a/b.py", "/x/b.py"),
+        ({"_srv_a": "/x"}, "/srv/ab", "/srv/ab"),
+        ({"_srv_a": "/x"}, "/other/srv/a", "/other/srv/a"),
+        ({"_srv_a": "/x"}, "", ""),
+        ({"_srv": "/x", "_srv_a": "/y"}, "/srv/a/b", "/y/b"),
+        ({"_srv": "/x", "_srv_a": "/y"}, "/srv/b", "/x/b"),
+        ({"_srv_": "/x/"}, "/srv/b", "/x/b"),
+        ({"_": "/x"}, "/etc/passwd", "/x/etc/passwd"),
+        ({"C:\\p": "/x"}, "C:\\p\\a", "/x\\a"),
+        ({"_a": "/"}, "/a/b", "/b"),
+        ({".": "/x"}, ".", "/x"),
+        ({".": "/x"}, "./a", "/x/a"),
+        ({".": "/x", "..": "/y"}, "../a", "/y/a"),
+        ({".": "/x"}, "a.py", "a.py"),
+        ({".": "/x"}, "/a", "/a"),
+        ({"": "/x"}, "", "/x"),
+        ({"": "/x"}, "/a", "/a"),
+    ],
+)
+def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
+    """If they are below it, and do not only begin like it."""
+    assert bound(**roots).live(Place.PATH, path) == moved
+
+
+@pytest.mark.parametrize(
+    ("uri", "moved"),
+    [
+        ("file:///srv/my%20app/a%20b", "file:///x/y%20z/a%20b"),
+        ("file:///srv/my app/c", "file:///x/y%20z/c"),
+        ("file:///srv/my%20apple", "file:///srv/my%20apple"),
+        ("https://host/srv/my%20app", "https://host/srv/my%20app"),
+        ("/srv/my app/c", "/x/y z/c"),
+        ("sess_9", "sess_9"),
+    ],
+)
+def test_uris_are_escaped(uri: str, moved: str) -> None:
+    """The directory is found in any spelling; the rest keeps its own."""
+    bindings = Bindings(roots={"/srv/my app": "/x/y z"})
+    assert bindings.live(Place.URI, uri) == moved
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("see /srv/a/b and /srv/a.", "see /x/b and /x."),
+        ("/srv/ab /srv/a-b /my/srv/a", "/srv/ab /srv/a-b /my/srv/a"),
+        (r"line\n/srv/a\t(/srv/a)", r"line\n/x\t(/x)"),
+        ("/srv", "/srv"),
+    ],
+)
+def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
+    """Also after an escape; never within a longer name."""
+    assert bound(_srv_a="/x").rewritten(text) == rewritten
+
+
+def test_a_text_is_rewritten_once() -> None:
+    """A new directory is not replaced again."""
+    assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
+    assert bound(_="/b").rewritten("/ /") == "/ /"
+    assert Bindings().rewritten("/a") == "/a"
+
+
+@pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
+def test_a_relative_directory_in_a_text_stays(root: str) -> None:
+    """It may be an ordinary word."""
+    text = f"{root} . .. src ./src src/lib C: See src/lib."
+    assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
+    assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
+
+
+def test_each_kind_of_value_is_bound_by_itself() -> None:
+    """A terminal is not a session or a directory."""
+    bindings = Bindings()
+    bindings.bind(Place.TERMINAL, "t", "T")
+    bindings.bind(Place.SESSION, "s", "S")
+    assert bindings.live(Place.TERMINAL, "t") == "T"
+    assert bindings.live(Place.SESSION, "s") == "S"
+    assert bindings.live(Place.SESSION, "t") == "t"
+    assert bindings.live(Place.PATH, "t") == "t"
+    assert bindings.live(Place.FREE, "t") == "t"
+
+
+def test_equal_values_change_nothing() -> None:
+    """While the client's choices are the recorded ones, every line stays as it is."""
+    bindings = bound(_a="/a")
+    assert not bindings.change_anything
+    bindings.bind(Place.TERMINAL, "t", "u")
+    assert bindings.change_anything
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("/srv", "/x"),
+        ("/srv/a", "/x/a"),
+        ("file:///srv/a%20b", "file:///x/a%20b"),
+        ("in /srv/a", "in /srv/a"),
+        ("/srv2", "/srv2"),
+        ("src", "src"),
+        ("/", "/"),
+    ],
+)
+def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
+    """As a whole; a relative directory, or the root, moves nothing."""
+    assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
+
+
+def test_sessions_are_swapped() -> None:
+    """The live id of one is that of the other from then on."""
+    bindings = Bindings()
+    bindings.swap_sessions("a", "b")
+    assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
+    bindings.swap_sessions("a", "b")
+    assert bindings.recorded_session("a") == "a"
+
+
+def test_a_released_terminal_is_free() -> None:
+    """Its id may be bound to another terminal."""
+    bindings = Bindings()
+    bindings.bind(Place.TERMINAL, "t", "live")
+    assert bindings.live_terminals == {"live"}
+    bindings.release("t")
+    assert (bindings.live_terminals, bindings.known(Place.TERMINAL, "t")) == (set(), None)
+    assert bindings.live(Place.TERMINAL, "t") == "live"
+    bindings.bind(Place.TERMINAL, "t", "again")
+    assert bindings.known(Place.TERMINAL, "t") == "again"

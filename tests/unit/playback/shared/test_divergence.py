@@ -1,0 +1,118 @@
+"""How divergences rank, and how they are formatted."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.playback.replay.lanes import Lane
+from acp_proxy.playback.shared.divergence import (
+    SHOWN,
+    Divergence,
+    DivergenceKind,
+    DivergenceLog,
+    DivergenceReporter,
+    NearMiss,
+    Rank,
+)
+from acp_proxy.playback.shared.message_mask import MessageMask
+
+AGAIN = Divergence(
+    DivergenceKind.EXHAUSTED,
+    Rank.PRIMARY,
+    "s",
+    "the file was read again",
+    5,
+    3,
+    '{"id":2}',
+    (),
+    (NearMiss(5, "fs/read_text_file", (), True), NearMiss(9, "fs/read_text_file", (), False)),
+)
+FOLLOWS = evolve(AGAIN, rank=Rank.CASCADE, line=None, near_misses=())
+EARLY = evolve(FOLLOWS, rank=Rank.INFO)
+
+
+def test_ranks() -> None:
+    """Information never counts, and each lane has a primary divergence of its own."""
+    log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
+    noted = [
+        log.note(kind, lane, "").rank
+        for kind, lane in [
+            (DivergenceKind.DRIFT, a),
+            (DivergenceKind.UNMATCHED, a),
+            (DivergenceKind.STALL, a),
+            (DivergenceKind.EXHAUSTED, b),
+            (DivergenceKind.LATE, b),
+        ]
+    ]
+    assert noted == [Rank.INFO, Rank.PRIMARY, Rank.CASCADE, Rank.PRIMARY, Rank.INFO]
+    assert log.has_diverged
+    assert log.has_stalled
+
+
+def test_information_is_no_divergence() -> None:
+    """Nor is a harmless divergence."""
+    log, lane = DivergenceLog(MessageMask(None)), Lane("a")
+    log.note(DivergenceKind.EARLY, lane, "")
+    log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
+    assert not log.has_diverged
+    assert log.latest_in(lane) is None
+    assert log.note(DivergenceKind.UNMATCHED, lane, "").rank is Rank.PRIMARY
+
+
+def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
+    """In all lanes."""
+    log = DivergenceLog(MessageMask(None))
+    log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
+    assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
+
+
+def test_a_limited_number_of_divergences_is_kept() -> None:
+    """Beyond a thousand only primary ones; the verdict counts all."""
+    log, lane = DivergenceLog(MessageMask(None)), Lane("a")
+    for _ in range(1500):
+        log.note(DivergenceKind.DRIFT, lane, "")
+    log.note(DivergenceKind.STALL, lane, "")
+    assert (len(log.found), log.left_out) == (1001, 500)
+    assert log.found[-1].kind is DivergenceKind.STALL
+    assert log.has_stalled
+
+
+def test_moments_are_counted_from_the_beginning() -> None:
+    """In milliseconds, whatever the clock shows."""
+    log = DivergenceLog(MessageMask(None))
+    log.set_time(5 * 10**9)
+    log.set_time(5 * 10**9 + 1_500_000)
+    noted = log.note(DivergenceKind.DRIFT, Lane("a"), "", came=b"\xff" * 600)
+    assert noted.at_ms == 1.5
+    assert noted.came == "\ufffd" * 500
+
+
+@pytest.mark.parametrize("peer", ["client", "agent"])
+def test_a_used_up_near_miss_is_marked(peer: str) -> None:
+    """In the same words for a client and for an agent."""
+    assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
+        "exhausted in s (primary): the file was read again",
+        f'  the {peer}\'s line 3: {{"id":2}}',
+        "  near: fs/read_text_file #5, used up",
+        "  near: fs/read_text_file #9",
+    ]
+
+
+def test_cascades_are_shown_after_primary_divergences() -> None:
+    """Information is not shown."""
+    shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
+    assert [block[0].split(":")[0] for block in shown] == [
+        "exhausted in s (primary)",
+        "exhausted in s (follows from that)",
+    ]
+
+
+def test_divergences_that_are_not_shown_are_counted() -> None:
+    """Both those in the file and those that were left out of it."""
+    assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
+        ["... and 5 more; --report FILE has all of them"]
+    ]
+    assert DivergenceReporter("agent").blocks([AGAIN], 2)[1:] == [
+        ["... and 2 more; --report FILE has all of them"]
+    ]

@@ -1,0 +1,89 @@
+"""Messages of the recording and of the live peer are masked in the same way."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.playback.shared.message_mask import MessageMask
+from acp_proxy.protocol.typed_places import places_of
+
+SECRET, OTHER = (f"sk-ant-api03-{letter * 3}{'Zx9Qw3Rt7Yp1' * 3}" for letter in "ab")
+FIRST, SECOND = "[redacted:key:00000001]", "[redacted:key:00000002]"
+
+
+def message(**params: Any) -> bytes:
+    """Returns a request that opens a session."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": params}
+    return json.dumps(request).encode()
+
+
+def test_markers_are_numbered_and_stay_the_same() -> None:
+    """A report has the same markers in each run, even if the secrets differ."""
+    for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
+        mask = MessageMask("none")
+        found = [mask.masked(message(note=one)) for one in (*secrets, secrets[0])]
+        assert [json.loads(raw)["params"]["note"] for raw in found] == [FIRST, SECOND, FIRST]
+
+
+def test_a_secret_is_known_to_both_sides() -> None:
+    """A secret of a recorded message is masked in live messages, where only its value shows it."""
+    mask = MessageMask("none")
+    mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
+    assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
+    assert "plum" not in mask.text("it is plum-rhubarb-771")
+
+
+def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
+    """A masked recording has no secrets, so only live messages are searched for them."""
+    mask = MessageMask("secrets")
+    raw = message(env={"API_KEY": "plum-rhubarb-771"})
+    mask.note(raw)
+    assert "plum" in mask.text("it is plum-rhubarb-771")
+    mask.note_live(raw)
+    assert "plum" not in mask.text("it is plum-rhubarb-771")
+
+
+def test_a_directory_stays_what_it_is() -> None:
+    """The value of ``cwd`` is not masked, since it is inserted into other messages."""
+    mask = MessageMask("none")
+    places = places_of("request", "session/new")
+    value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
+    assert value["params"] == {"cwd": f"/proj/{SECRET}", "note": FIRST}
+    assert mask.value(b"no json", places) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("params", "env", "0", "value"), "tr0ub4dor-3-x"),
+        (("params", "api_key"), "tr0ub4dor-3-x"),
+        (("params", "text"), f"a {SECRET}"),
+        (("params", "args", "1"), {"password": "tr0ub4dor-3-x"}),
+    ],
+)
+def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
+    """The names in the path of a value show that it is a secret; other values are not masked."""
+    mask = MessageMask("none")
+    found = json.dumps(mask.part(path, value))
+    assert "[redacted:" in found
+    assert "tr0ub4dor" not in found
+    assert mask.part(path, 7) == 7
+
+
+def test_a_known_secret_has_its_own_marker() -> None:
+    """A secret with a marker in the recording has the same marker in live messages."""
+    marker = "[redacted:env:0a0b0c0d]"
+    mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
+    assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"
+    env = [{"name": "PIN", "value": "pin7"}]
+    assert marker.encode() in mask.masked(message(env=env))
+
+
+def test_a_private_recording_is_compared_by_the_shape_of_its_texts() -> None:
+    """The text of a live prompt is replaced by ``x``, as in a recording that is private."""
+    prompt = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":"go on"}}'
+    assert b'"xx xx"' in MessageMask("private").masked(prompt)
+    assert MessageMask("secrets").masked(prompt) == prompt

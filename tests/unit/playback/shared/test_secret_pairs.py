@@ -1,0 +1,84 @@
+"""Texts with markers are compared but for what stands in the place of these."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from acp_proxy.playback.shared.secret_pairs import SecretPair, SecretPairs, has_secret, pairs_in
+
+A, B = (f"[redacted:token:0000000{letter}]" for letter in "ab")
+X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "expected"),
+    [
+        (A, X, [("0000000a", "00000001")]),
+        (A, "any", [("0000000a", "=any")]),
+        (A, "", None),
+        (A, f"{X}!", [("0000000a", f"={X}!")]),
+        (f"use {A} now", f"use {X} now", [("0000000a", "00000001")]),
+        (f"use {A} now", f"use {X} later", None),
+        (f"use {A} now", "use  now", None),
+        (f"{A}{B}", f"{X}{Y}", [("0000000a", "00000001"), ("0000000b", "00000002")]),
+        (f"{A}:{B}", f"{X}:{Y}", [("0000000a", "00000001"), ("0000000b", "00000002")]),
+        (f"{A} a {A}", "1 a 2", [("0000000a", "=1"), ("0000000a", "=2")]),
+        ("no marker", "no marker", None),
+    ],
+)
+def test_a_marker_matches_what_stands_in_its_place(
+    recorded: str, live: str, expected: list[tuple[str, str]] | None
+) -> None:
+    """Everything else has to be equal; a live marker is never divided."""
+    found = pairs_in(recorded, live, "/p")
+    assert (found is None) == (expected is None)
+    assert [(one.recorded, one.live) for one in found or ()] == (expected or [])
+
+
+def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
+    """It may be the secret itself."""
+    assert pair(A, "hunter2").shown == "(a text)"
+
+
+def test_many_markers_take_no_long_time() -> None:
+    """No more than the texts are long, whatever a recording has in it."""
+    began = time.perf_counter()
+    assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
+    assert time.perf_counter() - began < 1
+
+
+def pair(recorded: str, live: str) -> SecretPair:
+    """A pair of two markers."""
+    found = pairs_in(recorded, live, "/p")
+    assert found is not None
+    return found[0]
+
+
+def test_pairs_are_one_to_one() -> None:
+    """Neither secret may be in another pair, in the same message or before."""
+    pairs = SecretPairs()
+    assert not pairs.contradicts(pair(A, X), [])
+    assert pairs.contradicts(pair(A, Y), [pair(A, X)])
+    assert pairs.contradicts(pair(B, X), [pair(A, X)])
+    pairs.add(pair(A, X))
+    assert not pairs.contradicts(pair(A, X), [])
+    assert pairs.contradicts(pair(A, Y), [])
+    assert pairs.contradicts(pair(B, X), [])
+    assert not pairs.contradicts(pair(B, Y), [])
+
+
+def test_a_recorded_marker_stands_for_itself_besides() -> None:
+    """It does not if live markers are made from the same secrets as recorded ones."""
+    echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
+    for pairs in (echoed, own):
+        pairs.add(pair(A, X))
+    assert not echoed.contradicts(pair(A, A), [])
+    assert own.contradicts(pair(A, A), [])
+
+
+def test_only_a_text_with_a_marker_has_a_secret() -> None:
+    """Something that looks like the beginning of one is none."""
+    assert has_secret(f"a {A}")
+    assert not any(has_secret(value) for value in ("a", "[redacted:", 1, None, [A]))

@@ -1,0 +1,34 @@
+"""A live session belongs to the lane whose request created it."""
+
+from __future__ import annotations
+
+from acp_proxy.playback.shared.bindings import Bindings
+from acp_proxy.playback.verify.lane import ClientLane, SentRequest
+from acp_proxy.playback.verify.session_map import SessionMap
+from acp_proxy.recording.steps import Step
+
+LANES = ("a", "b")
+
+
+def creating(lane: ClientLane) -> SentRequest:
+    """The request that creates the session of a lane."""
+    step = Step(1, 1, from_agent=False, kind="request", method="session/new", session=lane.name)
+    return SentRequest(step, lane, 0)
+
+
+def test_a_session_that_no_request_opened_joins_a_lane() -> None:
+    """It is the recorded one of its name, or the next one of the lane that announced it."""
+    lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
+    bindings = Bindings()
+    found = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])
+    found.last = lanes["a"]
+    found.announce("x")
+    request = creating(lanes["b"])
+    found.note_sent(request)
+    assert found.enter("x") is lanes["a"]
+    assert found.enter("new") is lanes["b"]
+    found.note_answered(request, "new")
+    found.last = lanes["a"]
+    assert found.enter("d") is lanes["a"]
+    assert found.enter("another") is None
+    assert bindings.sessions == {"b": "new", "c": "x", "d": "d"}

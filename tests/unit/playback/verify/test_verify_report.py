@@ -1,0 +1,38 @@
+"""What `verify` reports is in the manual, member by member and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import fields
+
+from acp_proxy.cli.playback.verify_screen import VerifyReport
+from acp_proxy.playback.shared.divergence import Divergence, DivergenceKind
+from acp_proxy.playback.verify.verify_report import PlayReport
+from tests.unit.test_docs import first_cells, page, section
+
+
+@pytest.mark.parametrize(
+    ("value", "title"),
+    [
+        (VerifyReport, "The report of verify"),
+        (PlayReport, "Conversation"),
+        (Divergence, "Divergence"),
+    ],
+)
+def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
+    """The members are in the order in which they are written."""
+    text = section(page("json.md"), title).partition("\n### ")[0]
+    assert first_cells(text) == [field.name for field in fields(value)]
+
+
+def test_every_kind_of_divergence_is_documented() -> None:
+    """The page lists the kinds that this engine reports, and no others."""
+    package = Path(__file__).parents[4] / "acp_proxy" / "playback" / "verify"
+    source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
+    reported = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
+    reported.add(DivergenceKind.MASKED.value)  # which both engines leave to their log
+    text = section(page("verify.md"), "Where the conversation diverges")
+    assert set(first_cells(text)) == reported

@@ -1,0 +1,38 @@
+"""Variables of our environment that are secrets are known by hashes."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.record.capture.new_recording import secret_hashes
+
+KEY = b"k" * 16
+VALUE = "Xk27fYqpLm92vbTa"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MY_API_TOKEN", "OPENAI_API_KEY", "DB_PASSWORD", "client_secret", "PGPASSWORD", "GH_PAT",
+        "AWS_SECRET_ACCESS_KEY", "SENTRY_DSN", "TOKEN2", "SLACK_WEBHOOK_URL", "SECRET_KEY_BASE",
+    ],
+)  # fmt: skip
+def test_a_name_that_says_secret(name: str) -> None:
+    """A value with such a name has a hash, from which nothing but four characters can be read."""
+    (line,) = secret_hashes({name: VALUE}, KEY)
+    digest, length, start, word = line.split(" ")
+    assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GPG_KEY", "7169605F62C751356D054A26A821E680E5FA6305"), ("MY_PUBLIC_KEY", VALUE),
+        ("PATH", VALUE), ("TOKENIZER", VALUE), ("MONKEY", VALUE), ("PWD", VALUE),
+        ("A_TOKEN", "short"), ("A_TOKEN", "production"), ("A_TOKEN", "1234567890"),
+        ("SSH_KEY", "/home/me/.ssh/id"), ("A_KEY", "api.example.com:443"), ("A_KEY", ""),
+    ],
+)  # fmt: skip
+def test_what_is_no_secret(name: str, value: str) -> None:
+    """Public fingerprints, other names, and short, plain and public values have no hash."""
+    assert secret_hashes({name: value}, KEY) == []

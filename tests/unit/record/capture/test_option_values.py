@@ -1,0 +1,144 @@
+"""Values of options are read as people write them, and refused with a hint."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.record.capture.option_values import (
+    read_keep,
+    read_name,
+    read_output,
+    read_redaction,
+    read_seconds,
+    read_seed,
+    read_size,
+    read_truth,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("500", 500), ("0", 0), ("64k", 64_000), ("64kb", 64_000), ("64KiB", 65_536),
+        ("1.5MB", 1_500_000), ("2GiB", 2 << 30), ("1t", 10**12), ("7B", 7), (" 1 k ", 1000),
+        (".5k", 500), ("1TiB", 1 << 40),
+    ],
+)  # fmt: skip
+def test_sizes(text: str, expected: int) -> None:
+    """A size is a number of bytes, with a decimal or a binary unit."""
+    assert read_size(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
+def test_bad_sizes(text: str) -> None:
+    """They are refused with an example."""
+    with pytest.raises(ValueError, match="is not a size"):
+        read_size(text)
+
+
+def test_a_size_beyond_all_numbers_is_refused() -> None:
+    """A number that no float can hold is neither a size nor an age."""
+    with pytest.raises(ValueError, match="is not a size"):
+        read_size("9" * 400)
+    for unit in ("d", "kB"):
+        with pytest.raises(ValueError, match="neither an age"):
+            read_keep("9" * 400 + unit)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("5", 5.0), ("0", 0.0), ("0.5", 0.5), ("1e1", 10)])
+def test_seconds(text: str, expected: float) -> None:
+    """A time is a number of seconds."""
+    assert read_seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
+def test_bad_seconds(text: str) -> None:
+    """A time is neither negative nor infinite, and has no unit."""
+    with pytest.raises(ValueError, match="is not a time"):
+        read_seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("30s", ("age", 30)), ("10m", ("age", 600)), ("8h", ("age", 28_800)),
+        ("30d", ("age", 2_592_000)), ("4w", ("age", 2_419_200)), (" 1.5w ", ("age", 907_200)),
+        ("500kB", ("size", 5e5)), ("5MB", ("size", 5e6)), ("2GB", ("size", 2e9)),
+        ("500KiB", ("size", 500 << 10)), ("500MiB", ("size", 500 << 20)),
+        ("1.5GiB", ("size", 3 << 29)), ("5mb", ("size", 5e6)),
+    ],
+)  # fmt: skip
+def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
+    """The unit distinguishes an age from a size."""
+    assert read_keep(text) == expected
+
+
+@pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
+def test_ambiguous_ages_delete_nothing(text: str) -> None:
+    """A bare number, and one letter that might be a size: ``30`` was 30 bytes."""
+    with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
+        read_keep(text)
+
+
+@pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
+def test_bad_keep(text: str) -> None:
+    """A value that is neither an age nor a size is refused."""
+    with pytest.raises(ValueError, match="is neither an age"):
+        read_keep(text)
+
+
+def test_redaction_levels() -> None:
+    """There are three levels."""
+    levels = ["secrets", "private", "none"]
+    assert [read_redaction(level) for level in levels] == levels
+    with pytest.raises(ValueError, match="'all' is no redaction level: expected secrets, private"):
+        read_redaction("all")
+
+
+def test_outputs() -> None:
+    """A recording is a database, and never the text form."""
+    assert read_output("a/b") == "a/b"
+    for text in ("", "a/", "/"):
+        with pytest.raises(ValueError, match="expected the path of a file"):
+            read_output(text)
+    with pytest.raises(ValueError, match="record writes a database"):
+        read_output("x.jsonl")
+
+
+def test_names() -> None:
+    """A name is one that a file can have, and that no command line takes for an option."""
+    assert read_name("my run.1") == "my run.1"
+    assert read_name("你好 é 😀") == "你好 é 😀"
+    assert read_name("x" * 200)
+    for text in ("", ".x", "-x", "a/b", "a\0b", "latest", "x" * 201, "你" * 67):
+        with pytest.raises(ValueError, match="cannot be a name"):
+            read_name(text)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
+def test_a_name_can_be_printed(text: str) -> None:
+    """It has no control characters and is UTF-8; the complaint has it escaped."""
+    with pytest.raises(ValueError, match="cannot be a name") as refusal:
+        read_name(text)
+    assert str(refusal.value).isprintable()
+
+
+def test_seeds() -> None:
+    """A seed is a whole number that a column can hold."""
+    assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
+        0, 42, -7, (1 << 63) - 1,
+    ]  # fmt: skip
+    for text in ("", "-", "1.5", "x", "--1", "٣", str(1 << 63), "9" * 400):
+        with pytest.raises(ValueError, match="is no seed: expected a whole number"):
+            read_seed(text)
+
+
+def test_yes_and_no() -> None:
+    """A switch in the environment is written as click reads it."""
+    assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
+    assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
+    with pytest.raises(ValueError, match="'2' is neither yes nor no"):
+        read_truth("2")
+
+
+# Arguments

@@ -1,0 +1,87 @@
+"""Descendants and groups of processes, by lines of the table of processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.record.capture.process_groups import has_terminal
+from acp_proxy.record.capture.process_table import Process, kill_all, look_up, members, send
+
+needs_table = pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
+
+
+def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: int = 1) -> Process:
+    """Makes a process from a line of the table."""
+    before = f"{pid} (a) R 7 8) {state} {parent} {group} 3 1026 0" + " 0" * 13
+    return Process(f"{before} {start} 0 0\n".encode())
+
+
+def test_a_line_is_read_behind_the_name() -> None:
+    """The name may have blanks and brackets in it."""
+    found = process(12, 4, 9, start=77)
+    assert (found.pid, found.parent, found.group) == (12, 4, 9)
+    assert (found.start, found.alive) == (77, True)
+
+
+def test_members_are_living_descendants_in_the_group() -> None:
+    """Without the ancestor, its parents and siblings, and processes that left or ended."""
+    table = [
+        process(1, 0),  # the client
+        process(2, 1),  # we
+        process(3, 2, group=3),  # the guardian, in a session of its own
+        process(4, 3),  # the agent
+        process(5, 4),
+        process(6, 4, group=6),  # left the group, but not its child
+        process(7, 6),
+        process(8, 3, state="Z"),
+        process(9, 1),  # another child of the client
+    ]
+    assert sorted(p.pid for p in members(2, 5, table)) == [4, 5, 7]
+    assert sorted(p.pid for p in members(3, 5, reversed(table))) == [4, 5, 7]
+
+
+@needs_table
+def test_we_are_in_the_table() -> None:
+    """With our parent and our group."""
+    found = look_up("self")
+    assert found is not None
+    assert (found.pid, found.parent, found.group) == (os.getpid(), os.getppid(), os.getpgrp())
+    terminal = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[4]
+    assert has_terminal() == (terminal != "0")
+
+
+@needs_table
+def test_another_process_with_the_same_id_gets_no_signal() -> None:
+    """A process is known by its id and its start."""
+    ours = look_up("self")
+    assert ours is not None
+    assert send(ours, 0)
+    ours.start += 1
+    assert not send(ours, 0)
+
+
+def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process can start another one between a look and a kill."""
+    looks = [[process(4, 3)], [], [process(5, 3)], [], []]
+    killed = []
+
+    def note(found: Process, _: int) -> bool:
+        killed.append(found.pid)
+        return True
+
+    monkeypatch.setattr("acp_proxy.record.capture.process_table.send", note)
+    kill_all(lambda: looks.pop(0))
+    assert killed == [4, 5]
+    assert looks == []
+
+
+def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a process of another user."""
+    monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
+    looks = [[process(4, 3)], [process(4, 3)]]
+    kill_all(lambda: looks.pop(0))
+    assert looks == []

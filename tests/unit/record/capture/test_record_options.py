@@ -1,0 +1,184 @@
+"""The options of ``record`` are read at once if they are right, and left to click if not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.record.capture.record_options import RECORD, RecordOptions, parse
+
+
+def values(options: RecordOptions | None) -> dict[str, Any]:
+    """The options that differ from the defaults, and the command."""
+    assert options is not None
+    defaults = vars(RecordOptions([], {}))
+    return {key: value for key, value in vars(options).items() if value != defaults[key]}
+
+
+@pytest.mark.parametrize(
+    ("args", "environ", "source"),
+    [
+        (["--keep", "30"], {}, "--keep"),
+        (["--keep=500M"], {}, "--keep"),
+        ([], {"ACP_PROXY_KEEP": "soon"}, "ACP_PROXY_KEEP"),
+    ],
+)
+def test_a_bad_keep_does_not_stop_the_agent(
+    args: list[str], environ: dict[str, str], source: str
+) -> None:
+    """Nothing is deleted, and one line has what was expected."""
+    options = parse([*args, "--", "agent"], environ)
+    assert options is not None
+    assert (options.command, options.keep) == (["agent"], None)
+    (line,) = options.ignored
+    assert line.startswith(f"{source}: '")
+    assert line.endswith("(500kB, 500MB, 2GB, 2GiB); nothing is deleted")
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["agent"], {}),
+        (["--", "agent"], {}),
+        (["-o", "x.db", "agent"], {"output": "x.db"}),
+        (["--output=x=y", "agent"], {"output": "x=y"}),
+        (["--output", "--name", "agent"], {"output": "--name"}),
+        (["--max-size", "1k", "--grace=2", "agent"], {"max_size": 1000, "grace": 2.0}),
+        (["--keep", "7d", "--check", "agent"], {"keep": ("age", 604_800.0), "check": True}),
+        (["--require-recording", "--name", "n", "agent"], {"require_recording": True, "name": "n"}),
+        (["--name", "a", "--name", "b", "agent"], {"name": "b"}),
+        (["--redact", "none", "agent"], {"redact": "none"}),
+    ],
+)
+def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
+    """Options are read up to the command, and the last of one kind counts."""
+    assert values(parse(args, {})) == {"command": ["agent"], **expected}
+
+
+@pytest.mark.parametrize(
+    ("args", "command"),
+    [
+        (["agent", "--name", "x"], ["agent", "--name", "x"]),
+        (["agent", "--", "-o"], ["agent", "--", "-o"]),
+        (["--check", "--", "--", "agent"], ["--", "agent"]),
+        (["--", "-weird"], ["-weird"]),
+        (["agent", ""], ["agent", ""]),
+    ],
+)
+def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> None:
+    """Everything after the options is the agent's."""
+    options = parse(args, {})
+    assert options is not None
+    assert options.command == command
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [], ["--"], [""], ["--check"], ["--fsync", "agent"], ["--help"], ["-h", "agent"],
+        ["--nonsense", "agent"],
+        ["-o"], ["--name"], ["--name", "a/b", "agent"], ["--max-size", "lots", "agent"],
+        ["--grace", "-1", "agent"], ["--check=1", "agent"], ["--gra", "5", "agent"],
+        ["-ox.db", "agent"], ["-", "agent"], ["--redact", "all", "agent"],
+        ["--output", "x.jsonl", "agent"], ["--name=", "agent"],
+    ],
+)  # fmt: skip
+def test_other_use_is_left_to_click(args: list[str]) -> None:
+    """Wrong use, help and rare spellings are not read here."""
+    assert parse(args, {}) is None
+
+
+@pytest.mark.parametrize("args", [["-o=x", "agent"], ["--=x", "agent"]])
+def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
+    """``-o=x`` names the file ``=x`` and ``--=x`` is no option: neither is read here."""
+    options = parse(args, {})
+    assert options is None or options.output == "=x"
+
+
+# The environment
+
+
+def test_each_option_can_be_given_in_the_environment() -> None:
+    """A variable is named after its option."""
+    texts = {
+        "output": "x.db",
+        "name": "n",
+        "redact": "private",
+        "max_size": "1k",
+        "grace": "1",
+        "keep": "1d",
+        "require_recording": "yes",
+        "check": "on",
+    }
+    environ = {f"ACP_PROXY_{attribute.upper()}": text for attribute, text in texts.items()}
+    assert {option.variable for option in RECORD if not option.is_late} == set(environ)
+    assert values(parse(["agent"], environ)) == {
+        "command": ["agent"],
+        "output": "x.db",
+        "name": "n",
+        "redact": "private",
+        "max_size": 1000,
+        "grace": 1.0,
+        "keep": ("age", 86_400.0),
+        "require_recording": True,
+        "check": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
+)
+def test_faults_are_left_to_click(flag: str, value: str) -> None:
+    """A plan has to be read as a whole before anything starts."""
+    assert parse([flag, value, "agent"], {}) is None
+    assert parse([f"{flag}={value}", "agent"], {}) is None
+    assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
+    assert parse(["agent", flag, value], {}) is not None
+
+
+def test_arguments_override_the_environment() -> None:
+    """A variable that an argument overrides is not even read."""
+    environ = {"ACP_PROXY_GRACE": "nonsense", "ACP_PROXY_NAME": "a"}
+    assert values(parse(["--grace", "1", "--name", "b", "x"], environ)) == {
+        "command": ["x"],
+        "grace": 1.0,
+        "name": "b",
+    }
+
+
+def test_an_empty_variable_counts_as_unset() -> None:
+    """As in click."""
+    environ = {option.variable: "" for option in RECORD}
+    assert values(parse(["agent"], environ)) == {"command": ["agent"]}
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
+)
+def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
+    """As a bad argument is."""
+    assert parse(["agent"], {variable: text}) is None
+
+
+# The table
+
+
+def test_the_table_names_options_in_one_way() -> None:
+    """Flags, attributes and variables follow from each other, and each has an explanation."""
+    for option in RECORD:
+        assert option.flag == "--" + option.attribute.replace("_", "-")
+        assert option.attribute in RecordOptions.__annotations__
+        assert option.text.endswith(".")
+        assert bool(option.metavar) == (option.read is not None)
+    assert len({o.attribute for o in RECORD}) == len(RECORD) == len(RecordOptions.__annotations__)
+
+
+def test_options_have_defaults() -> None:
+    """None stands for a missing value, and is replaced."""
+    given = dict.fromkeys([option.attribute for option in RECORD])
+    options = RecordOptions(("a", "b"), given)
+    assert options.command == ["a", "b"]
+    assert (options.grace, options.redact) == (5.0, "secrets")
+    assert (options.require_recording, options.max_size) == (False, None)

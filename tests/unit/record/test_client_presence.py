@@ -1,0 +1,90 @@
+"""Whether a client is gone, by our parent process and the readers of our stdout."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from acp_proxy.record.supervisor import ClientPresence, look_for_client, why_overstaying
+from tests.unit.record.test_supervisor import Scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trio.testing import MockClock
+
+HERE = ClientPresence(has_no_reader=False, lost_parent=False)
+UNREAD = ClientPresence(has_no_reader=True, lost_parent=False)
+ORPHANED = ClientPresence(has_no_reader=False, lost_parent=True)
+DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
+
+
+@pytest.mark.parametrize(
+    ("client", "open_request", "why"),
+    [
+        (HERE, False, None),
+        (HERE, True, None),
+        (HERE, None, None),
+        (ORPHANED, False, "no request is open"),
+        (ORPHANED, True, None),
+        (ORPHANED, None, None),
+        (UNREAD, False, "no request is open"),
+        (UNREAD, True, "nobody reads its output"),
+        (UNREAD, None, "nobody reads its output"),
+        (DEAD, False, "no request is open"),
+        (DEAD, True, "nobody reads its output"),
+    ],
+)
+def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
+    """Only an agent whose client is gone, and that has no request to answer for a reader."""
+    assert why_overstaying(client, open_request=open_request) == why
+
+
+def seen(sink: int, *, lost_parent: bool = False) -> ClientPresence:
+    """Looks for the client of a relay that writes to a descriptor."""
+    scene = Scene(cast("MockClock", None))
+    scene.relay.to_client._sink = sink
+    if lost_parent:
+        scene.relay.parent = -1
+    return look_for_client(scene.relay)
+
+
+def test_a_pipe_without_a_reader_is_noticed() -> None:
+    """As soon as its last reader has closed it."""
+    reading, writing = os.pipe()
+    assert seen(writing) == HERE
+    os.close(reading)
+    assert seen(writing) == UNREAD
+    os.close(writing)
+
+
+def test_a_socket_without_a_reader_is_noticed() -> None:
+    """A client that has only shut down its writing still reads."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.shutdown(socket.SHUT_WR)
+        assert seen(ours.fileno()) == HERE
+        theirs.close()
+        assert seen(ours.fileno()) == UNREAD
+
+
+def test_a_closed_terminal_is_noticed() -> None:
+    """As with a pipe."""
+    ours, theirs = os.openpty()
+    assert seen(theirs) == HERE
+    os.close(ours)
+    assert seen(theirs) == UNREAD
+    os.close(theirs)
+
+
+def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
+    """Nor has /dev/null; a new parent is the only sign there."""
+    with (tmp_path / "out").open("wb") as file:
+        assert seen(file.fileno()) == HERE
+    null = os.open(os.devnull, os.O_WRONLY)
+    assert seen(null) == HERE
+    assert seen(null, lost_parent=True) == ORPHANED
+    os.close(null)

@@ -1,0 +1,506 @@
+"""The supervisor's clocks: when it ends an agent, and what it waits for before."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+import trio
+import trio.testing
+
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.record import supervisor
+from acp_proxy.record.capture.agent_process import AgentProcess
+from acp_proxy.record.capture.process_groups import OwnGroup
+from acp_proxy.record.capture.relay import Relay
+from acp_proxy.record.supervisor import (
+    LINGER,
+    STALL,
+    end_lingering,
+    end_overstay,
+    enforce_stop,
+    note_stalls,
+    until,
+)
+from acp_proxy.recording.log_format import NOTE, TO_AGENT, TO_CLIENT, Log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trio.testing import MockClock
+
+    from acp_proxy.record.indexing import Indexing
+
+GRACE = 4.0
+LOOKS = 0.25
+"""Seconds between two looks of the supervisor, which is how exact it is."""
+
+WHOLE = 3600.0
+"""Seconds after which nothing more will happen."""
+
+Sent = tuple[float, int]
+"""When a signal was sent to the group, in seconds of the mock clock, and which."""
+
+
+class Ghost(AgentProcess):
+    """An agent without a process that keeps the signals it is sent."""
+
+    def __init__(self, clock: MockClock) -> None:
+        super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
+        self.sent: list[Sent] = []
+        self._clock = clock
+
+    def kill_holders(self) -> None:
+        """Keeps that what holds the output was killed."""
+        self.send_signal(signal.SIGKILL)
+
+    def send_signal(self, signum: int) -> None:
+        """Keeps it, unless it is SIGCONT, which only continues the process."""
+        if signum != signal.SIGCONT:
+            self.sent.append((self._clock.current_time(), signum))
+
+
+class Answers:
+    """Stands in for the indexing: whether requests are open, by the time of the question."""
+
+    def __init__(self, answer: Callable[[float], bool | None]) -> None:
+        self.answer = answer
+        self.asked: list[Direction] = []
+
+    def is_open_request(self, direction: Direction) -> bool | None:
+        """Returns the prepared answer."""
+        self.asked.append(direction)
+        return self.answer(trio.current_time())
+
+
+class Scene:
+    """A relay whose threads never start; the test acts for them."""
+
+    def __init__(self, clock: MockClock) -> None:
+        self.agent = Ghost(clock)
+        self.relay = Relay(
+            Log(),
+            self.agent,
+            client_in=-1,
+            client_out=-1,
+            signals=set(),
+            parent=os.getppid(),
+        )
+
+        for pump in self.relay.pumps:
+            pump.last_ns = 0
+
+    def client_closes(self) -> None:
+        """The client closes its end."""
+        pump = self.relay.to_agent
+        pump.last_ns = now_ns()
+        pump.source_ended = True
+        pump.ended.set()
+
+    def client_leaves(self) -> None:
+        """The client closes its end and exits, so that our parent changes."""
+        self.client_closes()
+        self.relay.parent = -1
+
+    def nobody_reads(self) -> None:
+        """The client closes the pipe that it reads."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.relay.to_client._sink = writing
+
+    def agent_says(self) -> None:
+        """A byte is read from the agent and written on at once."""
+        self.relay.to_client.last_ns = now_ns()
+
+    def agent_exits(self) -> None:
+        """The agent's process ends."""
+        self.agent.exited.set()
+
+    def outputs_end(self) -> None:
+        """Both outputs end, and with them the conversation."""
+        self.relay.to_client.ended.set()
+        self.relay.stderr.ended.set()
+        self.relay.drained.set()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for the agent's outputs any longer."""
+        return self.relay.to_client.ended.is_set and self.relay.stderr.ended.is_set
+
+
+Step = tuple[float, "Callable[[Scene], None]"]
+"""When something happens, and what."""
+
+
+def now_ns() -> int:
+    """The mock clock as the pumps would read it."""
+    return round(trio.current_time() * 1e9)
+
+
+@pytest.fixture
+def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    """The only clock there is. It jumps when all tasks wait, so nothing runs in a thread."""
+    time = SimpleNamespace(monotonic_ns=lambda: round(autojump_clock.current_time() * 1e9))
+    monkeypatch.setattr(supervisor, "time", time)
+
+    async def run_here(work: Callable[..., object], *arguments: object, **_: object) -> object:
+        return work(*arguments)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run_here)
+    return autojump_clock
+
+
+def watch(nursery: trio.Nursery, scene: Scene, answers: Answers | None = None) -> None:
+    """Starts what the supervisor runs beside the indexer."""
+    nursery.start_soon(enforce_stop, scene.relay, GRACE)
+    nursery.start_soon(end_overstay, scene.relay, cast("Indexing | None", answers), GRACE)
+    nursery.start_soon(end_lingering, scene.relay)
+
+
+async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -> Scene:
+    """Plays steps at their times until all outputs have ended or an hour is over."""
+    scene = Scene(clock)
+    async with trio.open_nursery() as nursery:
+        watch(nursery, scene, answers)
+        for at, step in steps:
+            await trio.sleep_until(at)
+            step(scene)
+        with trio.move_on_at(WHOLE):
+            await until(scene.relay.drained)
+        nursery.cancel_scope.cancel()
+    return scene
+
+
+def told_to_stop(scene: Scene) -> None:
+    """A signal was received and passed on."""
+    scene.relay.stopping.set()
+
+
+def exits(scene: Scene) -> None:
+    """The agent's process ends, and so do its outputs."""
+    scene.agent_exits()
+    scene.outputs_end()
+
+
+def blocks(scene: Scene) -> None:
+    """The client reads no more, so the pump waits in its write."""
+    scene.agent_says()
+    scene.relay.to_client.in_read = False
+
+
+def unblocks(scene: Scene) -> None:
+    """The client has read, so the pump reads again."""
+    scene.relay.to_client.in_read = True
+
+
+nothing_open = Answers(lambda _: False)
+
+
+async def test_until_waits_for_a_latch(clock: MockClock) -> None:
+    """A latch that is set already does not wait; one that another thread sets is waited for."""
+    scene = Scene(clock)
+    scene.relay.stopping.set()
+    await until(scene.relay.stopping)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(until, scene.relay.drained)
+        await trio.sleep(1)
+        scene.relay.drained.set()
+    assert clock.current_time() == 1
+
+
+async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
+    """Within its grace it is sent only the signal that was passed on."""
+    scene = await play(clock, (10, told_to_stop), (13.9, exits))
+    assert scene.agent.sent == []
+
+
+async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
+    """An agent that was told to stop and stays is killed when its grace is over."""
+    scene = await play(clock, (10, told_to_stop))
+    assert scene.agent.sent == [(14, signal.SIGKILL)]
+
+
+async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
+    """One second after the kill, if a process outside the group holds them."""
+    scene = Scene(clock)
+    async with trio.open_nursery() as nursery:
+        watch(nursery, scene)
+        scene.relay.stopping.set()
+        seen = []
+        for at in (4.9, 5.1):
+            await trio.sleep_until(at)
+            seen.append(scene.abandoned)
+        nursery.cancel_scope.cancel()
+    assert seen == [False, True]
+
+
+async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
+    """A client that reads a killed agent's output slowly has another grace to do so."""
+    seen = []
+
+    def look(scene: Scene) -> None:
+        seen.append(scene.relay.to_client.ended.is_set)
+
+    scene = await play(clock, (1, blocks), (2, told_to_stop), (10.9, look), (11.1, look))
+    assert scene.agent.sent == [(6, signal.SIGKILL)]
+    assert seen == [False, True]
+
+
+async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
+    """An agent whose client left, with nothing open, gets SIGTERM after its grace, then SIGKILL."""
+    scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
+    assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
+    assert scene.relay.end_reason == "the agent overstayed its client"
+
+
+async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
+    """If it ends within its grace after the client's end, it gets no signal."""
+    scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
+    assert scene.agent.sent == []
+    assert scene.relay.end_reason == ""
+
+
+async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
+    """An agent that overstays and ends on SIGTERM gets no SIGKILL."""
+    scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
+    assert scene.agent.sent == [(14, signal.SIGTERM)]
+
+
+async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
+    """An agent that writes now and then does not overstay."""
+    says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
+    scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
+    assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
+
+
+async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
+    """An agent that has a request to answer may stay, and leaves when it has answered."""
+    answers = Answers(lambda now: now < 999.875)
+    scene = await play(
+        clock, (10, Scene.client_leaves), (999.875, Scene.agent_says), answers=answers
+    )
+    assert scene.agent.sent[:1] == [(1003.875, signal.SIGTERM)]
+    assert set(answers.asked) == {Direction.TO_AGENT}
+
+
+async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
+    """While it is unknown whether a request is open, the agent may stay."""
+    scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
+    assert scene.agent.sent == []
+
+
+async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
+    """The silence while that was unknown counts: no new grace begins."""
+    answers = Answers(lambda now: None if now < 100 else False)
+    scene = await play(clock, (10, Scene.client_leaves), answers=answers)
+    assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
+
+
+async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
+    """If nothing is recorded, open requests are unknown, and the agent may stay."""
+    scene = await play(clock, (10, Scene.client_leaves), answers=None)
+    assert scene.agent.sent == []
+
+
+async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
+    """A client that closed its end and still runs decides itself when its agent ends."""
+    scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
+    assert scene.agent.sent == []
+
+
+async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
+    """The silence before the client's death counts: no new grace begins with it."""
+    scene = await play(
+        clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
+    )
+    assert scene.agent.sent[0][0] == pytest.approx(104, abs=LOOKS)
+
+
+async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
+    """Recorded or not, and whatever it still has to answer."""
+    for answers in (nothing_open, Answers(lambda _: True), None):
+        scene = Scene(clock)
+        scene.nobody_reads()
+        scene.client_closes()
+        with trio.move_on_after(2 * GRACE + 2):
+            await end_overstay(scene.relay, cast("Indexing | None", answers), GRACE)
+        os.close(scene.relay.to_client.sink)
+        assert [signum for _, signum in scene.agent.sent] == [signal.SIGTERM, signal.SIGKILL]
+
+
+async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
+    """Its client may wait for its exit."""
+
+    def closes_its_output(scene: Scene) -> None:
+        scene.relay.to_client.source_ended = True
+        scene.relay.to_client.ended.set()
+
+    scene = await play(
+        clock, (10, Scene.client_closes), (11, closes_its_output), answers=nothing_open
+    )
+    assert scene.agent.sent == []
+
+
+async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
+    """The agent closed its own input."""
+
+    def closes_its_input(scene: Scene) -> None:
+        scene.relay.to_agent.ended.set()
+        scene.relay.parent = -1
+
+    scene = await play(clock, (10, closes_its_input), answers=nothing_open)
+    assert scene.agent.sent == []
+
+
+async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
+    """Time blocked in writing to a slow client is no silence, not even afterwards."""
+    scene = await play(
+        clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
+    )
+    at, signum = scene.agent.sent[0]
+    assert signum == signal.SIGTERM
+    assert at == pytest.approx(504, abs=LOOKS)
+
+
+async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
+    """If it holds the outputs after the agent's exit, it is killed after `LINGER` idle seconds."""
+    scene = await play(clock, (10, Scene.agent_exits))
+    assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
+    assert scene.abandoned
+
+
+async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
+    """Outputs that end after the agent's exit, but within the time, need no signal."""
+    scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
+    assert scene.agent.sent == []
+
+
+async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
+    """Every byte after the agent's exit starts the idle seconds anew."""
+    says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
+    scene = await play(clock, (10, Scene.agent_exits), *says)
+    assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
+
+
+async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
+    """Time in which the client does not read does not count against the descendants."""
+    scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
+    ((at, signum),) = scene.agent.sent
+    assert signum == signal.SIGKILL
+    assert at == pytest.approx(700 + LINGER, abs=LOOKS)
+
+
+async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
+    """A silent agent that runs is not ended."""
+    scene = await play(clock, (10, Scene.agent_says))
+    assert scene.agent.sent == []
+
+
+class Notes(Log):
+    """A log that keeps its notes: time, stream and fields."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[float, int, dict[str, object]]] = []
+
+    def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
+        """Writes it down."""
+        assert kind == NOTE
+        self.written.append((trio.current_time(), stream, dict(fields)))
+        return True
+
+
+async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[str, object]]]:
+    """Plays steps at their times, observed by `note_stalls`."""
+    scene = Scene(clock)
+    notes = scene.relay.log = Notes()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(note_stalls, scene.relay)
+        for at, step in steps:
+            await trio.sleep_until(at)
+            step(scene)
+        await trio.sleep_until(100)
+        nursery.cancel_scope.cancel()
+    return notes.written
+
+
+async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
+    """One note after five seconds, and one when it reads again."""
+    written = await noted(clock, (10.5, blocks), (72.5, unblocks))
+    assert written == [
+        (
+            16,
+            TO_CLIENT,
+            {
+                "action": "stalled",
+                "reason": "the client has not read for 6 s",
+                "since": 10_500_000_000,
+            },
+        ),
+        (
+            73,
+            TO_CLIENT,
+            {
+                "action": "resumed",
+                "reason": "the client reads again after 62 s",
+                "since": 10_500_000_000,
+            },
+        ),
+    ]
+
+
+async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
+    """Either peer may stop; if it never reads again there is one note."""
+
+    def agent_blocks(scene: Scene) -> None:
+        scene.relay.to_agent.last_ns = now_ns()
+        scene.relay.to_agent.in_read = False
+
+    ((at, stream, fields),) = await noted(clock, (1, agent_blocks))
+    assert at == pytest.approx(1 + STALL, abs=1)
+    assert stream == TO_AGENT
+    assert fields["reason"] == "the agent has not read for 5 s"
+
+
+async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
+    """A peer that takes a chunk now and then reads, however slowly."""
+    steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
+    assert await noted(clock, *steps, (60, unblocks)) == []
+
+
+async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
+    """A silent agent does not stall."""
+    assert await noted(clock, (1, Scene.agent_says)) == []
+
+
+async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
+    """A client that leaves without reading has not read again."""
+
+    def client_goes(scene: Scene) -> None:
+        scene.relay.to_client.in_read = False
+        scene.relay.to_client.ended.set()
+
+    ((_, _, fields),) = await noted(clock, (1, blocks), (50, client_goes))
+    assert fields["action"] == "stalled"
+
+
+async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
+    """A pump waits for the disk while the pipe to its reader is empty."""
+    reading, writing = os.pipe()
+    try:
+
+        def waits_for_the_disk(scene: Scene) -> None:
+            scene.relay.to_client._sink = writing
+            blocks(scene)
+
+        def fills(_: Scene) -> None:
+            os.write(writing, b"x" * 1000)
+
+        ((at, _, fields),) = await noted(clock, (1, waits_for_the_disk), (30, fills))
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert at == pytest.approx(30, abs=1)
+    assert fields["bytes"] == 1000

@@ -1,0 +1,30 @@
+"""What is waited for is displayed after a few seconds of silence, and once a second."""
+
+from __future__ import annotations
+
+from math import inf
+
+from acp_proxy.playback.drivers.verifier import WaitDisplay
+from acp_proxy.playback.shared.playback_options import NS_PER_S
+
+
+def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
+    """Not twice within a second, and it disappears as soon as something happens."""
+    shown: list[str] = []
+    display = WaitDisplay(shown.append)
+    for tenths in (0, 29, 30, 35, 40, 41):
+        display.update(tenths * NS_PER_S // 10, 0, lambda: "the agent")
+    assert shown == ["waiting 3 s for the agent", "waiting 4 s for the agent"]
+    display.update(5 * NS_PER_S, 5 * NS_PER_S, lambda: "the agent")
+    assert shown[2:] == [""]
+    display.clear()
+    assert shown[3:] == []
+
+
+def test_it_returns_the_next_time_to_display() -> None:
+    """Three seconds after the last event, then each second; never without a terminal."""
+    display = WaitDisplay(lambda _: None)
+    assert display.next_at(NS_PER_S) == 4 * NS_PER_S
+    display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")
+    assert display.next_at(NS_PER_S) == 6 * NS_PER_S
+    assert WaitDisplay(None).next_at(0) == inf

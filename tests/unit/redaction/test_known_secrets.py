@@ -1,0 +1,177 @@
+"""A known secret is found again, in all its forms."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.record.capture.new_recording import secret_hashes
+from acp_proxy.redaction.known_secrets import HashedSecrets, SecretValues
+from acp_proxy.redaction.needles import GrowingNeedles, one_byte_each
+
+VALUE = 'Zq81/plain"secret\\é'
+SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, max_size=60)
+
+
+def values(*texts: str, named: bool = True) -> SecretValues:
+    """Returns the given values, each with another marker."""
+    known = SecretValues()
+    for n, text in enumerate(texts):
+        known.add(text, f"<{n}>", named=named)
+    return known
+
+
+def masked(known: SecretValues, text: str) -> str:
+    """Returns a text with the known values replaced by their markers."""
+    for start, end, marker in reversed(known.find(text)):
+        text = text[:start] + marker + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
+def test_forms(before: str) -> None:
+    """A value is found as it is, percent-encoded, in JSON within a string, and in base64."""
+    known = values(VALUE)
+    assert masked(known, f"a {VALUE} b") == "a <0> b"
+    assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
+    assert masked(known, json.dumps({"k": VALUE})) == '{"k": "<0>"}'
+    code = base64.b64encode(f"{before}{VALUE} and more".encode()).decode()
+    assert "<0>" in masked(known, code)
+    assert len(masked(known, code)) < len(code)
+
+
+@given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
+def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
+    """After masking base64, at most one byte of the value at either end can be decoded."""
+    known = values(value)
+    if not known.forms:
+        return
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        code = encode(before + value.encode() + after).decode()
+        start, end, _ = known.find(code)[0]
+        assert end - start >= len(value.encode()) * 8 // 6 - 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "short", "12345678901", "true", "/usr/local/bin", "./node_modules/.bin",
+        "C:\\Program Files", "production", "Friday", "api.example.com", "localhost:8080",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_elsewhere(value: str) -> None:
+    """Short values, numbers, paths, hosts and words are not searched for, whatever their name."""
+    assert not values(value).forms
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "claude-sonnet-4-5", "gpt-4o-mini-2024-07-18", "anthropic/claude-opus-4.1",
+        "en_US.UTF-8", "http://localhost:8080", "eu-central-1", "20.11.1-alpine",
+    ],
+)  # fmt: skip
+def test_settings_are_secrets_only_by_name(value: str) -> None:
+    """The value of a variable without a secret's name is not searched for if it is a usual word."""
+    assert not values(value, named=False).forms
+    assert values(value, named=True).forms
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["/aB3dE6gH9jK2mN5pQ8sT", "Zq81-plain-secret", "correct horse battery", "7f3kd93kd0slq2"],
+)
+def test_anything_else_is_a_secret(value: str) -> None:
+    """Any other value is searched for, whatever its name is."""
+    assert values(value, named=False).forms
+
+
+def test_lines_of_a_key_are_secrets() -> None:
+    """Each line of a private key is searched for by itself."""
+    known = values("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\nq2w3e4r5t6y7u8i9o0p1\n")
+    assert masked(known, "line MIIEpAIBAAKCAQEA0Z3VS5JJ") == "line <0>"
+
+
+@given(SECRETS, st.integers(3, 11), st.text(max_size=5))
+def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
+    """The end of a text with at least three first characters of a value is found."""
+    known = values(value)
+    if known.forms:
+        assert known.tail(before + value[:size]) <= len(before)
+
+
+def test_other_ends_are_no_beginnings() -> None:
+    """Two first characters of a value, or none, are not a beginning."""
+    known = values("Zq81-plain-secret")
+    assert known.tail("text Zq") == len("text Zq")
+    assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
+    assert values().tail("Zq8") == 3
+
+
+@given(SECRETS)
+def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
+    """Every line with a value, even an escaped one, contains one of the needles."""
+    known = values(value)
+    if not known.forms:
+        return
+    for text in (value, quote(value, safe="")):
+        for raw in (json.dumps([text]).encode(), json.dumps([text], ensure_ascii=False).encode()):
+            assert known.needles.are_in(raw)
+    for size in range(3, 8):
+        assert known.ends_open("x" + value[:size])
+
+
+def test_the_number_of_values_is_bounded() -> None:
+    """`REMEMBERED` values are kept at most, so a hostile recording cannot make masking slow."""
+    known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
+    assert len(known.markers) == 1000
+
+
+def test_an_escaped_value_in_a_line_that_is_no_json() -> None:
+    """A line that is not JSON is not decoded, so JSON within a string in it is escaped twice."""
+    known = values(VALUE)
+    line = json.dumps({"text": json.dumps({"k": VALUE})})
+    assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
+
+
+def test_pieces_of_values_are_found_in_bytes() -> None:
+    """Pieces of eight bytes or more are found, also of a value in base64."""
+    known = SecretValues()
+    assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
+    known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
+    found = [*known.fragments(b"end of a line: Vb7QxL2mR")]
+    assert found == [(15, 23, "[m]"), (16, 24, "[m]")]
+    assert not [*known.fragments(b"too short: Vb7QxL2")]
+    code = base64.b64encode(b"a:Vb7QxL2mRk9TzWp4Yc8N")[8:20]
+    assert [*known.fragments(code)]
+
+
+KEY = b"k" * 16
+HASHED = "Xk27fYqpLm92vbTa"
+
+
+def recognized(lines: list[str], text: str) -> list[str]:
+    """Returns the secrets that are recognized in a text."""
+    needles = GrowingNeedles()
+    known = HashedSecrets(lines, KEY, needles)
+    return [*known.recognized(text, needles.places(one_byte_each(text)))]
+
+
+def test_a_hash_is_recognized_in_any_text() -> None:
+    """A value is found by its hash wherever it stands, and a part of it is not."""
+    lines = secret_hashes(
+        {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
+    )
+    assert recognized(lines, f"x{HASHED}y é {HASHED[1:]} vbTa") == [HASHED]
+    assert recognized(lines, 'é with"quotes\\') == ['with"quotes\\']
+
+
+@pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
+def test_a_foreign_line_is_nothing(line: str) -> None:
+    """What no recorder writes is skipped."""
+    assert recognized([line], "abcd" * 3) == []

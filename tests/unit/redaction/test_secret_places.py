@@ -1,0 +1,116 @@
+"""The path of a string decides how it is treated."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.redaction.secret_places import Ruling, Treatment, of_variable, rule_for
+
+KEEP, TEXT, COMMAND = Treatment.KEEP, Treatment.TEXT, Treatment.COMMAND
+SECRET, ENTRY, NAME = Treatment.SECRET, Treatment.ENTRY, Treatment.NAME
+
+
+def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
+    """Returns the ruling for a string, which is the same for a message within a batch."""
+    keys, methods = tuple(path.split(".")), frozenset({method})
+    ruling = rule_for(keys, methods, private=private)
+    assert rule_for(("*", *keys), methods, private=private) == ruling
+    return ruling
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "treatment", "kind"),
+    [
+        ("params.mcpServers.*.env.*.value", "session/new", ENTRY, "env"),
+        ("params.mcpServers.*.env.*.name", "session/new", NAME, "env"),
+        ("params.mcpServers.*.headers.*.value", "session/load", ENTRY, "header"),
+        ("params.mcpServers.*.transport.env.FOO", "session/new", SECRET, "env"),
+        ("params.mcpServers.*.transport.headers.X-Foo", "session/new", SECRET, "header"),
+        ("params.credentials.apiKey", "authenticate", SECRET, "key"),
+        ("params.credentials.custom", "authenticate", SECRET, "credential"),
+        ("params._meta.custom", "authenticate", SECRET, "credential"),
+        ("result.authMethods.*.env.FOO", "", SECRET, "env"),
+        ("params.env.*.value", "terminal/create", ENTRY, "env"),
+        ("params.env.FOO", "terminal/create", SECRET, "env"),
+        ("params.env.*", "terminal/create", ENTRY, "env"),
+        ("params.headers.X-Api", "providers/set", SECRET, "header"),
+        ("result.content.apiToken", "", SECRET, "token"),
+        ("params.url", "elicitation/create", Treatment.QUERY, "url"),
+        ("params.mcpServers.*.url", "session/new", Treatment.ADDRESS, "url"),
+        ("params.mcpServers.*.transport.url", "session/new", Treatment.ADDRESS, "url"),
+        ("params.params.api_key", "mcp/message", SECRET, "key"),
+        ("params.mcpParams.password", "_mcp/request", SECRET, "password"),
+        ("params.params.mcpServers.*.env.*.value", "_proxy/successor", ENTRY, "env"),
+        ("params._meta.access-token", "session/prompt", SECRET, "token"),
+        ("error.data.token", "", SECRET, "token"),
+        ("params._meta.token.*", "session/new", SECRET, "token"),
+        ("params.headers.X-Foo.*", "providers/set", SECRET, "header"),
+        ("params.env.FOO.value", "terminal/create", SECRET, "env"),
+        ("params.tokens.*.value", "session/new", SECRET, "secret"),
+    ],
+)
+def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
+    """The ruling names the kind of secret, in each dialect that has the place."""
+    assert ruling_of(path, method) == (treatment, kind)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "treatment"),
+    [
+        ("params.mcpServers.*.args.*", "session/new", COMMAND),
+        ("result.error", "", COMMAND),
+        ("result.authMethods.*.args.*", "", COMMAND),
+        ("params.command", "terminal/create", COMMAND),
+        ("params.baseUrl", "providers/set", COMMAND),
+        ("params._meta.baggage", "session/prompt", COMMAND),
+        ("error.data.detail", "", COMMAND),
+        ("error.message", "", COMMAND),
+        ("result.authMethods.*._meta.api-key.provider", "", COMMAND),
+        ("params._meta.custom", "session/new", TEXT),
+        ("params.update.content.text", "session/update", TEXT),
+        ("params._meta.progressToken", "session/prompt", TEXT),
+        ("id", "initialize", KEEP),
+        ("method", "initialize", KEEP),
+        ("params.sessionId", "session/prompt", KEEP),
+        ("params.update.toolCallId", "session/update", KEEP),
+        ("params.update.locations.*.path", "session/update", KEEP),
+        ("result.authMethods.*.vars.*.name", "", Treatment.VARIABLE),
+    ],
+)
+def test_other_places(path: str, method: str, treatment: Treatment) -> None:
+    """The path shows whether a string is a command, any other text, or never changed."""
+    assert ruling_of(path, method) == Ruling(treatment)
+
+
+@pytest.mark.parametrize(
+    ("path", "method"),
+    [
+        ("params.prompt.*.text", "session/prompt"),
+        ("params.prompt.*.resource.blob", "session/prompt"),
+        ("params.content.*.source.data", "session/prompt"),
+        ("params.systemPrompt", "session/new"),
+        ("params.update.content.text", "session/update"),
+        ("params.update.rawInput.command", "session/update"),
+        ("params.update.content.*.oldText", "session/update"),
+        ("params.update.entries.*.content", "session/update"),
+        ("params.data.output", "session/update"),
+        ("params.toolCall.title", "session/request_permission"),
+        ("result.content", ""),
+        ("params.content", "fs/write_text_file"),
+        ("result.output", ""),
+        ("result.sessions.*.title", ""),
+        ("params.contentChanges.*.text", "document/didChange"),
+    ],
+)
+def test_private_places(path: str, method: str) -> None:
+    """The strings are private with the option `private`, and text without it."""
+    assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
+    assert ruling_of(path, method).treatment in (TEXT, COMMAND)
+
+
+def test_harmless_variables_are_shown() -> None:
+    """The values of harmless variables are treated like arguments of a command."""
+    assert of_variable("PATH", "env").treatment is COMMAND
+    assert of_variable("Content-Type", "headers").treatment is COMMAND
+    assert of_variable("FOO", "env") == (SECRET, "env")
+    assert of_variable("X-Foo", "headers") == (SECRET, "header")

@@ -1,0 +1,56 @@
+"""A search finds names, limits how often it reads a run, and notes cut-off secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_start, scheme_start
+
+
+def test_a_run_is_read_a_few_times() -> None:
+    """A run is read a few times at most; a run that begins after its end is read again."""
+    search = Search("a" * 100, [], loose=False)
+    assert search.may_read("hex", 0)
+    search.have_read("hex", 0, 50)
+    assert [search.may_read("hex", n) for n in range(1, 12)] == [True] * 8 + [False] * 3
+    assert search.may_read("hex", 50)
+    assert search.opened == []
+
+
+def test_a_run_to_the_end_is_open() -> None:
+    """A run that extends to the end of the text is noted as open, from where it was read."""
+    search = Search("a" * 100, [], loose=False)
+    search.have_read("hex", 7, 100)
+    assert search.opened == [7]
+
+
+def test_a_word_begins_behind_what_is_no_part_of_one() -> None:
+    """A word may begin after an escape, and after characters of languages without blanks."""
+    for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
+        assert Search(text, [], loose=False).begins_word(len(text) - 1), text
+    for text in ("ax", "1x", "+x"):
+        assert not Search(text, [], loose=False).begins_word(len(text) - 1), text
+    assert not Search("-x", [], loose=False).begins_word(1, joined=True)
+
+
+def test_names_and_schemes_are_found_around_a_place() -> None:
+    """Names have dashes, dots and underscores, and schemes have plus signs."""
+    text = "--db.api_KEY=x"
+    assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
+    assert scheme_start("see git+ssh://x", 11) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "matched"),
+    [
+        ("pem_body", "ab\ncd-----END", "ab\ncd"),
+        ("pem_body", "a-b-----END", "a-b"),
+        ("base64_lines", "ab\\n\\", "ab\\n"),
+        ("base64_lines", "ab\\\\x", "ab"),
+    ],
+)
+def test_a_repetition_ends_before_what_it_cannot_take(name: str, text: str, matched: str) -> None:
+    """Where a part of it would fit: Python 3.11.2 went on into that part."""
+    found = getattr(Expressions(), name).match(text)
+    assert found is not None
+    assert found[0] == matched

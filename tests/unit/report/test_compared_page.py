@@ -1,0 +1,183 @@
+"""The page of a comparison shows what `inspect diff` finds, and how much of it is left out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.diff.diff import diff
+from acp_proxy.diff.diff_result import Change, Counts, DiffEntry, Field
+from acp_proxy.report.compared_page import read_comparison
+from acp_proxy.report.page import comparison_assets, comparison_parts
+from acp_proxy.store.reader import RecordingReader
+from tests.support.comparison_page import made_up, page_of
+from tests.support.example_comparison import ANSWER, EVIL, OTHER_ANSWER, differing, equal
+
+ROOT = Path(__file__).parents[3]
+PAIRS = ROOT / "tests" / "data" / "pairs"
+COMPARED = [
+    (ROOT / "recordings" / "edit-allowed.db", ROOT / "recordings" / "edit-rejected.db"),
+    (ROOT / "recordings" / "hello.db", ROOT / "recordings" / "crash.db"),
+    (ROOT / "recordings" / "tour.db", ROOT / "recordings" / "tour.db"),
+    (PAIRS / "gemini-edit.a.jsonl", PAIRS / "vibe-edit.a.jsonl"),
+]
+
+_ELEMENTS = (
+    "html head meta title style body div p strong code bdi header h1 h2 h3 span table thead tbody"
+    " tr th td ul li a details summary nav button kbd main section article del ins br script"
+)
+
+
+@pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
+def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
+    """Every difference is shown once, and all that is neither different nor equal is nothing."""
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
+        found = diff(a, b)
+        entries = [*found.entries()]
+        comparison = read_comparison(found, (a, b))
+    shown = [step for lane in comparison.lanes for step in lane.steps if not isinstance(step, int)]
+    assert [(one.change, one.title, one.a and one.a.seq, one.b and one.b.seq) for one in shown] == [
+        (one.change, one.title, one.a, one.b) for one in entries
+    ]
+    for one, entry in zip(shown, entries, strict=True):
+        assert [place.pointer for place in one.places.items] == [f.pointer for f in entry.fields]
+    kinds = Counter(one.change for one in shown)
+    assert found.counts == Counts(
+        handshake=len(comparison.handshake.items), only_a=kinds[Change.ONLY_A],
+        only_b=kinds[Change.ONLY_B], changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
+        ending=len(comparison.ending),
+    )  # fmt: skip
+    page = page_of(comparison)
+    numbers = [dict(attributes).get("id") for tag, attributes in page.elements if tag == "article"]
+    assert numbers == [f"change-{n}" for n in range(1, found.counts.total + 1)]
+    assert comparison.verdict in page.text
+    assert comparison.more == 0
+
+
+def test_equal_messages_are_counted() -> None:
+    """Those of A that neither changed nor moved, before, between and after the differences."""
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
+        lanes = read_comparison(diff(a, b), (a, b)).lanes
+        same = read_comparison(diff(a, a), (a, a))
+    assert [
+        (lane.lane, [one if isinstance(one, int) else one.sign for one in lane.steps])
+        for lane in lanes
+    ] == [
+        ("connection", [1]),
+        ("session:1", [5, "−", "~", "~", 1]),
+        ("session:1", [2, "~", "−"]),
+    ]
+    assert lanes[2].steps[1].a.took_ns is not None  # type: ignore[union-attr]
+    assert lanes[1].summary == "3 differences: 2 changed, 1 only in A"
+    assert (lanes[1].equal, same.is_equal) == (6, True)
+    assert [lane.equal for lane in same.lanes] == [1, 9, 4]
+    assert "16 frames and 16 frames say the same" in page_of(same).text
+
+
+def test_messages_whose_order_does_not_count_are_apart() -> None:
+    """Each kind of them has a lane, also if only B has any."""
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
+        lanes = read_comparison(diff(a, b), (a, b)).lanes
+    assert [lane.apart for lane in lanes if lane.apart] == [
+        "available_commands_update", "usage_update", "session_info_update",
+    ]  # fmt: skip
+    keys = [(lane.lane, lane.direction, lane.apart) for lane in lanes]
+    assert len(set(keys)) == len(keys)
+
+
+def test_recordings_of_one_name_are_told_apart() -> None:
+    """By their files, and by all of their paths only if nothing else differs."""
+
+    def names(a: str, b: str) -> tuple[str, str]:
+        found = differing()
+        side_a, side_b = (evolve(found.a, name="n", path=path) for path in (a, b))
+        return made_up(evolve(found, a=side_a, b=side_b)).names
+
+    assert made_up(differing()).names == ("monday", "friday")
+    assert names("/home/me/a.db", "/home/me/b.db") == ("a.db", "b.db")
+    assert names("/x/a.db", "/y/a.db") == ("/x/a.db", "/y/a.db")
+    assert names("/x/a.db", "/x/a.db") == ("n", "n")
+
+
+def test_a_text_is_cut_to_what_has_changed() -> None:
+    """Either side has the words that only it has marked, and a few around them."""
+    comparison = made_up(differing())
+    page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
+    assert "41 passed, 1 failed" in ANSWER
+    assert re.search(r"I ran the tests: <del>41</del>", page)
+    assert re.search(r"I ran the tests: <ins>42</ins>", page)
+    assert "next task" in OTHER_ANSWER
+    assert page.count("57 equal messages") > 3
+
+
+def test_nothing_is_left_out_silently() -> None:
+    """Differences, places, excerpts and long values say how much there is besides."""
+    many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
+            for n in range(9)]  # fmt: skip
+    places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))
+    texts = " ".join(f"word{n} {'x ' * 50}" for n in range(30))
+    long = Field("/long", "y" * 5000), Field("/texts", texts, texts.replace("word", "work"))
+    where = Change.CHANGED, "session:9", "to-client", "m", 1, 1, 1, 1
+    changed = DiffEntry(*where, (*long, *places))
+    comparison = made_up(differing(many), most=4)
+    assert comparison.more == 5
+    assert [lane.is_cut for lane in comparison.lanes] == [False, True]
+    long_texts = tuple(Field(f"/{n}", "y" * 900, "z" * 900) for n in range(50))
+    wide = [DiffEntry(Change.CHANGED, "session:9", "to-client", "m", n, n, 1, 1, long_texts)
+            for n in range(1, 100)]  # fmt: skip
+    assert made_up(differing(wide)).more == 49
+    page = page_of(comparison)
+    assert "And 5 more differing messages, of which this file has nothing" in page.text
+    assert [dict(attributes)["id"] for tag, attributes in page.elements if tag == "article"][
+        -1
+    ] == (f"change-{comparison.counts.total}")
+    text = page_of(made_up(differing([changed]))).text
+    assert "and 12 more places" in text
+    assert "and 10 more excerpts" in text
+    assert "… (4,002 more characters)" in text
+
+
+def test_recorded_text_is_text() -> None:
+    """Whatever it is; the page has one script and one style, which its policy names."""
+    evil = f"{EVIL}</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    field = Field(f"/{evil}", evil, {evil: [evil]})
+    entry = DiffEntry(Change.CHANGED, evil, "to-client", evil, 1, 1, 1, 1, (field,), evil)
+    page = page_of(made_up(differing([entry]), words=evil, masked=evil))
+    assert {tag for tag, _ in page.elements} <= set(_ELEMENTS.split())
+    assert not any(name.startswith("on") or name == "src"
+                   for _, attributes in page.elements for name, _ in attributes)  # fmt: skip
+    assert page.comments == []
+    assert page.text.count("<script>alert(1)</script>") >= 6
+    assert not re.search("[\x1b\x9b\u202e]", page.text)
+    script, style = comparison_assets()
+    assert (page.scripts, page.styles) == ([script], [style])
+    for directive, text in (("script-src", script), ("style-src", style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert page.policy()[directive] == f"'sha256-{digest}'"
+
+
+def test_a_page_that_may_have_secrets_says_so() -> None:
+    """In its first line; else it says what is masked."""
+    shown = page_of(made_up(equal(), masked="2 secrets are masked", is_unmasked=True)).text
+    assert "SECRETS ARE NOT MASKED" in shown
+    masked = page_of(made_up(equal(), masked="2 secrets are masked", words="kind:error")).text
+    assert "filter kind:error; 2 secrets are masked" in masked
+    assert "SECRETS" not in masked
+
+
+def test_the_assets_are_small_and_self_contained() -> None:
+    """They load nothing, and cannot end their own element."""
+    script, style = comparison_assets()
+    assert len(script) + len(style) < 15_000
+    assert not re.search(r"url\(|@import|@font-face", style)
+    assert not re.search(r"</?(script|style)|<!--", script + style, re.IGNORECASE)

@@ -1,0 +1,172 @@
+"""Databases are made for their owner alone, end as one file, and are opened without trust."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.base.errors import (
+    DamagedRecording,
+    NewerRecording,
+    NotARecording,
+    UnreadableRecording,
+)
+from acp_proxy.store.files import database
+from acp_proxy.store.tables.schema import VERSION
+from tests.support.log_writer import record_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def names(path: Path) -> set[str]:
+    """Returns the names of the files of a directory."""
+    return {entry.name for entry in path.iterdir()}
+
+
+def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
+    """The database and what SQLite puts beside it have mode 0600, whatever the umask."""
+    before = os.umask(0)
+    try:
+        with contextlib.closing(database.create(tmp_path / "x.db")):
+            modes = {entry.name: entry.stat().st_mode & 0o777 for entry in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {"x.db": 0o600, "x.db-wal": 0o600, "x.db-shm": 0o600}
+
+
+def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
+    """It counts towards --max-size, so ten megabytes in small batches leave less than one there."""
+    with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
+        for number in range(100):
+            connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
+            connection.commit()
+        assert (tmp_path / "x.db-wal").stat().st_size < 1_000_000
+        assert (tmp_path / "x.db").stat().st_size > 9_000_000
+
+
+def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
+    """A database that is closed has no write-ahead log, and asks for none when it is opened."""
+    database.close(database.create(tmp_path / "x.db"))
+    assert names(tmp_path) == {"x.db"}
+    with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert names(tmp_path) == {"x.db"}
+
+
+def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
+    """A write-ahead log that stayed for a reader's sake is folded in once the reader is gone."""
+    path = tmp_path / "x.db"
+    writer = database.create(path)
+    with contextlib.closing(database.open_readonly(path)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM events").fetchone() == (0,)
+        writer.execute("INSERT INTO events VALUES (1, 0, 'note', '{}')")
+        writer.commit()
+        database.close(writer)
+        assert (tmp_path / "x.db-wal").stat().st_size
+        database.fold(path)
+        assert (tmp_path / "x.db-wal").exists()
+    database.fold(path)
+    assert names(tmp_path) == {"x.db"}
+    with contextlib.closing(database.open_readonly(path)) as reader:
+        assert reader.execute("SELECT count(*) FROM events").fetchone() == (1,)
+
+
+def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
+    """A database of another program gets no table of ours."""
+    path = tmp_path / "x.db"
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE songs (title)")
+    with pytest.raises(sqlite3.DatabaseError, match="something else"):
+        database.create(path)
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("songs",)]
+        assert other.execute("PRAGMA application_id").fetchone() == (0,)
+
+
+def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    """A recording that is opened to be read cannot be changed by any statement."""
+    path = record_conversation(tmp_path / "x.db")
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        for statement in ("DELETE FROM events", "CREATE TABLE t (x)", "PRAGMA user_version = 7"):
+            with pytest.raises(sqlite3.OperationalError, match="readonly"):
+                connection.execute(statement)
+
+
+def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
+    """Views and triggers of a file cannot call functions that could do harm."""
+    path = record_conversation(tmp_path / "x.db")
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+
+
+def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
+    """The error says that a file is no SQLite database."""
+    (tmp_path / "x.db").write_text("hello, world")
+    with pytest.raises(NotARecording, match="it is not a SQLite database"):
+        database.open_readonly(tmp_path / "x.db")
+
+
+def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
+    """The error says that the path is a directory."""
+    with pytest.raises(NotARecording, match="is a directory"):
+        database.open_readonly(tmp_path)
+
+
+def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
+    """A SQLite database without our application id is called that."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
+        other.execute("CREATE TABLE songs (title)")
+    with pytest.raises(NotARecording, match="a SQLite database of something else"):
+        database.open_readonly(tmp_path / "x.db")
+
+
+def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
+    """A recording of a later version is refused, and the advice is to upgrade."""
+    path = record_conversation(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(NewerRecording, match=f"format {VERSION + 1} .* format {VERSION}; upgrade"):
+        database.open_readonly(path)
+
+
+def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
+    """A database whose list of tables cannot be read is damaged, and the advice is to recover.
+
+    Its name stands in that command as a shell reads it.
+    """
+    path = record_conversation(tmp_path / "$(x y).db")
+    content = bytearray(path.read_bytes())
+    content[100:110] = bytes(10)
+    path.write_bytes(content)
+    with pytest.raises(DamagedRecording, match="it is damaged") as caught:
+        _read(path)
+    assert str(caught.value).endswith(f"; try `sqlite3 '{path}' .recover`")
+
+
+def test_a_locked_file_is_not_called_damaged(tmp_path: Path) -> None:
+    """A file that another program has locked is called locked, and the advice is to try again."""
+    path = record_conversation(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(UnreadableRecording, match="another program has locked it") as caught:
+            database.open_readonly(path)
+    assert not isinstance(caught.value, DamagedRecording)
+
+
+def _read(path: Path) -> None:
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        try:
+            connection.execute("SELECT * FROM frames").fetchall()
+        except sqlite3.Error as e:
+            raise database.unreadable(path, e) from None
+
+
+def test_an_error_is_one_line(tmp_path: Path) -> None:
+    """Whatever it quotes of a file."""
+    assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

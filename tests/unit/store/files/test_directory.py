@@ -1,0 +1,241 @@
+"""Recordings are listed whatever their state, and old ones, and no other file, are deleted."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.store.files.directory import (
+    delete,
+    disk_size,
+    list_recordings,
+    paths,
+    prunable,
+    read_listed,
+)
+from tests.support.indexed_rows import alter
+from tests.support.log_writer import LogWriter, handshake, record_conversation, write_conversation
+from tests.support.text_recordings import text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+DAY = 86400.0
+
+
+def write_text(path: Path, name: str, **start: str) -> Path:
+    """Makes a recording's text form, and only that."""
+    database = record_conversation(path.with_suffix(".db"), name=name, **start)
+    path.write_bytes(text_of(database))
+    database.unlink()
+    return path
+
+
+def test_a_log_alone_counts(tmp_path: Path) -> None:
+    """A directory's recordings are its databases, and the logs that have none yet."""
+    record_conversation(tmp_path / "b.db")
+    with LogWriter(tmp_path / "a.db"):
+        pass
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "server.log").touch()
+    (tmp_path / "old.db").mkdir()
+    assert paths(tmp_path) == [tmp_path / "a.db", tmp_path / "b.db"]
+
+
+def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
+    """A path that does not exist, or is no directory, has no recordings."""
+    (tmp_path / "file").touch()
+    assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
+
+
+def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
+    """Frames, turns, the first prompt and the bytes on the disk are in an entry."""
+    path = record_conversation(tmp_path / "x.db")
+    entry = read_listed(path)
+    assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
+    assert entry.recording is not None
+    assert entry.recording.exit_code == 3
+    assert entry.first_prompt is not None
+    assert "hello 你好" in entry.first_prompt.decode()
+    assert entry.size == path.stat().st_size == disk_size(path)
+
+
+def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
+    """What is only in the log counts: frames, turns, the first prompt and the log's own size."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        write_conversation(recorder)
+        entry = read_listed(recorder.path)
+        assert (entry.live, entry.frames, entry.turns) == (True, 20, 1)
+        assert entry.first_prompt is not None
+        assert entry.size == sum(found.stat().st_size for found in tmp_path.glob("x.db*"))
+
+
+def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
+    """A log that reading turns into a database is listed with the database's size."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    assert read_listed(recorder.path).size == recorder.path.stat().st_size
+
+
+def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
+    """A broken file neither hides nor spoils the list; it comes last, with its problem."""
+    (tmp_path / "b.db").write_text("no database")
+    record_conversation(tmp_path / "a.db")
+    good, bad = list_recordings(paths(tmp_path))
+    assert (good.path.name, good.problem) == ("a.db", None)
+    assert bad.recording is None
+    assert bad.problem == f"cannot read {bad.path} as a recording: it is not a SQLite database"
+    assert bad.size == len("no database")
+
+
+def test_the_newest_is_first(tmp_path: Path) -> None:
+    """A list is ordered by when the recordings began."""
+    for number in (2, 3, 1):
+        record_conversation(tmp_path / f"{number}.db", wall=number * 10**18)
+    assert [entry.path.stem for entry in list_recordings(paths(tmp_path))] == ["3", "2", "1"]
+
+
+def test_texts_are_recordings(tmp_path: Path) -> None:
+    """A file named and begun like the text form counts; one that is only named so does not."""
+    text = write_text(tmp_path / "a.jsonl", "story")
+    record_conversation(tmp_path / "b.db")
+    (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
+    (tmp_path / "d.jsonl").mkdir()
+    assert paths(tmp_path) == [text, tmp_path / "b.db"]
+    entry = read_listed(text)
+    assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
+    assert entry.size == text.stat().st_size
+
+
+def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
+    """A list goes on, and names the line that is wrong."""
+    text = write_text(tmp_path / "a.jsonl", "story")
+    text.write_bytes(text.read_bytes() + b"{}\n")
+    entry = read_listed(text)
+    assert entry.recording is None
+    assert "line 25: expected one of stream" in str(entry.problem)
+
+
+def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
+    """A damaged file is listed like others; what masking reads of it is less."""
+    path = alter(
+        record_conversation(tmp_path / "x.db"),
+        "UPDATE recording SET redaction = NULL",
+        "UPDATE frame_rows SET flags = flags & ~3 WHERE seq < 6",
+    )
+    assert read_listed(path).problem is None
+
+
+def age(path: Path, seconds: float) -> None:
+    """Makes the files of a recording look so old."""
+    for entry in path.parent.glob(f"{path.name}*"):
+        os.utime(entry, (time.time() - seconds, time.time() - seconds))
+
+
+def names(directory: Path) -> list[str]:
+    """Returns the names of the files of a directory."""
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+def prune(
+    directory: Path, *, age: float | None = None, size: float | None = None, spare: Path
+) -> list[Path]:
+    """Deletes what is too old, or too much, and returns it."""
+    found = prunable(directory, older_than=age, larger_than=size, spare=spare)
+    return [old.path for old in found if delete(old.path)]
+
+
+def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
+    """Recordings that were last written before the age are deleted, the others stay."""
+    for name, days in (("a", 10), ("b", 3), ("c", 0)):
+        age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
+    assert prune(tmp_path, age=5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
+    assert names(tmp_path) == ["b.db", "c.db"]
+
+
+def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
+    """The oldest go until what is left, the new recording included, is no larger than the size."""
+    for name, days in (("a", 1), ("b", 3), ("c", 2)):
+        age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
+    one = disk_size(tmp_path / "a.db")
+    with LogWriter(tmp_path / "new.db") as recorder:
+        limit = 2 * one + disk_size(recorder.path)
+        assert prune(tmp_path, size=limit, spare=recorder.path) == [tmp_path / "b.db"]
+        assert prune(tmp_path, size=limit, spare=recorder.path) == []
+        assert prune(tmp_path, size=0, spare=recorder.path) == [
+            tmp_path / "c.db",
+            tmp_path / "a.db",
+        ]
+    assert names(tmp_path) == ["new.db.log"]
+
+
+@pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
+def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
+    """However old or large it is, a recording whose recorder lives stays."""
+    with LogWriter(tmp_path / "a.db") as unindexed, LogWriter(tmp_path / "b.db") as indexed:
+        handshake(indexed)
+        indexed.index()
+        age(unindexed.path, 100 * DAY)
+        age(indexed.path, 100 * DAY)
+        assert prune(tmp_path, **limit, spare=tmp_path / "new.db") == []
+        assert {"a.db.log", "b.db", "b.db.log"} <= set(names(tmp_path))
+
+
+def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
+    """Where the oldest is running, the next oldest goes in its place."""
+    with LogWriter(tmp_path / "a.db") as running:
+        write_conversation(running)
+        running.index()
+        age(running.path, 3 * DAY)
+        for name, days in (("b", 2), ("c", 1)):
+            age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
+        limit = disk_size(running.path) + disk_size(tmp_path / "c.db")
+        assert prune(tmp_path, size=limit, spare=tmp_path / "new.db") == [tmp_path / "b.db"]
+
+
+def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
+    """The log, and what SQLite put beside the database, are deleted with it."""
+    with LogWriter(tmp_path / "a.db") as recorder:
+        write_conversation(recorder)
+        recorder.index()
+    age(recorder.path, 10 * DAY)
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == [recorder.path]
+    assert names(tmp_path) == []
+
+
+def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
+    """Another program's files, broken ones and the new recording itself are left alone."""
+    (tmp_path / "a.db").write_text("somebody's")
+    (tmp_path / "b.db").touch()
+    (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
+    record_conversation(tmp_path / "new.db")
+    damaged = record_conversation(tmp_path / "d.db")
+    damaged.write_bytes(damaged.read_bytes().replace(b"CREATE TABLE", b"CREATE TEXTS"))
+    cut = record_conversation(tmp_path / "e.db")
+    cut.write_bytes(cut.read_bytes()[:2000])
+    for name in "abcde":
+        age(tmp_path / f"{name}.db", 10 * DAY)
+    age(tmp_path / "new.db", 10 * DAY)
+    before = names(tmp_path)
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == []
+    assert prune(tmp_path, size=0, spare=tmp_path / "new.db") == []
+    assert names(tmp_path) == before
+
+
+def test_old_texts_are_pruned(tmp_path: Path) -> None:
+    """A text is deleted alone, and what only has its ending is not ours to delete."""
+    text = write_text(tmp_path / "a.jsonl", "story")
+    foreign = tmp_path / "b.jsonl"
+    foreign.write_text("{}\n")
+    beside = tmp_path / "a.jsonl.log"
+    beside.touch()
+    for path in (text, foreign):
+        age(path, 2 * DAY)
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == [text]
+    assert names(tmp_path) == ["a.jsonl.log", "b.jsonl"]

@@ -1,0 +1,291 @@
+"""Recordings are found the way people name them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.base.errors import NoSuchRecording
+from acp_proxy.store.copies.text_import import import_text_form
+from acp_proxy.store.files.directory import paths, read_recording
+from acp_proxy.store.files.lookup import latest, latest_running, resolve
+from acp_proxy.store.files.newest import may_have, newest_first
+from tests.support.log_writer import LogWriter, record_conversation
+from tests.support.text_recordings import text_of
+
+if TYPE_CHECKING:
+    from acp_proxy.recording.recording import Recording
+
+HERE = Path("/srv/project")
+"""Where every recording of a recorder was made, unless it says otherwise."""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A directory with three recordings, the newest made somewhere else."""
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    record_conversation(directory / "first.db", id="aaaa11", wall=10**18)
+    record_conversation(directory / "second.db", id="aabb22", wall=2 * 10**18)
+    record_conversation(directory / "third.db", id="ccdd33", wall=3 * 10**18, cwd="/elsewhere")
+    return directory
+
+
+@pytest.mark.parametrize(
+    "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
+)
+def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
+    """A recording has a name, a file name, and unambiguous starts of its id."""
+    assert resolve(word, library, HERE) == library / "second.db"
+
+
+def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
+    """A path is taken for what it is, the log's and one without its suffix included."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        assert resolve(str(recorder.log_path), library, HERE) == recorder.path
+        assert resolve(str(recorder.path), library, HERE) == recorder.path
+    path = record_conversation(tmp_path / "y.db")
+    assert resolve(str(path), library, HERE) == path
+    assert resolve(str(tmp_path / "y"), library, HERE) == path
+
+
+def test_a_file_here_has_precedence_over_a_name_in_the_directory(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The current directory has precedence over the recordings directory."""
+    record_conversation(tmp_path / "second.db")
+    monkeypatch.chdir(tmp_path)
+    assert resolve("second", library, HERE) == Path("second.db")
+
+
+def test_a_file_of_another_tool_hides_no_recording(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was imported from a log is found beside the log; else the log itself is tried."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
+        (tmp_path / name).write_text("IN: {}\n")
+    assert resolve("second", library, HERE) == library / "second.db"
+    assert resolve("third", library, HERE) == library / "third.db"
+    assert resolve("app", library, HERE) == Path("app")
+    assert resolve("second.log", library, HERE) == Path("second")
+    assert resolve("x", library, HERE) == resolve("x.db", library, HERE) == Path("x.db")
+
+
+def test_a_name_given_by_option_finds_it(library: Path) -> None:
+    """The name in the recording counts as well as the file's."""
+    record_conversation(library / "file.db", id="eeff44", name="given")
+    assert resolve("given", library, HERE) == library / "file.db"
+
+
+def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
+    """`latest` is the newest of the current directory, or of all if it has none."""
+    assert resolve("latest", library, HERE) == library / "second.db"
+    assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+
+
+def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
+    """Whatever directory it was recorded in and whenever that was, since it was imported here."""
+    lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
+    made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
+    for when, found in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
+        os.utime(made, (when, when))
+        assert resolve("latest", library, HERE) == found
+
+
+def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None:
+    """Nobody knows that it was made elsewhere."""
+    record_conversation(library / "newest.db", id="ffff11", wall=4 * 10**18, cwd="")
+    os.utime(library / "newest.db", (4 * 10**9, 4 * 10**9))
+    assert resolve("latest", library, HERE) == library / "newest.db"
+
+
+def test_latest_passes_over_runs_of_verify(library: Path) -> None:
+    """They count only if there is nothing else."""
+    for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
+        record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
+    assert resolve("latest", library, HERE) == library / "second.db"
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+    record_conversation(library / "note.db", wall=5 * 10**18, name='"made_by"', cwd="/elsewhere")
+    assert resolve("latest", library, Path("/nowhere")) == library / "note.db"
+    for name in ("first", "second", "third", "note"):
+        (library / f"{name}.db").unlink()
+    (library / "broken.db").write_text("hello")
+    assert resolve("latest", library, HERE) in (library / "run.db", library / "own.db")
+
+
+def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
+    """It was made in another directory; if `latest` is the newest of all, there is none."""
+    passed_over = latest(library, HERE).passed_over
+    assert passed_over is not None
+    assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
+    assert latest(library, Path("/nowhere")).passed_over is None
+
+
+def test_only_recordings_with_a_recorder_run(library: Path) -> None:
+    """A log that its recorder has left is no running recording; the newest that runs is meant."""
+    with LogWriter(library / "dead.db"):
+        pass
+    assert latest_running(library, HERE) is None
+    with LogWriter(library / "live.db") as live:
+        found = latest_running(library, Path("/elsewhere"))
+        assert found is not None
+        assert found.path == live.path
+        assert found.passed_over is not None
+        assert found.passed_over[0] == library / "third.db"
+
+
+def test_latest_skips_unreadable_recordings(library: Path) -> None:
+    """A broken file is not the latest recording."""
+    (library / "zzz.db").write_text("no database")
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+
+
+def test_a_start_that_fits_several_names_them(library: Path) -> None:
+    """An ambiguous start of an id is answered with the recordings it fits."""
+    with pytest.raises(NoSuchRecording) as caught:
+        resolve("aa", library, HERE)
+    assert str(caught.value) == (
+        "'aa' fits 2 recordings: second.db (aabb22), first.db (aaaa11); give more of the name or"
+        " the id, or the file"
+    )
+
+
+@pytest.mark.parametrize("length", [10, 300, 3000])
+@pytest.mark.parametrize("arguments", [1, 900, 1000])
+def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
+    """Wherever a row goes on in another page; and what is not there need not be read."""
+    here = "/" + "abcdefghij" * (length // 10)
+    command = ["x" * 3] * arguments
+    path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
+    assert may_have(path, here)
+    assert may_have(path, "feedbeef")
+    assert not may_have(path, "/no/such/directory")
+    assert may_have(write_text(tmp_path / "t.jsonl", "t"), "/no/such/directory")
+
+
+def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
+    """A slip of the finger costs no look at the list."""
+    with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
+        resolve("secnod", library, HERE)
+
+
+def test_a_beginning_is_before_a_part(library: Path) -> None:
+    """A part of a name that fits several recordings lists them, newest first."""
+    for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
+        record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
+    assert resolve("echo", library, HERE) == library / "echo-3.db"
+    with pytest.raises(NoSuchRecording) as caught:
+        resolve("cho-", library, HERE)
+    assert str(caught.value).startswith(
+        "'cho-' fits 3 recordings: echo-3.db (ee02), 2026-echo-1-cd34.db (ee01),"
+    )
+
+
+def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
+    """A recording can be named as others, or their ids, begin."""
+    record_conversation(library / "x.db", id="eeff44", name="aa")
+    assert resolve("aa", library, HERE) == library / "x.db"
+
+
+def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -> None:
+    """Whoever imports an export of his own has two recordings with one name and one id."""
+    lines = text_of(library / "first.db").splitlines(keepends=True)
+    import_text_form(lines, library, library, stem="exp2")
+    with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
+        resolve("aaaa", library, HERE)
+    assert resolve("exp2", library, HERE) == library / "exp2.db"
+    assert resolve("fir", library, HERE) == library / "first.db"
+
+
+def test_few_recordings_are_read_to_find_the_newest(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was changed long before the newest recording began is not opened."""
+    for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
+        os.utime(library / f"{name}.db", (began, began))
+    opened = []
+
+    def read(path: Path) -> Recording:
+        opened.append(path.stem)
+        return read_recording(path)
+
+    monkeypatch.setattr("acp_proxy.store.files.newest.read_recording", read)
+    assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
+    assert opened == ["first", "third"]  # the first has a time at which nothing was recorded
+    assert [path.stem for path, _ in newest_first(library)] == ["third", "second", "first"]
+
+
+def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no recording was made here, for which each file is looked through."""
+    listed = []
+
+    def found(directory: Path) -> list[Path]:
+        listed.append(directory)
+        return paths(directory)
+
+    monkeypatch.setattr("acp_proxy.store.files.newest.paths", found)
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+    assert listed == [library]
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        (
+            "nope",
+            "no recording named 'nope' in {}: expected a path, a part of a name, the start of an",
+        ),
+        ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
+        ("no/where", "no recording at no/where; `acp-proxy inspect list` shows them"),
+    ],
+)
+def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
+    """What is not found is named, with what was expected and where to look."""
+    with pytest.raises(NoSuchRecording) as caught:
+        resolve(word, library, HERE)
+    assert str(caught.value).startswith(answer.format(library))
+
+
+def test_latest_without_recordings_explains_how_to_begin(tmp_path: Path) -> None:
+    """The error explains how to make a recording."""
+    with pytest.raises(
+        NoSuchRecording, match="put `acp-proxy record --` before an agent's command"
+    ):
+        resolve("latest", tmp_path, HERE)
+
+
+# Pruning
+
+
+def write_text(path: Path, name: str, **start: str) -> Path:
+    """Makes a recording's text form, and only that."""
+    database = record_conversation(path.with_suffix(".db"), name=name, **start)
+    path.write_bytes(text_of(database))
+    database.unlink()
+    return path
+
+
+def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
+    """By path, with and without its ending, by name and by id; a database of that name is first."""
+    home = tmp_path / "home"
+    home.mkdir()
+    text = write_text(home / "a.jsonl", "story", id="abc000000000")
+    record_conversation(home / "b.db", id="def000000000")
+    for word in ("a", "a.jsonl", str(text), str(home / "a"), "story", "abc", "latest"):
+        assert resolve(word, home, HERE) == text, word
+    record_conversation(home / "a.db", id="fff000000000")
+    assert resolve("a", home, HERE) == home / "a.db"
+    assert resolve("a.jsonl", home, HERE) == text
+
+
+def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
+    """One recording in two forms is one recording, and the database is quicker."""
+    path = record_conversation(tmp_path / "x.db", name="story")
+    (tmp_path / "exported.jsonl").write_bytes(text_of(path))
+    for word in ("story", "c0ffee"):
+        assert resolve(word, tmp_path, HERE) == path

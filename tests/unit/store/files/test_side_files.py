@@ -1,0 +1,367 @@
+"""Whatever lies beside a recording, reading it touches no file but the recording's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.base.errors import AcpProxyError, UnreadableRecording
+from acp_proxy.recording.log_format import TO_CLIENT
+from acp_proxy.store.files import database, directory, side_files
+from acp_proxy.store.files.annotations import set_note
+from acp_proxy.store.files.directory import paths, read_id_and_note
+from acp_proxy.store.queries.recorded_steps import RecordedSteps
+from acp_proxy.store.reader import RecordingReader
+from tests.support.command_line import run
+from tests.support.log_writer import (
+    LogWriter,
+    line,
+    notification,
+    record_conversation,
+    write_conversation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+Tree = dict[str, tuple[Any, ...]]
+
+
+def super_journal(database_size: int, victim: Path) -> bytes:
+    """A rollback journal that changes nothing and makes SQLite delete ``victim`` when it is done.
+
+    The layout is that of SQLite's file format: a header, no page, and the super-journal's name.
+    """
+    name = str(victim).encode()
+    header = JOURNAL_MAGIC + struct.pack(">5I", 0, 1, database_size // 4096, 512, 4096)
+    locking_page = struct.pack(">I", 2**30 // 4096 + 1)
+    end = name + struct.pack(">2I", len(name), sum(name)) + JOURNAL_MAGIC
+    return header.ljust(512, b"\0") + locking_page + end
+
+
+def make_whole(path: Path) -> None:
+    """A recording that is one file."""
+    record_conversation(path)
+
+
+def make_dead(path: Path) -> None:
+    """A recording whose recorder was killed when half of it was indexed."""
+    with LogWriter(path) as recorder:
+        write_conversation(recorder)
+        recorder.index()
+        recorder.chunk(TO_CLIENT, line(notification("session/update", sessionId="s-1")))
+
+
+def make_log(path: Path) -> None:
+    """A recording whose recorder was killed before it indexed anything."""
+    with LogWriter(path) as recorder:
+        write_conversation(recorder)
+
+
+RECORDINGS: dict[str, Callable[[Path], None]] = {
+    "whole": make_whole,
+    "dead": make_dead,
+    "log": make_log,
+}
+
+
+def plant_pipe(place: Path, _victim: Path) -> None:
+    """A pipe without a writer."""
+    os.mkfifo(place)
+
+
+def plant_directory(place: Path, _victim: Path) -> None:
+    """A directory with a file in it."""
+    place.mkdir()
+    (place / "inside").write_text("inside")
+
+
+def plant_link(place: Path, victim: Path) -> None:
+    """A symbolic link to a file of the user's."""
+    place.symlink_to(victim)
+
+
+def plant_link_to_nothing(place: Path, victim: Path) -> None:
+    """A symbolic link to where a file of the user's would be."""
+    place.symlink_to(victim.with_name("not there"))
+
+
+def plant_second_name(place: Path, victim: Path) -> None:
+    """A second name of a file of the user's."""
+    os.link(victim, place)
+
+
+def plant_text(place: Path, _victim: Path) -> None:
+    """A text that has the name by chance."""
+    place.write_text("notes of mine\n" * 300)
+
+
+NEIGHBOURS: dict[str, Callable[[Path, Path], None]] = {
+    "pipe": plant_pipe,
+    "directory": plant_directory,
+    "link": plant_link,
+    "link-to-nothing": plant_link_to_nothing,
+    "second-name": plant_second_name,
+    "text": plant_text,
+}
+SLOTS = ("", "-wal", "-shm", "-journal", ".log")
+OWN = tuple(f"report/x.db{suffix}" for suffix in SLOTS)
+
+
+def look(root: Path) -> Tree:
+    """What there is below a directory, without following anything."""
+    return {str(path.relative_to(root)): _look_at(path) for path in sorted(root.rglob("*"))}
+
+
+def _look_at(path: Path) -> tuple[Any, ...]:
+    found = path.lstat()
+    content: object = None
+    if stat.S_ISLNK(found.st_mode):
+        content = path.readlink()
+    elif stat.S_ISREG(found.st_mode):
+        content = path.read_bytes()
+    is_directory = stat.S_ISDIR(found.st_mode)
+    return (found.st_mode, content, None if is_directory else found.st_mtime_ns)
+
+
+def assert_untouched(before: Tree, after: Tree, *planted: str) -> None:
+    """Only the recording's own files may have changed, and nothing that is planted."""
+    own = set(OWN) - set(planted)
+    assert {k: v for k, v in after.items() if k not in own} == {
+        k: v for k, v in before.items() if k not in own
+    }
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A user's home with a directory in which a report was unpacked."""
+    for name in ("report", "home"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "victim").write_text("precious")
+    (tmp_path / "victim").chmod(0o644)
+    return tmp_path
+
+
+def read_all(path: Path) -> None:
+    """Reads a recording as every command does that shows, compares or plays it."""
+    with RecordingReader(path) as reader:
+        assert reader.recording
+        list(reader.rows())
+        list(reader.heads())
+        list(reader.heads(with_lines=True))
+        script = RecordedSteps(reader)
+        while script.read():
+            pass
+
+
+ENTRIES: dict[str, Callable[[Path], object]] = {
+    "quick look": read_id_and_note,
+    "directory": lambda path: directory.list_recordings(paths(path.parent)),
+    "read": read_all,
+    "note": lambda path: set_note(path, "mine"),
+}
+
+
+@pytest.mark.parametrize("kind", NEIGHBOURS)
+@pytest.mark.parametrize("slot", SLOTS)
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_a_neighbour_that_is_no_side_file_is_left_alone(
+    root: Path, recording: str, slot: str, kind: str
+) -> None:
+    """A pipe, a directory, a link or a text in a side file's place is neither used nor changed."""
+    path = root / "report" / "x.db"
+    RECORDINGS[recording](path)
+    place = Path(f"{path}{slot}")
+    if os.path.lexists(place):  # the recording has a file of its own there: it was replaced
+        place.unlink()
+    NEIGHBOURS[kind](place, root / "victim")
+    before = look(root)
+    for entry in ENTRIES.values():
+        with contextlib.suppress(AcpProxyError):
+            entry(path)
+        assert_untouched(before, look(root), f"report/x.db{slot}")
+
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "overview": (),
+    "list": ("inspect", "list", "{directory}"),
+    "show": ("inspect", "show", "{path}"),
+    "log": ("inspect", "log", "{path}"),
+    "search": ("inspect", "search", "hello", "{path}"),
+    "search in all": ("inspect", "search", "hello"),
+    "stats": ("inspect", "stats", "{path}"),
+    "export": ("inspect", "export", "{path}"),
+    "export as a test": ("inspect", "export", "{path}", "--format", "pytest", "-o", "{out}"),
+    "diff": ("inspect", "diff", "{path}", "{other}"),
+    "note": ("inspect", "note", "{path}", "mine"),
+    "read the note": ("inspect", "note", "{path}"),
+    "prune": ("inspect", "prune", "--older-than", "1s", "--dry-run", "{directory}"),
+}
+
+
+def plant_super_journal(path: Path, victim: Path) -> None:
+    """A journal that makes SQLite delete the victim, and what makes us open the file to write."""
+    size = path.stat().st_size if path.exists() else 0
+    Path(f"{path}-journal").write_bytes(super_journal(size, victim))
+    wal = Path(f"{path}-wal")
+    if not wal.exists():
+        wal.touch()
+
+
+def command(root: Path, name: str) -> tuple[str, ...]:
+    """The words of a command."""
+    path = root / "report" / "x.db"
+    words = {"path": path, "directory": path.parent, "other": root / "home" / "other.db",
+             "out": root / "home" / "out"}  # fmt: skip
+    return tuple(word.format_map(words) for word in COMMANDS[name])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name: str) -> None:
+    """A journal that names another file is never given to SQLite, by any command."""
+    record_conversation(root / "home" / "other.db")
+    path = root / "report" / "x.db"
+    RECORDINGS[recording](path)
+    plant_super_journal(path, root / "victim")
+    before = look(root)
+    result = run(*command(root, name), home=path.parent)
+    assert_untouched(before, look(root), *OWN)
+    assert "Traceback" not in result.stderr
+    if "{path}" in COMMANDS[name]:
+        assert result.exit_code == 2
+        assert "x.db-journal names another file" in result.stderr
+
+
+def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
+    """A journal that is planted while a recorder runs is not rolled back when it ends."""
+    path = root / "report" / "x.db"
+    connection = database.create(path)
+    journal = Path(f"{path}-journal")
+    journal.write_bytes(super_journal(path.stat().st_size, root / "victim"))
+    before = look(root)
+    connection.execute("INSERT INTO events VALUES (1, 0, 'note', '{}')")
+    connection.commit()
+    database.close(connection)
+    assert_untouched(before, look(root), "report/x.db-journal")
+    journal.unlink()
+    with contextlib.closing(database.open_readonly(path)) as reader:
+        assert reader.execute("SELECT count(*) FROM events").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
+    """A journal as our own writing leaves it when it is killed is undone, and nothing is lost."""
+    path = root / "report" / "x.db"
+    RECORDINGS[recording](path)
+    if recording != "log":
+        kill_while_it_writes(path)
+        assert Path(f"{path}-journal").read_bytes().startswith(JOURNAL_MAGIC)
+    with RecordingReader(path) as reader:
+        assert reader.recording.name == "x"
+        assert len(list(reader.frames())) >= 16
+    assert set(look(root / "report")) == {"x.db"}
+
+
+def kill_while_it_writes(path: Path) -> None:
+    """Leaves a database and its journal as a writer does that is killed before it commits."""
+    log = Path(f"{path}.log")
+    held = log.read_bytes() if log.exists() else b""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA cache_size=1")
+        connection.execute("PRAGMA cache_spill=1")
+        connection.execute("UPDATE recording SET name = 'half done'")
+        connection.execute("UPDATE frame_rows SET raw = zeroblob(20000)")
+        files = [path, Path(f"{path}-journal")]
+        left = {file: file.read_bytes() for file in files}
+        connection.rollback()
+    for file, content in left.items():
+        file.write_bytes(content)
+    if held:
+        assert log.read_bytes() == held
+
+
+def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
+    """A database of another program is not changed, not even to be repaired."""
+    path = root / "report" / "x.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE recording (name)")
+        connection.executemany("INSERT INTO recording VALUES (?)", [("x" * 900,)] * 50)
+        connection.execute("CREATE TABLE frame_rows (raw)")
+        connection.executemany("INSERT INTO frame_rows VALUES (?)", [("x" * 900,)] * 50)
+        connection.commit()
+    kill_while_it_writes(path)
+    before = look(root)
+    for entry in ENTRIES.values():
+        with contextlib.suppress(AcpProxyError):
+            entry(path)
+    assert look(root) == before
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
+    """A database that asks for a write-ahead log, and has none, gets none beside it."""
+    record_conversation(root / "home" / "other.db")
+    path = root / "report" / "x.db"
+    record_conversation(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+    before = look(root)
+    run(*command(root, name), home=path.parent)
+    after = look(root)
+    if name == "note":
+        after.pop("report/x.db")
+        before.pop("report/x.db")
+    after = {k: v for k, v in after.items() if not k.startswith("home/out")}
+    assert after == before
+
+
+def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
+    """SQLite cuts the index of a write-ahead log to three bytes first, which others may see."""
+    path = root / "report" / "x.db"
+    record_conversation(path)
+    index = Path(f"{path}-shm")
+    index.write_bytes(struct.pack("=I", 3007000)[:3])
+    side_files.check_side_files(path, to_write=True)
+    index.write_bytes(b"abc")
+    with pytest.raises(side_files.UnsafeSideFile, match="no index"):
+        side_files.check_side_files(path, to_write=True)
+
+
+def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
+    """It changes what is read, and no other file; tables of another program are refused."""
+    path = root / "report" / "x.db"
+    record_conversation(path)
+    foreign = root / "home" / "foreign.db"
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE songs (title)")
+        connection.commit()
+        wal = Path(f"{foreign}-wal").read_bytes()
+    Path(f"{path}-wal").write_bytes(wal)
+    before = look(root)
+    with pytest.raises(UnreadableRecording, match="something else"):
+        RecordingReader(path)
+    assert_untouched(before, look(root), "report/x.db", "report/x.db-wal")
+
+
+def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
+    """SQLite looks beside the file, not beside the link, and so do we."""
+    record_conversation(root / "home" / "real.db")
+    path = root / "report" / "x.db"
+    path.symlink_to(root / "home" / "real.db")
+    make_log(root / "report" / "y.db")
+    (root / "report" / "y.db.log").rename(f"{path}.log")
+    before = look(root)
+    read_all(path)
+    assert look(root) == before

@@ -1,0 +1,236 @@
+"""What faults did becomes rows, wherever a batch ends and whoever reads the log."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording import log_format as capture_log
+from acp_proxy.recording.log_format import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.log.log_reader import LogReader
+from acp_proxy.store.reader import RecordingReader
+from tests.support.command_line import run
+from tests.support.indexed_rows import dump, new_database, query
+from tests.support.log_writer import LogWriter, notification, request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRED = "select seq, rule, action, received, delivered from faults_fired order by rowid"
+
+
+def fault(recorder: LogWriter, stream: int = TO_CLIENT, **fields: Any) -> None:
+    """A rule fires at the last line."""
+    recorder.event(capture_log.FAULT, stream, **{"rule": "r", "action": "drop", **fields})
+
+
+def part(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT) -> None:
+    """A piece of a line that was not read."""
+    recorder._record(capture_log.PART, stream, data)
+
+
+def made(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT, **fields: Any) -> None:
+    """A rule makes a line up."""
+    part(recorder, data, stream)
+    recorder.event(capture_log.MADE, stream, rule="m", action="stray-stdout", **fields)
+
+
+def tell(recorder: LogWriter) -> None:
+    """Everything that faults can do to lines; the numbers are those of the rows."""
+    recorder.chunk(TO_CLIENT, b"one\ntwo\r\n")  # 2, 3
+    fault(recorder, delivered="none")
+    recorder.chunk(TO_CLIENT, b"thr")
+    recorder.to_agent(request(1, "session/prompt", sessionId="s"))  # 4
+    fault(recorder, TO_AGENT, rule="late", action="latency", delivered="full", same=1)
+    recorder.chunk(TO_CLIENT, b"ee\n")  # 5
+    part(recorder, b"th\0\xff")
+    part(recorder, b"\n")
+    fault(recorder, action="corrupt", delivered="full")
+    fault(recorder, rule="s", action="corrupt", delivered="partial", same=1)
+    made(recorder, b"hey\r\n", at=recorder.t_ns)  # 6
+    recorder.event(capture_log.EFFECT, TO_CLIENT, rule="x", action="kill", signal=9)  # 7
+    recorder.to_agent(request(2, "session/prompt", sessionId="s"))  # 8
+    fault(recorder, TO_AGENT, rule="gone", delivered="none", again=1)
+    recorder.chunk(TO_CLIENT, b"last")  # 9
+    part(recorder, b"la")
+    fault(recorder, action="truncate", delivered="partial", last=1)
+    recorder.event(capture_log.END, TO_CLIENT, reason="end of file")  # 10
+
+
+ROWS = [
+    (2, b"one", "full", None),
+    (3, b"two", "none", "r"),
+    (4, None, "full", "late"),
+    (5, b"three", "partial", "s"),
+    (6, b"hey", "full", "m"),
+    (8, None, "none", "gone"),
+    (9, b"last", "partial", "r"),
+]
+FAULTS = [
+    (3, "r", "drop", b"two", None),
+    (4, "late", "latency"),
+    (5, "r", "corrupt", b"three", b"th\0\xff\n"),
+    (5, "s", "corrupt", b"three", b"three\n"),
+    (6, "m", "stray-stdout", None, b"hey\r\n"),
+    (9, "r", "truncate", b"last", b"la"),
+]
+
+
+def check(connection: Any) -> None:
+    """The rows are those of the story."""
+    frames = query(connection, "select seq, raw, delivered, fault from frames order by seq")
+    for found, (seq, raw, delivered, by) in zip(frames, ROWS, strict=True):
+        assert (found[0], *found[2:]) == (seq, delivered, by)
+        assert raw is None or found[1] == raw
+    fired = query(connection, FIRED)
+    for row, expected in zip(fired, FAULTS, strict=True):
+        assert row[: len(expected)] == expected
+    assert fired[1][4] == fired[1][3] + b"\n"
+
+
+@pytest.mark.parametrize("limit", [1, 60, 1 << 18])
+def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
+    """Batches of any size give the same rows, each marked though it was written before."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        tell(recorder)
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step(limit):
+            pass
+        assert indexer.is_whole
+        indexer.settle()
+        check(connection)
+        whole = dump(connection)
+    with LogWriter(tmp_path / "y.db") as recorder, new_database() as connection:
+        tell(recorder)
+        for _ in range(100):  # another indexer for each batch, as after a crash
+            Indexer(connection, LogReader(recorder._fd)).step(limit)
+        Indexer(connection, LogReader(recorder._fd)).settle()
+        check(connection)
+        assert dump(connection)["frame_rows"] == whole["frame_rows"]
+
+
+def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
+    """The log is not emptied while it has a piece that belongs to a later record."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        recorder.chunk(TO_CLIENT, b"one\n")
+        part(recorder, b"piece")
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step():
+            pass
+        assert not indexer.is_whole
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
+    """A reader sees what fired while it is recorded, in rows, in the log, or in both."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_CLIENT, b"zero\n")
+        fault(recorder, delivered="none")
+        if indexed:
+            recorder.index()
+        recorder.chunk(TO_CLIENT, b"one\n")
+        part(recorder, b"un\n")
+        fault(recorder, rule="s", action="replace", delivered="full")
+        with RecordingReader(recorder.path) as reader:
+            assert reader.live
+            rows = [row for row in reader.frames() if row["fault"]]
+            assert [row["fault"] for row in rows] == ["r", "s"]
+            assert [row["fired"][0]["delivered"] for row in rows] == [None, b"un\n"]
+        assert run("inspect", "export", recorder.path, "-o", tmp_path / "x.jsonl").exit_code == 0
+        assert (tmp_path / "x.jsonl").read_text().count('"fired"') == 2
+
+
+def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
+    """A fault that fired at a line of an earlier batch is stored with that line."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_CLIENT, b"zero\n")
+        recorder.index()
+        fault(recorder, delivered="full", same=1)
+        with RecordingReader(recorder.path) as reader:
+            ((seq, received, delivered),) = [
+                (row["seq"], row["received"], row["delivered"])
+                for row in reader.query("select seq, received, delivered from faults_fired")
+            ]
+            assert (seq, received, delivered) == (2, b"zero", b"zero\n")
+
+
+def test_how_late_lines_went_out(tmp_path: Path) -> None:
+    """A late line has its delay, one that was held gets it later; an older log has none."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        for more in ({"late": 20}, {"held": 1}, {}):
+            recorder.chunk(TO_CLIENT, b"line\n")
+            fault(recorder, delivered="full", same=1, **more)
+        made(recorder, b"more\n", held=2)
+        recorder.event(capture_log.SENT, TO_CLIENT, held=2, late=50)
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step(1):
+            pass
+        recorder.event(capture_log.SENT, TO_CLIENT, held=1, late=40)
+        recorder.event(capture_log.SENT, TO_CLIENT, held=1, late=41)
+        while indexer.step(1):
+            pass
+        found = query(connection, "select late_ns from faults_fired order by seq")
+        assert found == [20, 40, None, 50]
+
+
+def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
+    """An agent does not answer a request that a fault withheld."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        tell(recorder)
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step():
+            pass
+        waiting = indexer.open_requests(Direction.TO_AGENT)
+        assert [exchange.rpc_id for exchange in waiting] == ["1"]
+
+
+def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
+    """What was on its way when the reader left is the latest of what had not been dropped."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        recorder.chunk(TO_CLIENT, b"one\ntwo\n")
+        fault(recorder, delivered="none")
+        recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=4)
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step():
+            pass
+        assert query(connection, "select delivered, fault from frames") == [
+            ("none", None),
+            ("none", "r"),
+        ]
+
+
+def test_faults_of_no_line(tmp_path: Path) -> None:
+    """Invalid records are ignored."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        fault(recorder, TO_AGENT, delivered="nonsense")
+        fault(recorder, 0)
+        made(recorder, b"", STDERR)
+        recorder.event(capture_log.FAULT, TO_CLIENT)
+        recorder.to_client(notification("a"))
+        recorder.event(capture_log.FAULT, TO_CLIENT, delivered="nonsense")
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step(1):
+            pass
+        assert query(connection, "select stream, delivered, fault from frames") == [
+            ("stderr", "full", "m"),
+            ("to-client", "full", ""),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
+)
+def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
+    """Both are in the recording's row, if they are valid."""
+    path = tmp_path / "x.db"
+    with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
+        recorder.close()
+        recorder.finish()
+    with sqlite3.connect(path) as connection:
+        rows = query(connection, "select seed, fault_plan from recording")
+    connection.close()
+    assert rows == [(expected, "[[fault]]\nkind = 'drop'")]
