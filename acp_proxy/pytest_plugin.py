@@ -231,7 +231,7 @@ def _missing(item: pytest.Item, place: Path) -> str:
         f"no recording at {place}. To make it from a real agent, run\n"
         f"    pytest --acp-record=once --acp-agent 'AGENT ARGS' {shlex.quote(item.nodeid)}\n"
         "and to make a test of a recording that you have,\n"
-        f"    acp-proxy inspect export REC --format pytest -o {shlex.quote(str(item.path.parent))}"
+        f"    acp-proxy export REC --format pytest -o {shlex.quote(str(item.path.parent))}"
     )
 
 

@@ -32,7 +32,7 @@ _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
 
 _EPILOG = f"""Commands: {", ".join(INSPECT)}.
 
-They can be typed without `inspect`: `acp-proxy show` is `acp-proxy inspect show`. `acp-proxy
+They can be typed without `inspect`: `acp-proxy show` is `acp-proxy show`. `acp-proxy
 --help` has what each of them is for.
 """
 

@@ -49,7 +49,7 @@ I want to ...                                     Command
   test a client by an agent that misbehaves       faults
 
 `acp-proxy COMMAND --help` has examples. What looks at recordings can be typed with `inspect` before
-it, too: `acp-proxy inspect show`.
+it, too: `acp-proxy show`.
 """
 """What each command serves for; these are all that there are."""
 _ELSEWHERE = {

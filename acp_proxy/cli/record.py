@@ -116,8 +116,8 @@ record = HelpCommand(
     help="""Run an agent and record all that passes between it and its client.
 
     Use it as the agent's command: every byte goes through unchanged in both directions, stderr
-    too, and the exit code is the agent's own. The recording is one SQLite file; `acp-proxy
-    inspect list` finds it.
+    too, and the exit code is the agent's own. The recording is one SQLite file; `acp-proxy list`
+    finds it.
 
     Every option can be given in the environment as well (ACP_PROXY_GRACE for --grace, and so on).
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.

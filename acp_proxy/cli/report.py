@@ -1,4 +1,4 @@
-"""``acp-proxy inspect report``: a recording as one page for a browser."""
+"""``acp-proxy report``: a recording as one page for a browser."""
 
 import time
 from collections.abc import Iterator
@@ -40,13 +40,13 @@ _BEFORE_SENDING = "read it before you send it: prompts, files and paths are as t
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect report latest
+      acp-proxy report latest
           NAME.html in this directory: open it, send it, keep it
-      acp-proxy inspect report latest --turn 2 -o turn.html
+      acp-proxy report latest --turn 2 -o turn.html
           the messages of the second turn
-      acp-proxy inspect report latest --no-payloads
+      acp-proxy report latest --no-payloads
           what happened and when, with one line about each message
-      acp-proxy inspect report yesterday --against today
+      acp-proxy report yesterday --against today
           what differs between two recordings, side by side
     """,
 )
@@ -81,7 +81,7 @@ def report(
 
     FILTER and --turn choose which messages are in the file; its beginning is about all of them.
 
-    With --against the page is a comparison of two recordings, as `inspect diff` makes it; --expect,
+    With --against the page is a comparison of two recordings, as `diff` makes it; --expect,
     --ignore and --rules say what counts in it.
 
     Secrets are masked, unless --unredacted is given; what was said is not, so read it before you

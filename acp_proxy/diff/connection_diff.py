@@ -149,7 +149,7 @@ def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:
 
 def _compared(key: tuple[str, str], a: list[int], b: list[int]) -> MethodLatency:
     method, direction = key
-    # The median is that of the nearest rank, as in `inspect stats`.
+    # The median is that of the nearest rank, as in `stats`.
     middles = [values[(len(values) - 1) // 2] if values else None for values in (a, b)]
     most = [values[-1] if values else None for values in (a, b)]
     return MethodLatency(method, direction, len(a), len(b), *middles, *most)

@@ -1,8 +1,8 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
 Its `Intervals` follow who has to act, and what the time of turns is spent on. Listeners take what
-it reads: what is counted in `inspect show`, what the agent did in `inspect audit`, the first words
-of turns in `inspect stats`, the waterfall of a turn, and the rules of `inspect check`. A report has
+it reads: what is counted in `show`, what the agent did in `audit`, the first words
+of turns in `stats`, the waterfall of a turn, and the rules of `check`. A report has
 all of them listen to one pass. Pieces of messages that are streamed without a pause change nothing
 that the first three ask for, so that only the first of them is read. That is what makes the pass
 quick: most frames are such pieces.

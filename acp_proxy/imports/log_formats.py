@@ -25,7 +25,7 @@ def import_hint(head: bytes) -> str:
     found = source_of(head)
     if found is None:
         return ""
-    return f"; it looks like {found.title}: `acp-proxy inspect import` makes a recording of it"
+    return f"; it looks like {found.title}: `acp-proxy import` makes a recording of it"
 
 
 def source_named(name: str) -> LogFormat:

@@ -16,13 +16,13 @@ _KNOWN = (
      "it is Lisp, as Emacs prints it, which does not tell null, false and {} apart"),
 )  # fmt: skip
 """Logs without messages, or with messages that are no JSON."""
-_UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy inspect import -` reads it"
+_UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy import -` reads it"
 _BINARY = (
-    (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -` reads it"),
+    (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy import -` reads it"),
     (b"PK\x03\x04",
-     "it is a ZIP archive: `unzip -p FILE NAME | acp-proxy inspect import -` reads a file of it"),
+     "it is a ZIP archive: `unzip -p FILE NAME | acp-proxy import -` reads a file of it"),
     (b"\x28\xb5\x2f\xfd",
-     "it is compressed with zstd: `zstdcat FILE | acp-proxy inspect import -` reads it"),
+     "it is compressed with zstd: `zstdcat FILE | acp-proxy import -` reads it"),
     (b"%PDF-", "it is a PDF; expected text"),
     (b"\xff\xfe", _UTF_16),
     (b"\xfe\xff", _UTF_16),
@@ -36,7 +36,7 @@ _IN_THE_WAY = (
      "its quotation marks are typographic: `sed 's/[\u201c\u201d]/\"/g' FILE | acp-proxy inspect"
      " import -` reads it"),
     (re.compile(rb"[{\[,:]\s{0,9}\xc2\xa0"),
-     r"it has non-breaking spaces: `sed 's/\xc2\xa0/ /g' FILE | acp-proxy inspect import -` reads"
+     r"it has non-breaking spaces: `sed 's/\xc2\xa0/ /g' FILE | acp-proxy import -` reads"
      " it"),
     (re.compile(rb"[{\[,:]\s{0,9}(?:\.{2,}|\xe2\x80\xa6)|\d\s{0,9}(?:\.{3}|\xe2\x80\xa6)"),
      "a part of it was left out where it has `...`: paste the whole message"),
@@ -47,7 +47,7 @@ _IN_THE_WAY = (
 _AROUND = (
     "its messages have other text around them: leave in each line a time, > or <, and the message"
 )
-_TAKE_OUT = "`jq -c .NAME FILE | acp-proxy inspect import -` takes messages out of other JSON"
+_TAKE_OUT = "`jq -c .NAME FILE | acp-proxy import -` takes messages out of other JSON"
 _INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent send"
 
 

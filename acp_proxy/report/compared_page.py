@@ -1,6 +1,6 @@
 """What the page of a comparison shows: the differences of two recordings, side by side.
 
-The values are those of `inspect diff`. What is equal is a number, a long text is cut to the words
+The values are those of `diff`. What is equal is a number, a long text is cut to the words
 that have changed with a few around them, and only the first differences are there: the page says
 how many there are besides.
 """

@@ -1,4 +1,4 @@
-"""The head of a report needs no script, says what `inspect show` says, and cannot be taken over."""
+"""The head of a report needs no script, says what `show` says, and cannot be taken over."""
 
 from __future__ import annotations
 

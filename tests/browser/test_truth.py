@@ -73,7 +73,7 @@ def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: 
 
 
 def assert_list(rows: list[list[str]], lines: list[str]) -> None:
-    """Asserts that the list has the lines of `inspect log`, chunks folded in the same way."""
+    """Asserts that the list has the lines of `log`, chunks folded in the same way."""
     assert len(rows) == len(lines)
     for (number, text), printed in zip(rows, lines, strict=True):
         assert re.sub("^[^0-9]+", "", number) == printed.split()[0]

@@ -109,7 +109,7 @@ def said(*words: str | Path) -> list[dict[str, Any]]:
 
 
 def assert_truth(told: Told, recording: Path) -> None:
-    """Asserts that a page says of each row what `inspect log` does, and what SQLite finds."""
+    """Asserts that a page says of each row what `log` does, and what SQLite finds."""
     assert_rows(told, recording)
     assert_lines(told, recording)
     assert_texts(told, recording)
@@ -117,7 +117,7 @@ def assert_truth(told: Told, recording: Path) -> None:
 
 
 def assert_rows(told: Told, recording: Path) -> None:
-    """Asserts that frames and events are those of `inspect log --json`."""
+    """Asserts that frames and events are those of `log --json`."""
     rows = said("log", recording)
     data = [json.loads(line) for line, row in zip(told.lines, rows, strict=True) if "event" in row]
     assert data == [row["data"] for row in rows if "event" in row]
@@ -126,7 +126,7 @@ def assert_rows(told: Told, recording: Path) -> None:
 
 
 def assert_lines(told: Told, recording: Path) -> None:
-    """Asserts that the bytes of the frames are those of `inspect log --raw`."""
+    """Asserts that the bytes of the frames are those of `log --raw`."""
     pairs = zip(told.frames, told.lines, strict=True)
     frames = [(frame, line) for frame, line in pairs if "stream" in frame]
     sent = b"".join(line + frame["newline"].encode() for frame, line in frames)
@@ -135,7 +135,7 @@ def assert_lines(told: Told, recording: Path) -> None:
 
 
 def assert_texts(told: Told, recording: Path) -> None:
-    """Asserts that each row's text ends its line in `inspect log`."""
+    """Asserts that each row's text ends its line in `log`."""
     lines = run("inspect", "log", recording, "--no-fold").stdout.splitlines()
     shown = [line for line in lines if re.match(" *[0-9]+ ", line)]  # not messages of a batch
     for text, line in zip(told.texts, shown, strict=True):

@@ -66,7 +66,7 @@ def assert_views(page: Visit, recording: Path) -> None:
 
 
 def assert_sequence(page: Visit, recording: Path) -> dict[int, list[str]]:
-    """Asserts that the sequence diagram has each frame of `inspect log` once, with its name.
+    """Asserts that the sequence diagram has each frame of `log` once, with its name.
 
     Returns:
         The words of each frame; a second time if it was delivered later.
@@ -105,7 +105,7 @@ def update_of(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def assert_waterfall(page: Visit, recording: Path) -> None:
-    """Asserts that the steps of each turn are those of `inspect stats --turn`."""
+    """Asserts that the steps of each turn are those of `stats --turn`."""
     (stats,) = said("stats", recording)
     for turn in stats["turns"]:
         (told,) = said("stats", recording, "--turn", str(turn["id"]))
@@ -146,7 +146,7 @@ def step_in_words(step: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def assert_calls(page: Visit, recording: Path) -> None:
-    """Asserts that each tool call of `inspect stats` has a card, with its title and status.
+    """Asserts that each tool call of `stats` has a card, with its title and status.
 
     What a tool call is called, and how it ended, is read from the frames again: `stats` takes the
     name of a tool, and the status in a question for a permission, for the latest word as well.

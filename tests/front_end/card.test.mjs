@@ -120,8 +120,8 @@ test("the frames of a call are those that name the same first one", async () => 
 });
 
 test("a frame has its command, and a fault its effect in words", () => {
-  assert.equal(commandFor("tour", 4), "acp-proxy inspect log tour --seq 4");
-  assert.equal(commandFor("a b", 4), "acp-proxy inspect log 'a b' --seq 4");
+  assert.equal(commandFor("tour", 4), "acp-proxy log tour --seq 4");
+  assert.equal(commandFor("a b", 4), "acp-proxy log 'a b' --seq 4");
   const fired = { rule: "r", action: "drop", made: false, delivered: null, base64: null, size: null };
   assert.equal(faultInWords(fired, false), "r (drop): nothing was delivered");
   assert.equal(faultInWords({ ...fired, rule: "drop", made: true }, false), "drop: made up this line");

@@ -40,7 +40,7 @@ const READERS = {
     const { model: call } = await readCall(recording, row);
     const model = permissionModel(parsedLine(await recording.line(row)), answer, call.title);
     const choices = model.options.map((option) => choice(option.name, option.kind, option.isChosen ? "chosen" : ""));
-    // What was answered is told in the words of `inspect log`.
+    // What was answered is told in the words of `log`.
     return { title: model.title, ...(pair < 0 && { state: "not answered" }), choices };
   },
   async terminal(recording, row) {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Follower:
-    """One ``inspect log --follow``, whose lines are read as they come."""
+    """One ``log --follow``, whose lines are read as they come."""
 
     def __init__(self, fork_server: ForkServer, *arguments: str | Path, home: Path) -> None:
         words = ["inspect", "log", "--follow", *arguments]
@@ -139,7 +139,7 @@ def test_following_continues_when_the_log_is_emptied(
 
 
 def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: Path) -> None:
-    """`inspect show` and `list` have the newest frame of a conversation that is still running."""
+    """`show` and `list` have the newest frame of a conversation that is still running."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         for number in range(1, 5):
@@ -240,13 +240,13 @@ def indexed(path: Path) -> int:
 
 
 def shown_with(path: Path, lines: int) -> dict[str, Any] | None:
-    """Returns what ``inspect show --json`` says once it has so many lines of stderr."""
+    """Returns what ``show --json`` says once it has so many lines of stderr."""
     summary = shown(path)
     return summary if summary["frames"].get("stderr") == lines else None
 
 
 def shown(path: Path) -> dict[str, Any]:
-    """Returns what ``inspect show --json`` prints, in another process than the recorder's."""
+    """Returns what ``show --json`` prints, in another process than the recorder's."""
     found = run("inspect", "show", "--json", path, home=path.parent)
     assert found.exit_code == 0, found.stderr
     summary: dict[str, Any] = json.loads(found.stdout)

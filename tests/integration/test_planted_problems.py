@@ -1,4 +1,4 @@
-"""`inspect show` alone names what is wrong with a conversation, in plain words."""
+"""`show` alone names what is wrong with a conversation, in plain words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Workplace:
         return talk
 
     def shown(self, talk: Talk) -> str:
-        """Returns the output of ``inspect show``."""
+        """Returns the output of ``show``."""
         return self.record.inspect("show", talk.recording.path)
 
     def problems(self, talk: Talk) -> list[str]:

@@ -185,7 +185,7 @@ def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path)
     """Without that rule another order is a difference, and the hint tells how to find it."""
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (found.code, found.differences) == (1, [("moved session/update tool_call_update", "")])
-    assert "to let these pass: `acp-proxy inspect diff --learn " in found.stderr
+    assert "to let these pass: `acp-proxy diff --learn " in found.stderr
     rules = tmp_path / "rules.toml"
     rules.write_text('apart = ["tool_call_update"]', encoding="utf-8")
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], f"--rules={rules}")

@@ -1,4 +1,4 @@
-"""`inspect show` prints a summary of any recording."""
+"""`show` prints a summary of any recording."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pau
 
 
 def look_at(path: Path) -> None:
-    """Prints both forms of `inspect show`."""
+    """Prints both forms of `show`."""
     shown = run("inspect", "show", path)
     assert shown.exit_code == 0
     assert shown.stdout.replace("\n", "").isprintable()

@@ -201,7 +201,7 @@ def printed(found: Diff, reporter: Callable[[], DiffReporter]) -> str:
 
 
 def screen(found: Diff, columns: int | None, *, color: bool = False) -> str:
-    """What `inspect diff` prints for a comparison."""
+    """What `diff` prints for a comparison."""
     return printed(found, lambda: DiffScreen(Screen(columns, color)))
 
 

@@ -1,4 +1,4 @@
-"""Writes `docs/rules.md`, the page of all rules of `inspect check`, from their catalogue.
+"""Writes `docs/rules.md`, the page of all rules of `check`, from their catalogue.
 
 ``python -m tests.tools.rules_page`` writes it anew; a test holds it to the catalogue.
 """
@@ -53,7 +53,7 @@ _GROUPS = {
 _INTRODUCTION = """\
 # Rules
 
-What [`inspect check`](commands/inspect-check.md) checks: {count} rules, of which each holds in some
+What [`check`](commands/check.md) checks: {count} rules, of which each holds in some
 [dialects](json.md#recording). The severity is the worst that a finding of the rule can have; it is
 lower where something else may explain the finding. `acp-proxy check --explain RULE` prints a rule
 with a conversation that keeps it, and with one that breaks it.

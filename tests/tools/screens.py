@@ -1,4 +1,4 @@
-"""Writes down what ``inspect log`` shows of some recordings on terminals, for review.
+"""Writes down what ``log`` shows of some recordings on terminals, for review.
 
 ``python -m tests.tools.screens`` writes `tests/data/screens` anew. ``cat`` shows a file as it
 looked: do that with each that has changed, on a dark terminal and on a light one.

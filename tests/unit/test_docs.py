@@ -115,7 +115,7 @@ def commands(group: click.Command, name: str = "acp-proxy") -> Iterator[tuple[st
         for word in group.list_commands(context):
             command = group.get_command(context, word)
             assert command is not None
-            yield from commands(command, f"{name} {word}")
+            yield from commands(command, f"{name.removesuffix(' inspect')} {word}")
 
 
 COMMANDS = dict(commands(cli))
@@ -136,14 +136,13 @@ def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
     found = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
-        if re.match("acp-proxy (inspect |replay|verify|faults )", name):
+        if name.split()[-1] in INSPECT or re.match("acp-proxy (replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 if not option.allow_from_autoenv:
                     continue
                 assert option.name is not None
-                within = words[1:] if words[0] == "inspect" else words
-                variable = "_".join(["ACP_PROXY", *within, option.name]).upper()
+                variable = "_".join(["ACP_PROXY", *words, option.name]).upper()
                 found[variable] = f"{' '.join(words)} {long_flag(option)}"
     return found
 
@@ -207,9 +206,7 @@ def test_documented_options_exist(path: Path) -> None:
         assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code)) <= every, code
     for line in re.findall(rf"acp-proxy (?:record|inspect|{'|'.join(INSPECT)})\b[^`\n#]*", text):
         words = re.split(r" -- | \| ", line)[0].split()
-        if words[1] in INSPECT:
-            words.insert(1, "inspect")
-        name = " ".join(words[:3] if words[1] == "inspect" else words[:2])
+        name = " ".join(words[:2])
         command = COMMANDS.get(name)
         if command is not None:
             for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(words[2:])):
@@ -291,28 +288,28 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
     pruned = run("inspect", "prune", "--json", "--dry-run", "--larger-than", "0kB", tmp_path).stdout
     frame = {name for line in lines if "stream" in line for name in line}
     event = {name for line in lines if "event" in line for name in line}
-    show = section(text, "inspect show").partition("\n### ")[0]
+    show = section(text, "show").partition("\n### ")[0]
     documented = {
-        "inspect list": set(first_cells(section(text, "inspect list"))),
-        "inspect show": set(first_cells(show)),
+        "list": set(first_cells(section(text, "list"))),
+        "show": set(first_cells(show)),
         **{
             name: set(first_cells(section(text, name)))
             for name in (
                 *("Recording", "Turn", "Unanswered request", "Frame", "Event"),
-                *("inspect search", "inspect prune"),
+                *("search", "prune"),
             )
         },
     }
     assert documented == {
-        "inspect list": set(listed),
-        "inspect show": set(shown),
+        "list": set(listed),
+        "show": set(shown),
         "Recording": set(shown["recording"]),
         "Turn": set(shown["turns"][0]),
         "Unanswered request": set(shown["unanswered"][0]),
         "Frame": frame | {"base64"},
         "Event": event,
-        "inspect search": set(found),
-        "inspect prune": set(json.loads(pruned)),
+        "search": set(found),
+        "prune": set(json.loads(pruned)),
     }
 
 
@@ -320,7 +317,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
     """What `stats` prints as JSON is on the page of JSON, member by member and no other."""
     path = record_conversation(tmp_path / "x.db")
     found = json.loads(run("inspect", "stats", "--json", path).stdout)
-    text = section(page("json.md"), "inspect stats")
+    text = section(page("json.md"), "stats")
     values = {
         "Whole time": found["time"],
         "Method": found["methods"][0],
@@ -342,7 +339,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
     rules = run("inspect", "diff", "--json", "--learn", *[ROOT / "recordings" / "hello.db"] * 2)
-    text = section(page("json.md"), "inspect diff")
+    text = section(page("json.md"), "diff")
     values = {
         "Comparison": of["diff"],
         "Side": of["diff"]["a"],
@@ -368,7 +365,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (ListedAgent, "Configured agent"),
         (Examination, "doctor"),
         (CheckResult, "Result of a check"),
-        (Summary, "inspect show"),
+        (Summary, "show"),
         (TurnSummary, "Turn"),
         (OpenRequest, "Unanswered request"),
         (Capabilities, "Capabilities"),
@@ -396,7 +393,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CutText, "Cut text"),
         (EntryChoice, "Choice"),
         (Origin, "Origin"),
-        (Audit, "inspect audit"),
+        (Audit, "audit"),
         (AuditedSession, "Audited session"),
         (AuditedServer, "MCP server"),
         (Action, "Action"),
@@ -405,7 +402,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (AuditedPermission, "Audited permission"),
         (LastingGrant, "Lasting grant"),
         (AuditFinding, "Audit finding"),
-        (CheckReport, "inspect check"),
+        (CheckReport, "check"),
         (CheckedRecording, "Checked recording"),
         (RuleCount, "Count"),
     ],

@@ -208,7 +208,7 @@ def test_only_a_batch_on_a_cluster_needs_dask() -> None:
 
 
 def test_a_short_command_never_looks_for_garbage() -> None:
-    """`inspect show` of a small recording ends without one run of the garbage collector."""
+    """`show` of a small recording ends without one run of the garbage collector."""
     recording = PACKAGE.parent / "recordings" / "hello.db"
     script = (
         "import gc, os, sys; looks = []; gc.collect();"

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect check``: which rules of the protocol were broken, by whom, and where."""
+"""``acp-proxy check``: which rules of the protocol were broken, by whom, and where."""
 
 import sys
 import time
@@ -47,17 +47,17 @@ _OF_REPORTS = (
 """Options of a report of all recordings together."""
 _EXAMPLES = """\b
 Examples:
-  acp-proxy inspect check latest
+  acp-proxy check latest
       which rules were broken, by the client or by the agent?
-  acp-proxy inspect check latest --rule session --rule prompt
+  acp-proxy check latest --rule session --rule prompt
       only rules of two groups
-  acp-proxy inspect check --explain rpc.unanswered
+  acp-proxy check --explain rpc.unanswered
       what a rule asks, with an example that keeps it and one that does not
-  acp-proxy inspect check tests/recordings/*.jsonl --baseline known.json
+  acp-proxy check tests/recordings/*.jsonl --baseline known.json
       a gate for CI: fails if something new is wrong
-  acp-proxy inspect check tests/recordings/*.jsonl --github
+  acp-proxy check tests/recordings/*.jsonl --github
       for a code host that shows findings beside the lines
-  acp-proxy inspect check latest --json |
+  acp-proxy check latest --json |
     jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
       for a program
 

@@ -89,7 +89,7 @@ def with_findings(
 def place_of(one: CheckedRecording) -> str:
     """Returns the path of a recording's text form, from the current directory where it is below.
 
-    A database has no lines, so it stands for what `inspect export` makes of it.
+    A database has no lines, so it stands for what `export` makes of it.
     """
     path = Path(one.path)
     if path.suffix != ".jsonl":

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect diff``: compare two recordings."""
+"""``acp-proxy diff``: compare two recordings."""
 
 import sys
 from contextlib import ExitStack
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect diff yesterday today
+      acp-proxy diff yesterday today
           what the same agent does differently since yesterday
-      acp-proxy inspect diff old.db new.db 'dir:to-client not method:session/update'
+      acp-proxy diff old.db new.db 'dir:to-client not method:session/update'
           only what the agent asked for and answered
-      acp-proxy inspect diff old.db new.db --expect structure
+      acp-proxy diff old.db new.db --expect structure
           which tools were called in which order, without the texts
-      acp-proxy inspect diff old.db new.db --learn -o rules.toml
+      acp-proxy diff old.db new.db --learn -o rules.toml
           what has to be ignored so that two runs of one agent are equal, for --rules
-      acp-proxy inspect diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
+      acp-proxy diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
           for a program: every place that differs
 
     Exit code: 0 if they are equal, 1 if not, 2 for wrong use or a recording that cannot be read.

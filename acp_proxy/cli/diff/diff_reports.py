@@ -183,7 +183,7 @@ class RuleHint(DiffReporter):
 
     def end(self, _found: Diff) -> None:
         """Prints the hint."""
-        learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
+        learn = f"`acp-proxy diff --learn {shlex.join(self._words)}` proposes rules"
         options = " ".join(f"--ignore {quoted(one)}" for one in self._ignored)
         if len(self._ignored) > NAMED:
             warn(f"to let some of these pass: --ignore PTR; {learn}")

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect audit``: what the agent did, where, and by whose permission."""
+"""``acp-proxy audit``: what the agent did, where, and by whose permission."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -23,11 +23,11 @@ from acp_proxy.recording.recording import FrameRun
 
 _EXAMPLES = """\b
 Examples:
-  acp-proxy inspect audit latest
+  acp-proxy audit latest
       what the agent read, changed, ran and fetched
-  acp-proxy inspect audit latest turn:3
+  acp-proxy audit latest turn:3
       only in the third turn
-  acp-proxy inspect audit latest --json |
+  acp-proxy audit latest --json |
     jq -r '.actions[] | select(.kind == "run" and .permissions == []) | .command'
       commands that nobody was asked about
 """
@@ -53,7 +53,7 @@ def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) 
     An action is known from the client, if the agent had its client do it; else the agent claims it,
     in a tool call. What an agent does without telling is in no recording.
 
-    FILTER restricts the actions to those of which a frame matches, as in `inspect log`.
+    FILTER restricts the actions to those of which a frame matches, as in `log`.
     """
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:

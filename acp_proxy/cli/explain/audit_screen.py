@@ -167,4 +167,4 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
     seqs += [action.seq for action in audit.actions]
     name = shlex.quote(word)
     more = f" --around {seqs[0]}" if seqs else ""
-    page.wrap(piece(""), piece("Next: "), piece(f"acp-proxy inspect log {name}{more}", bold=True))
+    page.wrap(piece(""), piece("Next: "), piece(f"acp-proxy log {name}{more}", bold=True))

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect log``: the timeline."""
+"""``acp-proxy log``: the timeline."""
 
 import time as clock  # `time` is an option
 from collections import deque

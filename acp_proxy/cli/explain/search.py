@@ -1,4 +1,4 @@
-"""``acp-proxy inspect search``: find a text in recordings."""
+"""``acp-proxy search``: find a text in recordings."""
 
 import json
 import sys
@@ -37,15 +37,15 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect search 'permission denied'
+      acp-proxy search 'permission denied'
           in every recording, newest first, whatever its case
-      acp-proxy inspect search -e 'exit (code|status) [1-9]' latest
+      acp-proxy search -e 'exit (code|status) [1-9]' latest
           a regular expression in the newest recording
-      acp-proxy inspect search -w 'dir:to-client turn:2' TODO hello.db
+      acp-proxy search -w 'dir:to-client turn:2' TODO hello.db
           only messages of the agent in the second turn
-      acp-proxy inspect search -l 'rate limit' ~/recordings
+      acp-proxy search -l 'rate limit' ~/recordings
           which recordings have it
-      acp-proxy inspect search --json -m 1 Traceback | jq .path
+      acp-proxy search --json -m 1 Traceback | jq .path
           the first match of each recording, for a program
 
     Exit code: 0 if something was found, 1 if nothing, 2 if a recording could not be read or the

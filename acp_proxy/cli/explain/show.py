@@ -1,4 +1,4 @@
-"""``acp-proxy inspect show``: summarize a recording."""
+"""``acp-proxy show``: summarize a recording."""
 
 import time
 from functools import partial
@@ -18,10 +18,10 @@ from acp_proxy.explain.origins import known_json
 
 _EXAMPLES = """\b
 Examples:
-  acp-proxy inspect show latest
-  acp-proxy inspect show 3f2a             the start of an id
-  acp-proxy inspect show bug.jsonl        the text form, from a colleague
-  acp-proxy inspect show latest --json | jq '.problems[].text'
+  acp-proxy show latest
+  acp-proxy show 3f2a             the start of an id
+  acp-proxy show bug.jsonl        the text form, from a colleague
+  acp-proxy show latest --json | jq '.problems[].text'
 """
 
 

@@ -332,7 +332,7 @@ def _stderr(page: RecordingPage, summary: Summary) -> None:
 
 def _next(page: RecordingPage, summary: Summary, word: str) -> None:
     name = shlex.quote(word)
-    command = f"acp-proxy inspect log {name}"
+    command = f"acp-proxy log {name}"
     if summary.findings:
         command = f"{command} --around {summary.findings[0].seq}"
     elif summary.live:

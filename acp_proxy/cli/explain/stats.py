@@ -1,4 +1,4 @@
-"""``acp-proxy inspect stats``: how much passed, how quick answers were, where the time went."""
+"""``acp-proxy stats``: how much passed, how quick answers were, where the time went."""
 
 from functools import partial
 
@@ -37,15 +37,15 @@ _STEPS = 30
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect stats latest
+      acp-proxy stats latest
           where the time went: the agent, a person, terminals, files
-      acp-proxy inspect stats latest --turn 3
+      acp-proxy stats latest --turn 3
           every step of the third turn
-      acp-proxy inspect stats latest 'session:ses_a* method:terminal/*'
+      acp-proxy stats latest 'session:ses_a* method:terminal/*'
           only what one session's terminals took
-      acp-proxy inspect stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
+      acp-proxy stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
           for a program: how long each turn waited for the client
-      acp-proxy inspect stats latest --json |
+      acp-proxy stats latest --json |
         jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
           which methods took more than a second for one answer in a hundred
     """,
@@ -80,7 +80,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     Turns: how long each took, when the first piece of its answer came, and a bar of its parts. At
     last the slowest turn, step by step.
 
-    FILTER restricts what is counted, as in `inspect log`. Turns are those that these frames belong
+    FILTER restricts what is counted, as in `log`. Turns are those that these frames belong
     to, each measured whole. A turn without an end counts until the end of the recording, or until
     now while it is recorded.
     """

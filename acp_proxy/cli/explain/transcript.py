@@ -1,4 +1,4 @@
-"""``acp-proxy inspect transcript``: the conversation as Markdown."""
+"""``acp-proxy transcript``: the conversation as Markdown."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -35,11 +35,11 @@ _LONGEST_ISSUE = 65_536
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect transcript latest
+      acp-proxy transcript latest
           what was said and done, turn by turn
-      acp-proxy inspect transcript latest --turn 2 -o turn.md
+      acp-proxy transcript latest --turn 2 -o turn.md
           the second turn, for an issue
-      acp-proxy inspect transcript latest 'kind:error|invalid or call:*'
+      acp-proxy transcript latest 'kind:error|invalid or call:*'
           tool calls, and what went wrong
     """,
 )
@@ -73,7 +73,7 @@ def transcript(
     Nothing in a recording can become markup: its text stands in fences and code spans, with control
     characters as escapes. Of long texts the beginning and the end are shown, unless --full.
 
-    FILTER chooses frames, as in `inspect log`; a tool call, a terminal or a request is shown whole
+    FILTER chooses frames, as in `log`; a tool call, a terminal or a request is shown whole
     if a frame of it is among them.
 
     Secrets are masked, unless --unredacted is given; what was said is not, so read it before you

@@ -57,7 +57,7 @@ def fill(
         if marker is None:
             raise Refusal(
                 f"no message of the recorded client has the marker {match['marker']};"
-                " `acp-proxy inspect secrets` lists those of a recording"
+                " `acp-proxy secrets` lists those of a recording"
             )
         if not (value := os.environ.get(variable)):
             raise Refusal(f"expected a value for {marker}: {variable} is not set")

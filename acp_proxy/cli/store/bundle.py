@@ -1,4 +1,4 @@
-"""``acp-proxy inspect bundle``: all that a bug report needs, in one file without secrets."""
+"""``acp-proxy bundle``: all that a bug report needs, in one file without secrets."""
 
 import io
 import platform
@@ -47,9 +47,9 @@ _OWNER_ALONE = 0o600 << 16
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect bundle latest -o bug.zip
+      acp-proxy bundle latest -o bug.zip
           recording, conversation, summary and versions, without secrets
-      acp-proxy inspect bundle latest -o bug.zip --level private
+      acp-proxy bundle latest -o bug.zip --level private
           also without prompts, messages and contents of files
     """,
 )
@@ -90,7 +90,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
 
 
 def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
-    """The page of `inspect report`, with the name of the file in place of its path."""
+    """The page of `report`, with the name of the file in place of its path."""
     options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
     _, parts = page_parts(reader, options, level=level, path=Path(reader.path).name)
     yield from parts

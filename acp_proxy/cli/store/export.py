@@ -1,4 +1,4 @@
-"""``acp-proxy inspect export``: a recording in another form."""
+"""``acp-proxy export``: a recording in another form."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,26 +44,26 @@ _STREAMS = {
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect export latest -o hello.jsonl
-          the whole recording as text, for a pull request; `inspect import`
+      acp-proxy export latest -o hello.jsonl
+          the whole recording as text, for a pull request; `import`
           makes a database of it again
-      acp-proxy inspect export latest -o bug.db --level private
+      acp-proxy export latest -o bug.db --level private
           a copy to share: a database without secrets, prompts and contents of
           files
-      acp-proxy inspect export latest -o bug.jsonl --path '/params/cwd' \\
+      acp-proxy export latest -o bug.jsonl --path '/params/cwd' \\
           --pattern 'ACME-[0-9]+'
           and without what only you know to be secret
-      acp-proxy inspect export latest | grep session/prompt
+      acp-proxy export latest | grep session/prompt
           to standard output, a line per frame
-      acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
+      acp-proxy export latest 'turn:1 not kind:stderr' -o turn.jsonl
           a part of it; what stays keeps its numbers and its times
-      acp-proxy inspect export latest --format raw --dir to-agent | my-agent
+      acp-proxy export latest --format raw --dir to-agent | my-agent
           the client's messages, byte for byte, sent to another agent
-      acp-proxy inspect export latest --format pytest --turn 2 -o tests
+      acp-proxy export latest --format pytest --turn 2 -o tests
           tests/test_NAME.py, a test that plays what the second turn needs
-      acp-proxy inspect export latest --format mermaid turn:last
+      acp-proxy export latest --format mermaid turn:last
           a sequence diagram, for a comment or a page in Markdown
-      ssh host acp-proxy inspect export latest | acp-proxy inspect show -
+      ssh host acp-proxy export latest | acp-proxy show -
           a recording that is elsewhere
     """,
 )
@@ -118,7 +118,7 @@ def export(
     mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
     Its last note says how much is left out, if it has more than --max arrows and notes.
 
-    FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
+    FILTER chooses frames and events, as in `log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
     Secrets are masked, unless --unredacted is given. With --level, --path or --pattern a recording

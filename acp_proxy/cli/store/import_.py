@@ -1,4 +1,4 @@
-"""``acp-proxy inspect import``: databases from the text form, and from logs of other tools."""
+"""``acp-proxy import``: databases from the text form, and from logs of other tools."""
 
 import io
 import re
@@ -105,17 +105,17 @@ class _Options:
     "import",
     epilog="""\b
     Examples:
-      acp-proxy inspect import hello.jsonl
+      acp-proxy import hello.jsonl
           hello.db in the recordings directory
-      acp-proxy inspect import tests/*.jsonl
+      acp-proxy import tests/*.jsonl
           several at once; prints the path of each database
-      acp-proxy inspect import hello.jsonl -o /tmp/hello.db
+      acp-proxy import hello.jsonl -o /tmp/hello.db
           where you say
-      ssh host acp-proxy inspect export latest | acp-proxy inspect import - --name theirs
+      ssh host acp-proxy export latest | acp-proxy import - --name theirs
           a recording that is elsewhere, as theirs.db
-      acp-proxy inspect import acp-transport.log
+      acp-proxy import acp-transport.log
           what a JetBrains IDE has logged
-      acp-proxy inspect import - --name bug --skip-bad
+      acp-proxy import - --name bug --skip-bad
           what you paste, up to Ctrl-D, without the words around messages
     """,
 )
@@ -141,7 +141,7 @@ def import_(
 ) -> None:
     """Make a database of a recording's text form, or of a log of another tool.
 
-    FILE is what `inspect export` has written, also if a person has edited it since; `-` is
+    FILE is what `export` has written, also if a person has edited it since; `-` is
     standard input. Its rows are the same as those of the recording that was exported. The commands
     of `inspect` read the text form as well; a database is quicker, and other programs read it.
 

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect list``, and the overview that ``acp-proxy`` prints without a command."""
+"""``acp-proxy list``, and the overview that ``acp-proxy`` prints without a command."""
 
 import os
 import re
@@ -86,13 +86,13 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     "list",
     epilog="""\b
     Examples:
-      acp-proxy inspect list
+      acp-proxy list
           all of the recordings directory
-      acp-proxy inspect list --cwd --since 2d
+      acp-proxy list --cwd --since 2d
           of the current project, from the last two days
-      acp-proxy inspect list --agent claude -n 10
+      acp-proxy list --agent claude -n 10
           the ten newest of one agent
-      acp-proxy inspect list --json | jq 'select(.has_problem) | .path'
+      acp-proxy list --json | jq 'select(.has_problem) | .path'
           those in which something went wrong, for a program
     """,
 )
@@ -179,18 +179,18 @@ def overview(directory: Path) -> None:
         say(f"    {words} record --", bold=True)
         say()
         say("`acp-proxy setup` finds your editors, and prints or writes their settings.")
-        say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
+        say("Then: acp-proxy list        (acp-proxy --help shows all commands)")
         return
     _print_recordings(found)
     if every > _NEWEST:
-        say(f"... and {every - _NEWEST} more: acp-proxy inspect list")
+        say(f"... and {every - _NEWEST} more: acp-proxy list")
     say()
     newest = next((e for e in found if e.recording is not None), None)
     if newest is not None and newest.recording is not None:
         name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
         follow = " --follow" if newest.live else ""
-        say(f"Next: acp-proxy inspect show {name}")
-        say(f"      acp-proxy inspect log {name}{follow}")
+        say(f"Next: acp-proxy show {name}")
+        say(f"      acp-proxy log {name}{follow}")
 
 
 def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:

@@ -1,4 +1,4 @@
-"""The options of ``acp-proxy inspect export`` by which a recording becomes a copy to share."""
+"""The options of ``acp-proxy export`` by which a recording becomes a copy to share."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect note``: a person's own words in a recording."""
+"""``acp-proxy note``: a person's own words in a recording."""
 
 import click
 
@@ -15,11 +15,11 @@ from acp_proxy.store.reader import RecordingReader
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect note latest 'hangs after the second permission'
-          is shown by `inspect list`, and keeps the recording from being pruned
-      acp-proxy inspect note latest
+      acp-proxy note latest 'hangs after the second permission'
+          is shown by `list`, and keeps the recording from being pruned
+      acp-proxy note latest
           prints the note
-      acp-proxy inspect note latest --clear
+      acp-proxy note latest --clear
           removes it
     """,
 )

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect prune``: delete old recordings."""
+"""``acp-proxy prune``: delete old recordings."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -35,11 +35,11 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect prune --older-than 30d --dry-run
+      acp-proxy prune --older-than 30d --dry-run
           what would be deleted
-      acp-proxy inspect prune --older-than 30d
+      acp-proxy prune --older-than 30d
           what was last written more than 30 days ago
-      acp-proxy inspect prune --larger-than 2GB
+      acp-proxy prune --larger-than 2GB
           the oldest, until the rest takes no more than 2 GB
     """,
 )

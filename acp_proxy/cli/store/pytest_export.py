@@ -1,4 +1,4 @@
-"""``acp-proxy inspect export --format pytest``: a recording becomes a checked-in test.
+"""``acp-proxy export --format pytest``: a recording becomes a checked-in test.
 
 It makes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the turns that
 are asked for, and has replayed to its own client before anything is written. The template of the

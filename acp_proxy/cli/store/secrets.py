@@ -1,4 +1,4 @@
-"""``acp-proxy inspect secrets``: what is masked in recordings, and where."""
+"""``acp-proxy secrets``: what is masked in recordings, and where."""
 
 import sys
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from acp_proxy.store.queries.masked_rows import Level
 @cli_command(
     epilog="""\b
     Examples:
-      acp-proxy inspect secrets latest
+      acp-proxy secrets latest
           what is masked, or would be, and where
-      acp-proxy inspect secrets --check tests/recordings/*.jsonl
+      acp-proxy secrets --check tests/recordings/*.jsonl
           a gate for CI and pre-commit: fails if a file holds a secret
-      acp-proxy inspect secrets --json latest | jq -r .pointer | sort | uniq -c
+      acp-proxy secrets --json latest | jq -r .pointer | sort | uniq -c
           for a program: every place
 
     Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
@@ -47,7 +47,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
     occurs in that recording. A value is masked in the file, or the file holds it and it is masked
-    in what acp-proxy prints. `inspect export --level secrets` makes a copy that
+    in what acp-proxy prints. `export --level secrets` makes a copy that
     does not hold it.
     """
     if check and not recs:
@@ -79,7 +79,7 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
         verb = "is" if held == 1 else "are"
         warn(
             f"{path} holds {counted(held, 'secret')} that {verb} not masked;"
-            f" `acp-proxy inspect export {_quoted(path)} -o FILE --level secrets` makes a masked"
+            f" `acp-proxy export {_quoted(path)} -o FILE --level secrets` makes a masked"
             " copy"
         )
     return bool(held)

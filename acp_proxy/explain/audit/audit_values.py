@@ -1,4 +1,4 @@
-"""The values of `inspect audit`; `docs/json.md` documents their JSON form."""
+"""The values of `audit`; `docs/json.md` documents their JSON form."""
 
 from enum import StrEnum
 

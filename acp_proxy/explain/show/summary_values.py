@@ -1,4 +1,4 @@
-"""The values of `inspect show`, whose members `docs/json.md` documents for programs."""
+"""The values of `show`, whose members `docs/json.md` documents for programs."""
 
 from attrs import define, field, frozen
 

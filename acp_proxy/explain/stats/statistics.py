@@ -48,7 +48,7 @@ Watch = Callable[[Iterator[StoredFrame]], Iterator[StoredFrame]]
 
 @frozen
 class Statistics:
-    """What `inspect stats` shows of a recording."""
+    """What `stats` shows of a recording."""
 
     path: str
     live: bool

@@ -6,7 +6,7 @@ at once, the first in the order of `WAITING` has the time, so that parallel requ
 twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
 last, and else it is silent, as it is until its first update and after each answer.
 
-`intervals` takes the transitions of the connection: `inspect stats` needs the sums of each turn,
+`intervals` takes the transitions of the connection: `stats` needs the sums of each turn,
 the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
 """
 

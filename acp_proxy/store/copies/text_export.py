@@ -73,7 +73,7 @@ def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
     """Returns the lines of frames and events, counted from 1.
 
     They are those of the file, if the recording was read from the text form, and else those that
-    `inspect export` writes. A number that there is not has no line.
+    `export` writes. A number that there is not has no line.
 
     Args:
         reader: the recording.

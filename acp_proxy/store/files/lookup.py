@@ -53,8 +53,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     try:
         if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
             raise NoSuchRecording(
-                _other(word, directory)
-                or f"no recording at {word}; `acp-proxy inspect list` shows them"
+                _other(word, directory) or f"no recording at {word}; `acp-proxy list` shows them"
             )
         return _by_name_or_id(word, directory)
     except NoSuchRecording:
@@ -158,7 +157,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
         raise NoSuchRecording(
             _other(word, directory)
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
-            f"name, the start of an id, or latest{near}; `acp-proxy inspect list` shows them"
+            f"name, the start of an id, or latest{near}; `acp-proxy list` shows them"
         )
     named = listed([f"{path.name} ({one.id})" for path, one in matches], EXAMPLES)
     raise NoSuchRecording(
@@ -267,9 +266,9 @@ def _directory(place: Path, names: list[str]) -> str:
     if not names:
         return (
             f"{place} is a directory without recordings: expected a recording; "
-            "`acp-proxy inspect list` shows them"
+            "`acp-proxy list` shows them"
         )
     return (
         f"{place} is a directory: expected one of its recordings, {listed(names, NAMED)}"
-        f"; `acp-proxy inspect list {shlex.quote(str(place))}` shows them"
+        f"; `acp-proxy list {shlex.quote(str(place))}` shows them"
     )

@@ -68,7 +68,7 @@ KINDS = [
     (
         directory,
         "a directory",
-        " without recordings: expected a recording; `acp-proxy inspect list`",
+        " without recordings: expected a recording; `acp-proxy list`",
     ),
     (named_pipe, "a pipe", PIPE.removeprefix(" is a pipe")),
     (unix_socket, "a socket", ": expected the file of a recording"),
@@ -133,7 +133,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
     assert [told for told, _, _ in answers] == [
         "a.db", "a.db, b.db", "a.db, b.db, c.db", "a.db, b.db, c.db and 1 more"
     ]  # fmt: skip
-    assert {rest for _, _, rest in answers} == {f" `acp-proxy inspect list '{home}'` shows them"}
+    assert {rest for _, _, rest in answers} == {f" `acp-proxy list '{home}'` shows them"}
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``inspect report``: what it writes, where, and what it says of that."""
+"""``report``: what it writes, where, and what it says of that."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """As in `inspect diff`; --turn and what else is about one recording are refused."""
+    """As in `diff`; --turn and what else is about one recording are refused."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
     done = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()

@@ -84,7 +84,7 @@ def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
 
 
 def said(*options: str, on_terminal: bool) -> tuple[int, str, str]:
-    """What ``inspect diff`` says: its exit code, stdout and stderr."""
+    """What ``diff`` says: its exit code, stdout and stderr."""
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     command = [sys.executable, "-c", IMPATIENT, "inspect", "diff", *options]
     pair = [RECORDINGS / "edit-allowed.db", RECORDINGS / "edit-rejected.db"]

@@ -55,7 +55,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
-    """It lists the files, with their size in all, and `inspect log` shows it in words."""
+    """It lists the files, with their size in all, and `log` shows it in words."""
     log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")

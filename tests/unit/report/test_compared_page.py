@@ -1,4 +1,4 @@
-"""The page of a comparison shows what `inspect diff` finds, and how much of it is left out."""
+"""The page of a comparison shows what `diff` finds, and how much of it is left out."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def names(path: Path) -> list[str]:
 
 
 def test_every_kept_recording_has_all_views() -> None:
-    """A copy made by `inspect export -o X.db` has all views, also of an older recording."""
+    """A copy made by `export -o X.db` has all views, also of an older recording."""
     for path in RECORDINGS:
         assert set(STORED_VIEWS) <= set(names(path)), path
 

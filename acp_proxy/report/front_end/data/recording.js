@@ -214,7 +214,7 @@ export class Recording {
   }
 
   /**
-   * All members of a frame as `inspect log --json` names them, without what its line says.
+   * All members of a frame as `log --json` names them, without what its line says.
    * @param {number} row @returns {Promise<Record<string, string | number | null>>}
    */
   async frame(row) {

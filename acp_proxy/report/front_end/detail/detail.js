@@ -124,7 +124,7 @@ export async function mermaidAround(recording, row) {
 }
 
 /** The command that prints a frame. @param {string} name of the recording @param {number} seq */
-export const commandFor = (name, seq) => `acp-proxy inspect log ${shellWord(name)} --seq ${seq}`;
+export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq ${seq}`;
 
 /**
  * Copies a text; where the browser forbids it, shows it selected.

@@ -1,4 +1,4 @@
-// The conversation as a list, in the columns of `inspect log`: one line for a frame or event, or for
+// The conversation as a list, in the columns of `log`: one line for a frame or event, or for
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
 import { lowerBound } from "../data/recording.js";
 import { h, setAttribute } from "../shell/dom.js";

@@ -1,4 +1,4 @@
-// Finds a text as `inspect search` does: in lines as they were sent, in their strings with escapes
+// Finds a text as `search` does: in lines as they were sent, in their strings with escapes
 // undone, in events, and in messages whose text came in chunks. A row is a hit if a match begins in
 // it.
 import { chunkOf, parsedText } from "../data/values.js";

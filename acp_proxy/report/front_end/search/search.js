@@ -40,7 +40,7 @@ export async function applyFilter({ recording }, text, signal) {
 }
 
 /**
- * Returns the rows in which a text occurs, as `inspect search` finds it.
+ * Returns the rows in which a text occurs, as `search` finds it.
  * @param {Shown} state @param {string} wanted @param {object} options
  * @param {(rows: Int32Array) => void} [options.onHits] called now and then with what was found
  * @param {AbortSignal} [options.signal] stops the search, which then rejects

@@ -1,4 +1,4 @@
-"""``inspect check`` says which rules were broken, by whom and where, and is a gate for CI."""
+"""``check`` says which rules were broken, by whom and where, and is a gate for CI."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the number of rules."""
     monkeypatch.chdir(ROOT)
-    manual = (ROOT / "docs/commands/inspect-check.md").read_text(encoding="utf-8")
+    manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"
     (shown,) = re.findall(example, manual, re.MULTILINE | re.DOTALL)
     printed = run(*shown[0].split()).stdout

@@ -1,4 +1,4 @@
-"""``inspect diff``: what is different in two recordings, for a person, a program, a test runner."""
+"""``diff``: what is different in two recordings, for a person, a program, a test runner."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
     assert found.stderr == (
         "acp-proxy: to let these pass: --ignore /params/update/rawInput/said"
         " --ignore /result/stopReason;"
-        f" `acp-proxy inspect diff --learn {pair[0]} {pair[1]}` proposes rules\n"
+        f" `acp-proxy diff --learn {pair[0]} {pair[1]}` proposes rules\n"
     )
     rules = ["--ignore", "/params/update/rawInput/said", "--ignore", "/result/stopReason"]
     assert run("inspect", "diff", *pair, *rules).exit_code == 0
@@ -542,7 +542,7 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name in ("yesterday", "today", "old", "new"):
         record(tmp_path / f"{name}.db", said=name)
     shown = run("inspect", "diff", "--help-all").stdout
-    examples = re.findall(r"^ +acp-proxy inspect (diff [^|\n]*)", shown, re.MULTILINE)
+    examples = re.findall(r"^ +acp-proxy (diff [^|\n]*)", shown, re.MULTILINE)
     assert len(examples) >= 4
     for words in examples:
         assert run("inspect", *shlex.split(words), home=tmp_path).exit_code in (0, 1)

@@ -1,4 +1,4 @@
-"""``inspect audit``: what the agent did, for a person, as JSON and as Markdown."""
+"""``audit``: what the agent did, for a person, as JSON and as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``inspect log``: the timeline, as lines, as JSON, as bytes, and one frame in full."""
+"""``log``: the timeline, as lines, as JSON, as bytes, and one frame in full."""
 
 from __future__ import annotations
 

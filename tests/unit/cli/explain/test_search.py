@@ -1,4 +1,4 @@
-"""``inspect search``: where was this said?"""
+"""``search``: where was this said?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``inspect show``: the summary, for a person and as JSON."""
+"""``show``: the summary, for a person and as JSON."""
 
 from __future__ import annotations
 

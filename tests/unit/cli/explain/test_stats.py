@@ -1,4 +1,4 @@
-"""``inspect stats``: where the time went, for a person and as JSON."""
+"""``stats``: where the time went, for a person and as JSON."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_help_has_valid_examples(tmp_path: Path) -> None:
     """There are worked examples, and each of them is taken."""
     path = record_conversation(tmp_path / "latest.db")
     shown = run("inspect", "stats", "--help-all").stdout
-    examples = re.findall(r"^ +acp-proxy inspect (stats latest[^|\n]*)", shown, re.MULTILINE)
+    examples = re.findall(r"^ +acp-proxy (stats latest[^|\n]*)", shown, re.MULTILINE)
     assert len(examples) >= 4
     for words in examples:
         asked = shlex.split(words.replace("--turn 3", "--turn 1"))

@@ -1,4 +1,4 @@
-"""``inspect transcript``: the conversation as Markdown."""
+"""``transcript``: the conversation as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect import`` of other tools' logs: recordings, and what is said of them."""
+"""``acp-proxy import`` of other tools' logs: recordings, and what is said of them."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
     found = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert found.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
-        " `acp-proxy inspect import` makes a recording of it\n"
+        " `acp-proxy import` makes a recording of it\n"
     )
 
 
@@ -293,7 +293,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
         ("{" * 3000, (), "none of its lines is an ACP message"),
         ("{ jsonrpc: '2.0', id: 1, result: [Object] }", (), "its messages have other text around"),
         ("(\xb5/\xfd", (), "it is compressed with zstd: `zstdcat FILE | acp-proxy inspect"),
-        ("\x1f\x8b", (), "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -`"),
+        ("\x1f\x8b", (), "it is compressed with gzip: `zcat FILE | acp-proxy import -`"),
         ("%PDF-1.4", (), "it is a PDF; expected text"),
     ],
 )  # fmt: skip
@@ -312,7 +312,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
         said = complaint("inspect", "show", log, home=home)
         assert said.endswith(" it looks like a transport log of a JetBrains IDE: "
-                             "`acp-proxy inspect import` makes a recording of it")  # fmt: skip
+                             "`acp-proxy import` makes a recording of it")  # fmt: skip
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:

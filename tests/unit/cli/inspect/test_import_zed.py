@@ -1,4 +1,4 @@
-"""``acp-proxy inspect import`` of excerpts from Zed's logs, which also name what is answered."""
+"""``acp-proxy import`` of excerpts from Zed's logs, which also name what is answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``inspect bundle``: what a bug report needs, in one file without secrets."""
+"""``bundle``: what a bug report needs, in one file without secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect export``: the text form, the bytes, parts of both, and files."""
+"""``acp-proxy export``: the text form, the bytes, parts of both, and files."""
 
 from __future__ import annotations
 

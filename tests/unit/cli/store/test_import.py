@@ -1,4 +1,4 @@
-"""``acp-proxy inspect import`` and ``-``: recordings that come as text."""
+"""``acp-proxy import`` and ``-``: recordings that come as text."""
 
 from __future__ import annotations
 

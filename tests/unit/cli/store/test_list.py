@@ -1,4 +1,4 @@
-"""``inspect list``, ``inspect`` and ``acp-proxy`` alone: which recordings are there?"""
+"""``list``, ``inspect`` and ``acp-proxy`` alone: which recordings are there?"""
 
 from __future__ import annotations
 
@@ -360,10 +360,10 @@ def test_the_overview_shows_the_newest_and_the_next_command(
     lines = run(*arguments, home=home).stdout.splitlines()
     assert [line[3:].split()[1] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
     assert lines[6:] == [
-        "... and 2 more: acp-proxy inspect list",
+        "... and 2 more: acp-proxy list",
         "",
-        "Next: acp-proxy inspect show r6",
-        "      acp-proxy inspect log r6",
+        "Next: acp-proxy show r6",
+        "      acp-proxy log r6",
     ]
 
 
@@ -383,7 +383,7 @@ def test_the_overview_without_recordings_says_how_to_begin(
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
     """While the newest one runs, the suggestion is to follow it."""
     with LogWriter(home / "x.db"):
-        assert run(home=home).stdout.endswith("acp-proxy inspect log x --follow\n")
+        assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
@@ -391,8 +391,8 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
-        "Next: acp-proxy inspect show 'my run-2'",
-        "      acp-proxy inspect log 'my run-2'",
+        "Next: acp-proxy show 'my run-2'",
+        "      acp-proxy log 'my run-2'",
     ]
     assert "(bbbb)" in run("inspect", "show", "my run-2", home=home).stdout
 

@@ -1,4 +1,4 @@
-"""``inspect export`` makes copies of recordings, also such as hold no secrets."""
+"""``export`` makes copies of recordings, also such as hold no secrets."""
 
 from __future__ import annotations
 

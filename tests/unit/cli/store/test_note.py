@@ -1,4 +1,4 @@
-"""``inspect note``: a person's own words for a recording."""
+"""``note``: a person's own words for a recording."""
 
 from __future__ import annotations
 

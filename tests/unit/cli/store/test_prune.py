@@ -1,4 +1,4 @@
-"""``inspect prune``: old recordings go, and what they took is told."""
+"""``prune``: old recordings go, and what they took is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect export --format pytest``: the files, what they hold, and what is refused."""
+"""``acp-proxy export --format pytest``: the files, what they hold, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``inspect secrets`` lists what is masked, and is a gate for CI."""
+"""``secrets`` lists what is masked, and is a gate for CI."""
 
 from __future__ import annotations
 

@@ -168,4 +168,4 @@ def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
         (found,) = running(context)
     (line,) = lines([found])
     assert line.startswith("! x: client waits for agent: session/new")
-    assert found.commands == [f"acp-proxy inspect show {context.recordings}/x.db"]
+    assert found.commands == [f"acp-proxy show {context.recordings}/x.db"]

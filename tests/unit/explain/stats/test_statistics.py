@@ -1,4 +1,4 @@
-"""What `inspect stats` gathers: in one pass or two, of any recording, also one that runs."""
+"""What `stats` gathers: in one pass or two, of any recording, also one that runs."""
 
 from __future__ import annotations
 

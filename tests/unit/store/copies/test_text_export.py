@@ -251,7 +251,7 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """Of a database they are those that `inspect export` would write."""
+    """Of a database they are those that `export` would write."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]

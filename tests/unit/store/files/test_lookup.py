@@ -240,8 +240,8 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
             "nope",
             "no recording named 'nope' in {}: expected a path, a part of a name, the start of an",
         ),
-        ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
-        ("no/where", "no recording at no/where; `acp-proxy inspect list` shows them"),
+        ("nope.db", "no recording at nope.db; `acp-proxy list` shows them"),
+        ("no/where", "no recording at no/where; `acp-proxy list` shows them"),
     ],
 )
 def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:

@@ -131,7 +131,7 @@ def assert_merged(connection: sqlite3.Connection) -> None:
 
 
 def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
-    """Asserts that tool calls agree with `inspect stats`."""
+    """Asserts that tool calls agree with `stats`."""
     assert {
         (row["session"], row["id"], row["seconds"]): (
             row["turn"], row["frames"], row["bytes"], row["duration_ns"],
@@ -148,7 +148,7 @@ def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bo
 
 
 def assert_permissions(found: list[Row], summary: Summary, *, is_large: bool) -> None:
-    """Asserts that permissions agree with `inspect show`.
+    """Asserts that permissions agree with `show`.
 
     Without an answer, the views have the time until the end, and `show` until the client left.
     """
