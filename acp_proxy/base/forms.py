@@ -21,7 +21,11 @@ def _marked(cls: type) -> dict[str, Any]:
     """Returns the metadata of members that have another name in JSON, or may be left out there."""
     if not has(cls):
         return {}
-    return {one.name: one.metadata for one in fields(cls) if {*one.metadata} & {"json", "optional"}}
+    return {
+        field.name: field.metadata
+        for field in fields(cls)
+        if {*field.metadata} & {"json", "optional"}
+    }
 
 
 def _unstructure(cls: type) -> Callable[[Any], dict[str, Any]]:

@@ -173,8 +173,13 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
     tokens_b = token.findall(b, within.b_start, within.b_end)
     a_at = [*accumulate(map(len, tokens_a), initial=within.a_start)]
     b_at = [*accumulate(map(len, tokens_b), initial=within.b_start)]
-    for one in _differences(tokens_a, tokens_b):
-        yield _Change(a_at[one.a_start], a_at[one.a_end], b_at[one.b_start], b_at[one.b_end])
+    for difference in _differences(tokens_a, tokens_b):
+        yield _Change(
+            a_at[difference.a_start],
+            a_at[difference.a_end],
+            b_at[difference.b_start],
+            b_at[difference.b_end],
+        )
 
 
 def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:

@@ -96,14 +96,14 @@ def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
             if not is_ending and is_surplus():
                 is_ending = True
                 process.terminate()
-        found: JobVerdict | None = None
+        job_verdict: JobVerdict | None = None
         with suppress(EOFError, OSError):
-            found = pipe.recv()
+            job_verdict = pipe.recv()
     connection.wait([process.sentinel])
     with _LOCK:
         process.join()
-    if found is not None:
-        return found
+    if job_verdict is not None:
+        return job_verdict
     code = process.exitcode or 0
     how = f"exit code {code}" if code >= 0 else signal_name(-code)
     why = f"its process ended without a verdict ({how})"

@@ -80,15 +80,17 @@ class CheckReport:
     """The exit code: 3 if a recorder was killed, so that a recording is not complete; else 1 if a
     finding that is not known is as severe as `fail_on`."""
 
-    def add(self, one: CheckedRecording) -> None:
+    def add(self, checked_recording: CheckedRecording) -> None:
         """Adds what was found in a recording."""
-        self.recordings.append(one)
-        self.known += one.known
-        if one.recording.state == "incomplete" and not one.live:
+        self.recordings.append(checked_recording)
+        self.known += checked_recording.known
+        if checked_recording.recording.state == "incomplete" and not checked_recording.live:
             self.exit = INCOMPLETE
         for severity in SEVERITIES:
-            self.counts[severity.value] = self.counts.get(severity.value, 0) + one.counts[severity]
-        if one.fails(self.fail_on):
+            self.counts[severity.value] = (
+                self.counts.get(severity.value, 0) + checked_recording.counts[severity]
+            )
+        if checked_recording.fails(self.fail_on):
             self.exit = self.exit or 1
 
 
@@ -128,13 +130,15 @@ def reported(
     is_known = baseline.has if written is None else written.add
     findings, broken = merged(result, chosen)
     findings = _labelled(reader, findings)
-    lines = text_lines(reader, {one.seq for one in findings})
-    listed = [_reported(one, lines.get(one.seq), known=is_known(one)) for one in findings]
+    lines = text_lines(reader, {finding.seq for finding in findings})
+    listed = [
+        _reported(finding, lines.get(finding.seq), known=is_known(finding)) for finding in findings
+    ]
     counts = {severity.value: 0 for severity in SEVERITIES}
-    for one in listed:
-        counts[one.severity] += not one.known
-    known = sum(one.known for one in listed)
-    kept = Counter((one.rule, one.by) for one in findings)
+    for finding in listed:
+        counts[finding.severity] += not finding.known
+    known = sum(finding.known for finding in listed)
+    kept = Counter((finding.rule, finding.by) for finding in findings)
     for count in broken:  # those that are too many to be kept have no text
         more = count.count - kept[count.rule, count.by]
         key = count.rule, count.by, ""
@@ -163,19 +167,19 @@ def reported(
 
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
     """Gives a finding about an earlier frame the method, the session and the turn of that."""
-    bare = {one.seq for one in findings if one.method is None}
+    bare = {finding.seq for finding in findings if finding.method is None}
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
-        one
-        if one.method is not None or (found := labels.get(one.seq)) is None
-        else evolve(one, method=found["method"], session=found["session"], turn=found["turn"])
-        for one in findings
+        finding
+        if finding.method is not None or (found := labels.get(finding.seq)) is None
+        else evolve(finding, method=found["method"], session=found["session"], turn=found["turn"])
+        for finding in findings
     ]
 
 
-def _reported(one: Finding, line: int | None, *, known: bool) -> Finding:
-    source, print_ = rules()[one.rule].source, fingerprint(one)
-    return evolve(one, source=source, line=line, fingerprint=print_, known=known)
+def _reported(finding: Finding, line: int | None, *, known: bool) -> Finding:
+    source, print_ = rules()[finding.rule].source, fingerprint(finding)
+    return evolve(finding, source=source, line=line, fingerprint=print_, known=known)
 
 
 def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
@@ -198,18 +202,26 @@ _MOST_RULES = 18
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
 
 
-def short_text(one: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
+def short_text(checked_recording: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
     """Returns a line that says how many findings there are, and one for each rule, worst first.
 
     Args:
-        one: what was found.
+        checked_recording: what was found.
         most: the largest number of rules that are listed.
     """
-    looked = f"{counted(one.rules, 'rule')} of {one.dialect or V1} looked at"
-    totals = ", ".join(counted(one.counts[of], of) for of in SEVERITIES if one.counts[of])
-    lines = [f"{totals or 'nothing is wrong'}: {looked} {counted(one.frames, 'frame')}"]
-    lines += one.notes
-    groups = by_rule(one.findings)
+    looked = (
+        f"{counted(checked_recording.rules, 'rule')} of {checked_recording.dialect or V1} looked at"
+    )
+    totals = ", ".join(
+        counted(checked_recording.counts[of], of)
+        for of in SEVERITIES
+        if checked_recording.counts[of]
+    )
+    lines = [
+        f"{totals or 'nothing is wrong'}: {looked} {counted(checked_recording.frames, 'frame')}"
+    ]
+    lines += checked_recording.notes
+    groups = by_rule(checked_recording.findings)
     lines += [_group_text(findings) for findings in groups[:most]]
     if len(groups) > most:
         lines.append(f"and {counted(len(groups) - most, 'more rule')}")

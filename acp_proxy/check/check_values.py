@@ -1,5 +1,6 @@
 """The values of a check, whose members ``docs/json.md`` documents for programs."""
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from attrs import define, field, frozen
@@ -54,6 +55,10 @@ class Breach(NamedTuple):
     asked about that place any more."""
     explains: tuple[str, ...] = ()
     """Rules whose findings at the same frames are taken back, since they follow from this one."""
+
+
+Breaches = Iterator[Breach]
+"""The breaches that a rule yields, one by one."""
 
 
 class HasFrame(Protocol):

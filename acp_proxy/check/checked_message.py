@@ -36,8 +36,8 @@ class CheckedMessage:
     seq: int
     t_ns: int
     direction: Direction
-    message: Message
-    done: Transition
+    parsed: Message
+    transition: Transition
     """What it belongs to, and what it has changed in the state machine of the connection."""
     request: "CheckedMessage | None" = None
     """What it answers; None if it is no answer, or if that is not known any more."""
@@ -73,27 +73,27 @@ class CheckedMessage:
     @property
     def is_result(self) -> bool:
         """Whether it is an answer that is no error."""
-        return self.message.kind is _RESPONSE
+        return self.parsed.kind is _RESPONSE
 
     @property
     def is_error(self) -> bool:
         """Whether it is an answer that is an error."""
-        return self.message.kind is _ERROR
+        return self.parsed.kind is _ERROR
 
     @property
     def method(self) -> str | None:
         """Its own method, or that of the request that it answers."""
-        return self.done.method
+        return self.transition.method
 
     @property
     def session(self) -> str | None:
         """The session that it belongs to."""
-        return self.done.session
+        return self.transition.session
 
     @property
     def answered(self) -> Exchange | None:
         """The exchange that it answers."""
-        return self.done.answered
+        return self.transition.answered
 
     def compared_with(self, schema: DialectSchema) -> SchemaComparison:
         """Compares its params or its result with their type; nothing else is wrong here.
@@ -105,7 +105,7 @@ class CheckedMessage:
             method = self.method or ""
             if self.is_result and self.answered is not None:
                 return schema.compare(self.direction.other, method, True, self.value.get("result"))
-            if self.message.kind in _WITH_PARAMS:
+            if self.parsed.kind in _WITH_PARAMS:
                 params = self.value.get("params", ABSENT)
                 return schema.compare(self.direction, method, False, params)
         return SchemaComparison()
@@ -118,7 +118,7 @@ class CheckedMessage:
 
 
 def checked(
-    seq: int, t_ns: int, direction: Direction, message: Message, done: Transition
+    seq: int, t_ns: int, direction: Direction, message: Message, transition: Transition
 ) -> CheckedMessage:
     """Decodes a message.
 
@@ -127,24 +127,24 @@ def checked(
         t_ns: its time on the recording's clock.
         direction: where it went.
         message: its labels.
-        done: what the state machine of the connection made of it.
+        transition: what the state machine of the connection made of it.
     """
-    seen = CheckedMessage(seq, t_ns, direction, message, done)
+    checked_message = CheckedMessage(seq, t_ns, direction, message, transition)
     raw = message.raw
     if raw is None or raw.startswith(BOM_UTF8):  # which the standard library reads over
-        return seen
-    value = seen.value = json_or_none(raw)
+        return checked_message
+    value = checked_message.value = json_or_none(raw)
     if not isinstance(value, dict):
-        return seen
-    seen.is_plain = _is_plain(value)
+        return checked_message
+    checked_message.is_plain = _is_plain(value)
     if message.method is not None:
         if isinstance(params := value.get("params"), dict):
-            seen.params = params
+            checked_message.params = params
             if message.method == UPDATE:
-                seen.update_kind, seen.update = kind_and_update(params)
+                checked_message.update_kind, checked_message.update = kind_and_update(params)
     elif isinstance(result := value.get("result"), dict):
-        seen.result = result
-    return seen
+        checked_message.result = result
+    return checked_message
 
 
 def _is_plain(value: dict[str, Any]) -> bool:

@@ -130,13 +130,13 @@ class Checker(Listener):
         self.messages.play_to([self], -1, watch)
         return self.finish()
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes a frame; up to `single_upto` by itself.
 
         Args:
             run: the frame, or the run of which it is the first.
             message: its message.
-            done: what that has changed.
+            transition: what that has changed.
         """
         if not self._result.is_whole:
             return
@@ -147,7 +147,7 @@ class Checker(Listener):
             return
         self._result.frames += 1
         self._result.last_seq = run.seq
-        self._take_frame(run, message, done)
+        self._take_frame(run, message, transition)
 
     def finish(self) -> ConformanceResult:
         """Returns what was found, once all frames are read."""
@@ -182,15 +182,15 @@ class Checker(Listener):
             or (wait.request.method != PROMPT and (wait.silent_ns or 0) >= _QUICK_NS)
         ]
 
-    def _take_frame(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def _take_frame(self, run: FrameRun, message: Message, transition: Transition) -> None:
         direction = _DIRECTIONS[run.stream]
         if run.raw is None and len(self._result.unread) < LONG_LIST:
             self._result.unread.append(run.seq)
-        line = checked(run.seq, run.t_ns, direction, message, done)
+        line = checked(run.seq, run.t_ns, direction, message, transition)
         if message.kind not in _MESSAGES:
             self._apply(line, self._plans.find("odd line", ANY))
         self._apply(line, self._plans.find("line", ANY))
-        for one, its_done in messages_of(message, done):
+        for one, its_done in messages_of(message, transition):
             is_line = one is message
             seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
             if not seen.is_plain:
@@ -198,7 +198,7 @@ class Checker(Listener):
             self._take_message(seen)
 
     def _take_message(self, seen: CheckedMessage) -> None:
-        kind, method = seen.message.kind, seen.done.method or ""
+        kind, method = seen.parsed.kind, seen.transition.method or ""
         if kind is _REQUEST:
             plan = self._plans.find("request", method, seen.direction)
         elif kind is _NOTIFICATION:
@@ -220,10 +220,10 @@ class Checker(Listener):
             self._apply_to_turn(ended, seen)
 
     def _apply(self, seen: CheckedMessage, plan: RulePlan) -> None:
-        talk = self._conversation
+        conversation = self._conversation
         self._call(seen, plan.always)
         for condition, entries in plan.conditional:
-            if condition(seen, talk):
+            if condition(seen, conversation):
                 self._call(seen, entries)
 
     def _call(self, seen: CheckedMessage, entries: Sequence[Registered]) -> None:
@@ -256,19 +256,19 @@ class Checker(Listener):
                 self._add(rule_id, breach, seen)
 
     def _end(self, last_ns: int) -> None:
-        talk, recording = self._conversation, self._reader.recording
+        conversation, recording = self._conversation, self._reader.recording
         is_over = not self._reader.live and recording.state != "incomplete"
-        talk.end(self._hung(last_ns), is_over=is_over and recording.knows("ending"))
-        if (note := note_of(talk.client.announced or {})) is not None:
+        conversation.end(self._hung(last_ns), is_over=is_over and recording.knows("ending"))
+        if (note := note_of(conversation.client.announced or {})) is not None:
             self._result.notes.append(note)
-        if talk.has_gap:
+        if conversation.has_gap:
             self._result.notes.append(
                 "something passed unrecorded; after it only what a message shows by itself"
                 " was checked"
             )
             return
         for rule_id, function in self._at_end:
-            for breach in function(talk):
+            for breach in function(conversation):
                 self._add(rule_id, breach, None)
 
     def _add(self, rule_id: str, breach: Breach, seen: CheckedMessage | None) -> None:
@@ -301,7 +301,7 @@ class Checker(Listener):
                 place=breach.place,
                 method=None if about is None else about.method,
                 session=None if about is None else about.session,
-                turn=None if about is None else about.done.turn,
+                turn=None if about is None else about.transition.turn,
             )
         )
 

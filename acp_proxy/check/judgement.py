@@ -14,12 +14,7 @@ from acp_proxy.explain.findings import CONVERSATION, SEVERITIES, Finding, Severi
 from acp_proxy.explain.message_pass import Listener, MessagePass, Watch
 from acp_proxy.explain.show.checks import run_checks
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
-from acp_proxy.explain.show.summary import (
-    counted,
-    finished,
-    summarize,
-    with_rules,
-)
+from acp_proxy.explain.show.summary import counted, finished, summarize, with_rules
 from acp_proxy.explain.show.summary_values import Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.store.reader import RecordingReader
@@ -124,16 +119,16 @@ def summarize_whole(
     result = _with_conversation(checker.finish(), context)
     findings, _ = merged(result, chosen)
     if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # it counts them all
-        findings = [one for one in findings if one.rule not in _UNANSWERED]
+        findings = [finding for finding in findings if finding.rule not in _UNANSWERED]
     rules = len(looked_at(chosen, result.dialect, result.unchecked))
     extent = Extent(rules, result.frames, result.is_whole, result.last_seq)
     return with_rules(summary, findings, extent, listed)
 
 
-def _count(counts: list[RuleCount], one: Finding, by: int) -> None:
-    known = next((c for c in counts if (c.rule, c.by) == (one.rule, one.by)), None)
+def _count(counts: list[RuleCount], finding: Finding, by: int) -> None:
+    known = next((c for c in counts if (c.rule, c.by) == (finding.rule, finding.by)), None)
     if known is None:
-        counts.append(RuleCount(one.rule, one.by, one.severity, by))
+        counts.append(RuleCount(finding.rule, finding.by, finding.severity, by))
         return
     known.count += by
-    known.severity = min(known.severity, one.severity, key=SEVERITIES.index)
+    known.severity = min(known.severity, finding.severity, key=SEVERITIES.index)

@@ -1,7 +1,7 @@
 """How the function of a rule is bound to the messages that it looks at.
 
     @rule("fs.path-absolute", requests=("fs/read_text_file", "fs/write_text_file"))
-    def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Breaches:
         if is_relative(seen.params.get("path")):
             yield Breach(f"{seen.method} names a relative path")
 
@@ -150,54 +150,54 @@ MOMENT_NS = 500_000_000
 """So long a busy peer may take to read it; after this it has."""
 
 
-def is_early(_seen: CheckedMessage, talk: Conversation) -> bool:
+def is_early(_seen: CheckedMessage, conversation: Conversation) -> bool:
     """Whether the agent has not answered ``initialize`` yet.
 
     Args:
         _seen: the message.
-        talk: the conversation before it.
+        conversation: the conversation before it.
     """
-    return talk.agent.announced is None
+    return conversation.agent.announced is None
 
 
-def is_while_opening(_seen: CheckedMessage, talk: Conversation) -> bool:
+def is_while_opening(_seen: CheckedMessage, conversation: Conversation) -> bool:
     """Whether a session is being opened.
 
     Args:
         _seen: the message.
-        talk: the conversation before it.
+        conversation: the conversation before it.
     """
-    return bool(talk.opening)
+    return bool(conversation.opening)
 
 
-def has_stream_ended(_seen: CheckedMessage, talk: Conversation) -> bool:
+def has_stream_ended(_seen: CheckedMessage, conversation: Conversation) -> bool:
     """Whether a stream has ended.
 
     Args:
         _seen: the message.
-        talk: the conversation before it.
+        conversation: the conversation before it.
     """
-    return bool(talk.ended_streams)
+    return bool(conversation.ended_streams)
 
 
-def has_metadata(seen: CheckedMessage, _talk: Conversation) -> bool:
+def has_metadata(message: CheckedMessage, _conversation: Conversation) -> bool:
     """Whether a message may have ``_meta`` anywhere.
 
     Args:
-        seen: the message.
-        _talk: the conversation before it.
+        message: the message.
+        _conversation: the conversation before it.
     """
-    return seen.message.raw is not None and b'"_meta"' in seen.message.raw
+    return message.parsed.raw is not None and b'"_meta"' in message.parsed.raw
 
 
-def is_first(seen: CheckedMessage, talk: Conversation) -> bool:
+def is_first(message: CheckedMessage, conversation: Conversation) -> bool:
     """Whether a message is the first of its direction.
 
     Args:
-        seen: the message.
-        talk: the conversation before it.
+        message: the message.
+        conversation: the conversation before it.
     """
-    return seen.direction not in talk.first
+    return message.direction not in conversation.first
 
 
 class RulePlan(NamedTuple):

@@ -101,16 +101,16 @@ class DialectSchema:
             return self._explained(name, value, _HALVES)
 
     def _explained(self, name: str, value: Any, names: Mapping[int, int]) -> SchemaComparison:
-        found = SchemaComparison()
+        schema_comparison = SchemaComparison()
         for most, errors in ((LONG_LIST, self._validator.iter_errors), (None, self._first)):
             whole = {name: _readable(value, _DEEPEST, names, most)}
             explainer = Explainer(self._schema, whole, {new: old for old, new in names.items()})
             for error in islice(errors(whole), LONG_LIST):
                 explainer.take(error)
-            found = explainer.result()
-            if found != SchemaComparison():  # else it is wrong further behind in a list
+            schema_comparison = explainer.result()
+            if schema_comparison != SchemaComparison():  # else it is wrong further behind in a list
                 break
-        return found
+        return schema_comparison
 
     def _first(self, whole: dict[str, Any]) -> "Iterator[ValidationError]":
         from jsonschema_rs import ValidationError

@@ -286,17 +286,17 @@ def _watch(rows: Iterable[Any], total: int) -> Iterable[Any]:
     return progress(rows, total, label="masking")
 
 
-def _path_with_warning(found: LatestRecording, reason: str) -> Path:
+def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
     """Returns the path of ``latest``, and warns if a newer recording was passed over."""
-    if found.passed_over is not None:
+    if latest_recording.passed_over is not None:
         from acp_proxy.cli.screens.output import warn
 
-        path, recording = found.passed_over
+        path, recording = latest_recording.passed_over
         warn(
-            f"latest is {found.path.name}, which is {reason}; {path.name} is newer, made in"
-            f" {recording.cwd or 'an unknown directory'}"
+            f"latest is {latest_recording.path.name}, which is {reason}; {path.name} is newer, made"
+            f" in {recording.cwd or 'an unknown directory'}"
         )
-    return found.path
+    return latest_recording.path
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:

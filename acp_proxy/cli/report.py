@@ -205,5 +205,9 @@ def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[s
     """What is masked in the page, in words, and whether secrets may be shown."""
     if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
         return "SECRETS ARE NOT MASKED", True
-    every = {str(one): one for reader in readers for one in masked_values(reader)}
+    every = {
+        str(masked_value): masked_value
+        for reader in readers
+        for masked_value in masked_values(reader)
+    }
     return masked_summary([*every.values()], "secrets"), False

@@ -74,11 +74,11 @@ def _read(_ctx: object, _param: object, path: Path | None) -> ComparisonRules:
 
 
 def _checked(name: str, value: Any) -> tuple[str, ...]:
-    names = [one.name for one in fields(ComparisonRules)]
+    names = [field.name for field in fields(ComparisonRules)]
     if name not in names:
         near = did_you_mean(name, names) or f": expected {', '.join(names)}"
         raise ValueError(f"unknown key {name!r:.60}{near}")
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(field, str) for field in value):
         raise ValueError(f"{name}: expected a list of strings, got {value!r:.60}")
     return tuple(map(_kind if name == "apart" else _pointer, value))
 

@@ -25,11 +25,7 @@ from acp_proxy.diff.compared_items import (
 from acp_proxy.diff.explanation import SequenceMessages
 from acp_proxy.diff.frame_types import NO_ANSWER, ItemType
 from acp_proxy.diff.resplit_text import GroupPair, UnalignedSpan, empty_texts, resplit_texts
-from acp_proxy.diff.sequences import (
-    ItemGroup,
-    ItemIndex,
-    ItemPair,
-)
+from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_COMPARED = 100
 """The most pairs of items that are compared to find which one changed into which."""
@@ -103,21 +99,27 @@ def remove_equal_responses(
         side_a: compares the items of A.
         side_b: compares the items of B.
     """
-    left_a = [(one, i) for one in sequences for i in one.changes.only_a]
-    left_b = [(one, j) for one in sequences for _, j in one.changes.only_b]
-    items_a = [(one.messages.a, i) for one, i in left_a]
-    items_b = [(one.messages.b, j) for one, j in left_b]
-    titles_a, titles_b = ([one.title(i) for one, i in items] for items in (items_a, items_b))
+    left_a = [(sequence, i) for sequence in sequences for i in sequence.changes.only_a]
+    left_b = [(sequence, j) for sequence in sequences for _, j in sequence.changes.only_b]
+    items_a = [(sequence.messages.a, i) for sequence, i in left_a]
+    items_b = [(sequence.messages.b, j) for sequence, j in left_b]
+    titles_a, titles_b = (
+        [sequence.title(i) for sequence, i in items] for items in (items_a, items_b)
+    )
     if NO_ANSWER not in titles_a and NO_ANSWER not in titles_b:
         return
-    keys_a = [(one.key.direction, side_a.answer_key(one.sequence, i)) for one, i in items_a]
-    keys_b = [(one.key.direction, side_b.answer_key(one.sequence, j)) for one, j in items_b]
+    keys_a = [
+        (sequence.key.direction, side_a.answer_key(sequence.sequence, i)) for sequence, i in items_a
+    ]
+    keys_b = [
+        (sequence.key.direction, side_b.answer_key(sequence.sequence, j)) for sequence, j in items_b
+    ]
     places = {key: place for place, key in enumerate(keys_b)}
-    for (one, i), title, key in zip(left_a, titles_a, keys_a, strict=True):
+    for (sequence, i), title, key in zip(left_a, titles_a, keys_a, strict=True):
         place = places.get(key)
         if place is not None and (title == NO_ANSWER) != (titles_b[place] == NO_ANSWER):
             other, j = left_b[places.pop(key)]
-            _remove(one, i, other, j)
+            _remove(sequence, i, other, j)
 
 
 def changed_responses(
@@ -134,23 +136,23 @@ def changed_responses(
         The pairs, each as a separate sequence.
     """
     left_b: dict[tuple[str, str, CommonIndex], tuple[SequenceDiff, ItemIndex]] = {}
-    for one in sequences:
-        b = one.messages.b
-        for _, j in one.changes.only_b:
+    for sequence in sequences:
+        b = sequence.messages.b
+        for _, j in sequence.changes.only_b:
             if (request := side_b.request_of(b.sequence, j)) is not None:
-                left_b[b.key.direction, b.title(j), request] = one, j
-    found: list[SequenceDiff] = []
-    for one in sequences if left_b else ():
-        a = one.messages.a
-        for i in [*one.changes.only_a]:
+                left_b[b.key.direction, b.title(j), request] = sequence, j
+    sequence_diffs: list[SequenceDiff] = []
+    for sequence in sequences if left_b else ():
+        a = sequence.messages.a
+        for i in [*sequence.changes.only_a]:
             request = side_a.request_of(a.sequence, i)
             if request is None:
                 continue
-            other, j = left_b.pop((a.key.direction, a.title(i), request), (one, i))
-            if other is not one:
-                _remove(one, i, other, j)
-                found.append(_pair_of(one, i, other, j))
-    return found
+            other, j = left_b.pop((a.key.direction, a.title(i), request), (sequence, i))
+            if other is not sequence:
+                _remove(sequence, i, other, j)
+                sequence_diffs.append(_pair_of(sequence, i, other, j))
+    return sequence_diffs
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
@@ -280,11 +282,13 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     return chosen[::-1]
 
 
-def _pair_of(one: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex) -> SequenceDiff:
-    messages = evolve(one.messages, b=other.messages.b)
+def _pair_of(
+    sequence_diff: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex
+) -> SequenceDiff:
+    messages = evolve(sequence_diff.messages, b=other.messages.b)
     return SequenceDiff(messages, Changes(changed=[((i,), (j,))]))
 
 
-def _remove(one: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex) -> None:
-    one.changes.only_a.remove(i)
+def _remove(sequence_diff: SequenceDiff, i: ItemIndex, other: SequenceDiff, j: ItemIndex) -> None:
+    sequence_diff.changes.only_a.remove(i)
     other.changes.only_b[:] = [pair for pair in other.changes.only_b if pair[1] != j]

@@ -29,7 +29,9 @@ class ComparedSide:
         self.side = side
         self.common = common
         common_of = common.__getitem__
-        self.hashes = [hash(tuple(map(common_of, one))) for one in side.placeholders]
+        self.hashes = [
+            hash(tuple(map(common_of, placeholder))) for placeholder in side.placeholders
+        ]
         """Of the values in messages, by `MessageSequence.placeholders`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
@@ -127,32 +129,32 @@ class ComparedItems:
         """Returns whether the order of an item may differ between any two runs."""
         return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
-    def are_open_at_once(self, one: CommonIndex | None, other: CommonIndex | None) -> bool:
+    def are_open_at_once(self, common_index: CommonIndex | None, other: CommonIndex | None) -> bool:
         """Returns whether each of two tool calls began before the other one ended.
 
         Args:
-            one: a tool call.
+            common_index: a tool call.
             other: another one.
         """
-        if one is None or other is None:
+        if common_index is None or other is None:
             return False
-        one_first, one_last = self._side.span(one)
+        one_first, one_last = self._side.span(common_index)
         other_first, other_last = self._side.span(other)
         return one_first < other_last and other_first < one_last
 
-    def only_look(self, one: ItemIndex, other: ItemIndex) -> bool:
+    def only_look(self, item_index: ItemIndex, other: ItemIndex) -> bool:
         """Returns whether two items only read, and do not read the same thing.
 
         A file is read by the call that began just before, so these two have an order.
 
         Args:
-            one: an item.
+            item_index: an item.
             other: another one.
         """
-        calls = self.call(one), self.call(other)
-        numbers = self._sequence.first_frames[one], self._sequence.first_frames[other]
+        calls = self.call(item_index), self.call(other)
+        numbers = self._sequence.first_frames[item_index], self._sequence.first_frames[other]
         begun = (call is not None and self._side.span(call)[0] in numbers for call in calls)
-        return self.looks(one) and self.looks(other) and not (None in calls and any(begun))
+        return self.looks(item_index) and self.looks(other) and not (None in calls and any(begun))
 
 
 def is_race(

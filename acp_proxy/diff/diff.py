@@ -14,12 +14,7 @@ from typing import cast
 from attrs import define, field
 
 from acp_proxy.base.limits import LISTED
-from acp_proxy.diff.changes import (
-    SequenceDiff,
-    changed_responses,
-    changes,
-    remove_equal_responses,
-)
+from acp_proxy.diff.changes import SequenceDiff, changed_responses, changes, remove_equal_responses
 from acp_proxy.diff.compared_items import CommonIndex, ComparedItems, ComparedSide
 from acp_proxy.diff.connection_diff import ending_fields, handshake_fields, latencies
 from acp_proxy.diff.default_rules import NAMED, RULES

@@ -213,12 +213,12 @@ class Diff:
         return self.sequences_of()
 
 
-def verdict(found: Diff) -> str:
+def verdict(diff: Diff) -> str:
     """Returns the result in one line."""
-    if not found.is_equal:
-        return differences(found.counts)
-    frames = f"{counted(found.a.frames, 'frame')} and {counted(found.b.frames, 'frame')}"
-    return f"equal{_WHERE[found.expect]}: {frames} say the same"
+    if not diff.is_equal:
+        return differences(diff.counts)
+    frames = f"{counted(diff.a.frames, 'frame')} and {counted(diff.b.frames, 'frame')}"
+    return f"equal{_WHERE[diff.expect]}: {frames} say the same"
 
 
 def differences(counts: Counts) -> str:

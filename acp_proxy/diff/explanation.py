@@ -34,13 +34,7 @@ from acp_proxy.diff.frame_types import (
 from acp_proxy.diff.named_values import Scope, ValueNames
 from acp_proxy.diff.place_rules import PLACEHOLDER
 from acp_proxy.diff.reduction import reduced
-from acp_proxy.diff.sequences import (
-    ItemGroup,
-    ItemIndex,
-    MessageSequence,
-    SequenceKey,
-    SideIndex,
-)
+from acp_proxy.diff.sequences import ItemGroup, ItemIndex, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.explain.hints import NONE, HintReader, Hints
 from acp_proxy.explain.preview import preview
 from acp_proxy.protocol.chunks import mended
@@ -58,17 +52,17 @@ _SPOT = "\ue00f"
 """Stands for any marker while texts are aligned: which secret it is does not count."""
 
 
-def hide_secrets(one: Field) -> Field:
+def hide_secrets(field: Field) -> Field:
     """Returns a place that differs, in which each side is hidden where only the other has a marker.
 
     Args:
-        one: the place, with marked names.
+        field: the place, with marked names.
     """
-    if one.only is not None:
-        return one
-    if isinstance(one.a, str) and isinstance(one.b, str):
-        return Field(one.pointer, *_texts(one.a, one.b))
-    return Field(one.pointer, *beside_markers(one.a, one.b, kinds=_any_secret))
+    if field.only is not None:
+        return field
+    if isinstance(field.a, str) and isinstance(field.b, str):
+        return Field(field.pointer, *_texts(field.a, field.b))
+    return Field(field.pointer, *beside_markers(field.a, field.b, kinds=_any_secret))
 
 
 def is_hidden(value: Any) -> bool:
@@ -289,7 +283,7 @@ class SequenceMessages:
             of_a: an item of A, or the parts of a text.
             of_b: the same of B.
         """
-        return sum(2 if one.only else 1 for one in self.fields(of_a, of_b))
+        return sum(2 if field.only else 1 for field in self.fields(of_a, of_b))
 
 
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
@@ -305,8 +299,8 @@ def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
     Raises:
         RecursionError: they are nested too deeply.
     """
-    for found in _fields(a, b, ()):
-        one = hide_secrets(found) if hides_secrets else found
+    for field in _fields(a, b, ()):
+        one = hide_secrets(field) if hides_secrets else field
         yield Field(unmarked(one.pointer), unmarked(one.a), unmarked(one.b), one.only)
 
 

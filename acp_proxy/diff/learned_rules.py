@@ -83,21 +83,21 @@ def learn(
     )
 
 
-def place_of(one: Field) -> str:
+def place_of(field: Field) -> str:
     """Returns a pointer with ``*`` for each item of a list, and for each key with a name in it."""
-    return _ITEM.sub("*", _NAMED.sub("*", one.pointer))
+    return _ITEM.sub("*", _NAMED.sub("*", field.pointer))
 
 
-def can_be_ignored(one: Field) -> bool:
+def can_be_ignored(field: Field) -> bool:
     """Returns whether a rule for a place would leave a part of the message: no whole result."""
-    return one.pointer.count("/") > 1
+    return field.pointer.count("/") > 1
 
 
-def kind_of(one: DiffEntry) -> str | None:
+def kind_of(diff_entry: DiffEntry) -> str | None:
     """Returns the kind of an item that moved, as in `DiffOptions.apart`; None for others."""
-    if one.change is not Change.MOVED or one.title in (NO_ANSWER, NO_MESSAGE):
+    if diff_entry.change is not Change.MOVED or diff_entry.title in (NO_ANSWER, NO_MESSAGE):
         return None
-    return one.title.removeprefix("session/update ").removeprefix("the answer to ")
+    return diff_entry.title.removeprefix("session/update ").removeprefix("the answer to ")
 
 
 def _moved(found: Diff) -> list[str]:
@@ -109,9 +109,9 @@ def _moved(found: Diff) -> list[str]:
 def _places(found: Diff) -> dict[str, list[Field]]:
     """Returns the fields that differ, by place, with ``*`` for the items of lists."""
     places: dict[str, list[Field]] = {}
-    for one in _fields(found):
-        if can_be_ignored(one):
-            places.setdefault(place_of(one), []).append(one)
+    for field in _fields(found):
+        if can_be_ignored(field):
+            places.setdefault(place_of(field), []).append(field)
     return places
 
 
@@ -125,10 +125,10 @@ def _are_names(pairs: list[Field]) -> bool:
     """Whether the values of both correspond one to one, and look like generated ids."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
-    for one in pairs:
-        if one.only or not (_is_name(one.a) and _is_name(one.b)):
+    for pair in pairs:
+        if pair.only or not (_is_name(pair.a) and _is_name(pair.b)):
             return False
-        if there.setdefault(one.a, one.b) != one.b or back.setdefault(one.b, one.a) != one.a:
+        if there.setdefault(pair.a, pair.b) != pair.b or back.setdefault(pair.b, pair.a) != pair.a:
             return False
     return True
 

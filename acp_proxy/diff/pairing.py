@@ -257,7 +257,10 @@ class _ValuePairs:
 def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
     every = side.canonicalizer.values.every
     # A message that names a request names it before all other values.
-    is_named = [bool(one) and every[one[0]].kind == REQUEST for one in side.placeholders]
+    is_named = [
+        bool(placeholder) and every[placeholder[0]].kind == REQUEST
+        for placeholder in side.placeholders
+    ]
     known = {i: n for i, n in pairs.items() if every[i].kind != PATH}
     for value in every:
         if value.kind == REQUEST:
@@ -291,7 +294,9 @@ class _UnpairedSides:
             self._groups_a.update(dict.fromkeys(rest_a, number))
             self._groups_b.update(dict.fromkeys(rest_b, number))
         self._open = {
-            k for k, one in enumerate(a.placeholders) if not self._groups_a.keys().isdisjoint(one)
+            k
+            for k, placeholder in enumerate(a.placeholders)
+            if not self._groups_a.keys().isdisjoint(placeholder)
         }
         """Which placeholders of A hold values that are not paired."""
         self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
@@ -324,7 +329,7 @@ class _UnpairedSides:
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
     """Returns a hash for each tuple of values, of those that are paired."""
-    return [hash(tuple(map(pairs.get, one))) for one in side.placeholders]
+    return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 
 def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:

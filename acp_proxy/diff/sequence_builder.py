@@ -236,10 +236,13 @@ class SequenceBuilder:
     ) -> tuple[ValueIndex, ...]:
         """Notes the id of a request, which is the first one that it names, and leaves it out."""
         every = self._values.every
-        request_id = next((one for one in placeholders if every[one].kind == REQUEST), None)
+        request_id = next(
+            (placeholder for placeholder in placeholders if every[placeholder].kind == REQUEST),
+            None,
+        )
         if request_id is not None:
             sequence.request_ids[ItemIndex(len(sequence))] = request_id
-        return tuple(one for one in placeholders if one != request_id)
+        return tuple(placeholder for placeholder in placeholders if placeholder != request_id)
 
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
         """Returns a chunk without its text; most chunks differ in nothing else."""

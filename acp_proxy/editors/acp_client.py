@@ -91,8 +91,8 @@ def strings(*lists: Any) -> list[str]:
 def variables(value: Any) -> dict[str, str]:
     """Returns the variables in an object or in a list of name-value objects; otherwise none."""
     if isinstance(value, list):
-        pairs = [one for one in value if isinstance(one, dict)]
-        value = {one.get("key") or one.get("name"): one.get("value") for one in pairs}
+        pairs = [pair for pair in value if isinstance(pair, dict)]
+        value = {pair.get("key") or pair.get("name"): pair.get("value") for pair in pairs}
     if not isinstance(value, dict):
         return {}
     return {name: str(each) for name, each in value.items() if isinstance(name, str)}

@@ -171,7 +171,7 @@ class _Parser:
         items: list[JsonNode] = []
         while self._goes_on("]", is_first=not items):
             items.append(self._value(depth + 1))
-        return JsonNode(start, self._place, [one.value for one in items], items=tuple(items))
+        return JsonNode(start, self._place, [item.value for item in items], items=tuple(items))
 
     def _goes_on(self, end: str, *, is_first: bool) -> bool:
         """Skips to the next item or member of a container; False if the container ends instead."""

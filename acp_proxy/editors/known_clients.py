@@ -48,7 +48,7 @@ class FoundClient:
     @property
     def recorded(self) -> tuple[ConfiguredAgent, ...]:
         """The agents that acp-proxy starts."""
-        return tuple(one for one in self.agents if one.proxy)
+        return tuple(agent for agent in self.agents if agent.proxy)
 
 
 def find_clients(machine: Machine) -> Iterator[FoundClient]:

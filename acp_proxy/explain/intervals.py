@@ -137,44 +137,44 @@ class Intervals:
         self._first_ns: int | None = None
         self._busy_since = self._busy_ns = 0
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes the next message; a batch comes as its members, one after the other.
 
         Args:
             run: the frame of the message, or the run of frames that it begins.
             message: the message.
-            done: what it has changed.
+            transition: what it has changed.
         """
         now, kind = _Moment(run.t_ns, run.seq), message.kind
         if kind is _NOTIFICATION:
-            if (waits := self._sessions.get(done.session)) is not None:
+            if (waits := self._sessions.get(transition.session)) is not None:
                 self._end_silence(waits, run.stream, now)
                 if message.method == CANCEL and run.stream == _TO_AGENT:
                     self._cancel(waits, now)
             if self.running and run.kind == "notification" and run.stream == _TO_CLIENT:
-                self._say(run, message, done.turn)
-        elif kind is _REQUEST and done.opened is not None:
-            waits = self._of(done.session)
+                self._say(run, message, transition.turn)
+        elif kind is _REQUEST and transition.opened is not None:
+            waits = self._of(transition.session)
             self._end_silence(waits, run.stream, now)
-            self._open(waits, done.opened, done.begun, now)
+            self._open(waits, transition.opened, transition.begun, now)
             self._settle(waits, now)
         elif kind in _ANSWERS:
-            place = self._places.pop(done.exchange, None)
+            place = self._places.pop(transition.exchange, None)
             if place is None:  # of a prompt, or of nothing
-                place = _Place(self._of(done.session))
+                place = _Place(self._of(transition.session))
             self._end_silence(place.waits, run.stream, now)
-            place.waits.remove(done.exchange)
-            self._follow_terminal(place.waits, message, done)
+            place.waits.remove(transition.exchange)
+            self._follow_terminal(place.waits, message, transition)
             self._settle(place.waits, now)
-            if place.running is not None and done.exchange is not None:
-                self._answer(place.running, done.exchange, now)
-        for turn in done.ended:
+            if place.running is not None and transition.exchange is not None:
+                self._answer(place.running, transition.exchange, now)
+        for turn in transition.ended:
             if (place := self._places.pop(("turn", turn.id), None)) is not None:
                 place.waits.remove(("turn", turn.id))
                 place.waits.terminals.clear()
                 self._settle(place.waits, now)
             self._end_turn(turn.id, run.t_ns, run.seq)
-        waits = self._sessions.get(done.session) if run.last_seq != run.seq else None
+        waits = self._sessions.get(transition.session) if run.last_seq != run.seq else None
         if waits is not None and Party.AGENT in waits.silent:  # it went on without a pause
             waits.silent[Party.AGENT] = _Moment(run.last_ns, run.last_seq)
 
@@ -238,17 +238,19 @@ class Intervals:
                 waits.terminals.clear()
         self._settle_all(now)
 
-    def _follow_terminal(self, waits: _SessionWaits, message: Message, done: Transition) -> None:
-        if done.terminal is None:
+    def _follow_terminal(
+        self, waits: _SessionWaits, message: Message, transition: Transition
+    ) -> None:
+        if transition.terminal is None:
             return
-        if done.method == "terminal/create":
+        if transition.method == "terminal/create":
             if message.kind is Kind.RESPONSE:
-                waits.terminals.add(done.terminal)
+                waits.terminals.add(transition.terminal)
             return
-        known = self._terminals.get(done.terminal)
+        known = self._terminals.get(transition.terminal)
         has_exited = known is not None and known.has_exited
-        if has_exited or done.method in _TERMINAL_ENDS:
-            waits.terminals.discard(done.terminal)
+        if has_exited or transition.method in _TERMINAL_ENDS:
+            waits.terminals.discard(transition.terminal)
 
     def _cancel(self, waits: _SessionWaits, now: _Moment) -> None:
         for key, request in list(waits.pending.items()):

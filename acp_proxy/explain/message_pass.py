@@ -43,13 +43,13 @@ class Listener:
             event: the event.
         """
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes a frame, or a run of pieces.
 
         Args:
             run: the frame, or the run of which it is the first.
             message: its message.
-            done: what that has changed.
+            transition: what that has changed.
         """
 
 
@@ -163,12 +163,12 @@ class MessagePass:
         """Returns the number of the request that now opens a session again; None if none does."""
         return next(iter(self._loading.get(session, {}).values()), None)
 
-    def _follow_loading(self, done: Transition) -> None:
-        if (asked := done.opened) is not None and asked.method in HISTORY:
+    def _follow_loading(self, transition: Transition) -> None:
+        if (asked := transition.opened) is not None and asked.method in HISTORY:
             if asked.direction == Direction.TO_AGENT:
                 self._loading.setdefault(asked.session, {})[asked.id] = asked.request_seq
                 self._loaded_by[asked.id] = asked.session
-        elif (answered := done.answered) is not None and answered.id in self._loaded_by:
+        elif (answered := transition.answered) is not None and answered.id in self._loaded_by:
             del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
@@ -188,16 +188,16 @@ class MessagePass:
         return read_outline(head, tail)
 
 
-def messages_of(message: Message, done: Transition) -> Iterable[tuple[Message, Transition]]:
+def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Message, Transition]]:
     """Returns the messages of a batch, or else the message itself, each with its transition.
 
     Args:
         message: a message or a batch.
-        done: its transition.
+        transition: its transition.
     """
     if message.members:
-        return zip(message.members, done.members, strict=True)
-    return ((message, done),)
+        return zip(message.members, transition.members, strict=True)
+    return ((message, transition),)
 
 
 def opened_before(recording: Recording) -> int:

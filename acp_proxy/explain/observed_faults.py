@@ -98,9 +98,9 @@ def read_rules(reader: RecordingReader) -> list[FiredRule]:
         reader: the recording.
     """
     effects: dict[str, list[str]] = {}
-    for one in fired_faults.rule_effects(reader, LISTED):
-        what = _EFFECTS[one.effect].format(counted(one.frames, "frame"))
-        effects.setdefault(one.rule, []).append(f"{what} ({one.action})")
+    for rule_effect in fired_faults.rule_effects(reader, LISTED):
+        what = _EFFECTS[rule_effect.effect].format(counted(rule_effect.frames, "frame"))
+        effects.setdefault(rule_effect.rule, []).append(f"{what} ({rule_effect.action})")
     for event in read_events(reader):
         if event.kind == "fault" and isinstance(rule := event.data.get("rule"), str):
             text = describe_event("fault", event.data).removeprefix(f"{rule}: ")

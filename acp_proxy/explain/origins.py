@@ -52,7 +52,7 @@ def known_value(recording: Recording, value: Value) -> Value:
     """
     if recording.origin is None:
         return value
-    names = [one.name for one in fields(type(value)) if not is_known(recording, one.name)]
+    names = [field.name for field in fields(type(value)) if not is_known(recording, field.name)]
     return evolve(value, **dict.fromkeys(names)) if names else value  # type: ignore[misc]  # any of attrs
 
 

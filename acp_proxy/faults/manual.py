@@ -122,7 +122,7 @@ def _conditions(trigger: Trigger) -> str:
 
 
 def _type_of(name: str, kind: Any) -> str:
-    inner = [one for one in get_args(kind) if one is not type(None)]
+    inner = [get_arg for get_arg in get_args(kind) if get_arg is not type(None)]
     plain = inner[0] if inner and not getattr(kind, "__origin__", None) else kind
     plain = getattr(plain, "__origin__", plain)
     if name == "window":

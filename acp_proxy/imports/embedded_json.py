@@ -45,11 +45,13 @@ class FoundObject(NamedTuple):
     """False if the text ended within it."""
 
 
-def too_long(found: FoundObject | FoundText) -> Remark | UnreadLines:
+def too_long(found_object: FoundObject | FoundText) -> Remark | UnreadLines:
     """Returns the entry of what is too long to be held; only an object should be a message."""
-    if isinstance(found, FoundText):
-        return Remark(found.first, found.last)
-    return UnreadLines(found.first, found.last, f"expected a message, got one {TOO_LONG}")
+    if isinstance(found_object, FoundText):
+        return Remark(found_object.first, found_object.last)
+    return UnreadLines(
+        found_object.first, found_object.last, f"expected a message, got one {TOO_LONG}"
+    )
 
 
 class ObjectSplitter:
@@ -143,9 +145,9 @@ class ObjectSplitter:
         return text
 
     def _text(self, last: int) -> FoundText:
-        found = FoundText(self._first, last, self._taken())
+        found_text = FoundText(self._first, last, self._taken())
         self._first = self._line
-        return found
+        return found_text
 
     def _last_line(self) -> int:
         return max(self._first, self._line - self._ends_line)
@@ -224,7 +226,7 @@ def member_texts(raw: bytes) -> dict[str, bytes] | None:
     """
     text = raw.decode()
     try:
-        return {one.key: text[one.start : one.end].encode() for one in members(text)}
+        return {member.key: text[member.start : member.end].encode() for member in members(text)}
     except (ValueError, IndexError, RecursionError):
         return None
 

@@ -48,11 +48,11 @@ def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
 def _message(number: int, match: re.Match[bytes], clock: Clock) -> Entry:
     raw = match["message"]
     if raw.lstrip()[:1] in (b"{", b"["):
-        found = read_message(raw)
-        if found is None:
+        message = read_message(raw)
+        if message is None:
             reason = CUT_OFF if Brackets().end(raw) is None else broken(raw)
             return UnreadLines(number, number, reason)
-        raw = found.raw
+        raw = message.raw
     stamp = read_stamp(match["prefix"])
     time_ns = None if stamp is None else clock.time(stamp)
     has_zone = stamp is None or stamp.has_zone

@@ -77,8 +77,8 @@ def _is_flipped(head: bytes) -> bool:
 
 def _direction_of(raw: bytes) -> Stream | None:
     """Returns the direction that the method of a message implies; None if it implies none."""
-    found = read_message(raw)
-    method = found.value.get("method") if found and isinstance(found.value, dict) else None
+    message = read_message(raw)
+    method = message.value.get("method") if message and isinstance(message.value, dict) else None
     return direction_of_method(method) if isinstance(method, str) else None
 
 
@@ -192,14 +192,14 @@ class _LineReader:
 
     def _messages(self, first: int, last: int, text: bytes) -> list[Entry]:
         """Returns the message in a text, or each of those in an array that nothing marks."""
-        found = read_message(text)
-        if found is None:
+        message = read_message(text)
+        if message is None:
             return [UnreadLines(first, last, broken(text))]
-        if not is_message(found.value):
+        if not is_message(message.value):
             return [UnreadLines(first, last, other_json(text))]
-        if not isinstance(found.value, list) or self._heading.mark is not None:
-            return [self._message(first, last, found)]
-        items = [one for item in items_of(found.raw) if (one := read_message(item)) is not None]
+        if not isinstance(message.value, list) or self._heading.mark is not None:
+            return [self._message(first, last, message)]
+        items = [one for item in items_of(message.raw) if (one := read_message(item)) is not None]
         return [self._message(first, last, one) for one in items]
 
     def _message(self, first: int, last: int, found: ReadMessage) -> Entry:

@@ -33,8 +33,8 @@ _IN_THE_WAY = (
      "its quotation marks are HTML entities, such as &quot;; copy the text of the page instead of"
      " its source"),
     (re.compile(rb"[{\[,:]\s{0,9}\xe2\x80[\x9c-\x9f]"),
-     "its quotation marks are typographic: `sed 's/[\u201c\u201d]/\"/g' FILE | acp-proxy inspect"
-     " import -` reads it"),
+     "its quotation marks are typographic: `sed 's/[\u201c\u201d]/\"/g' FILE | acp-proxy import -`"
+     " reads it"),
     (re.compile(rb"[{\[,:]\s{0,9}\xc2\xa0"),
      r"it has non-breaking spaces: `sed 's/\xc2\xa0/ /g' FILE | acp-proxy import -` reads"
      " it"),

@@ -65,11 +65,11 @@ def _kind_of(text: bytes) -> RemarkKind:
 
 
 def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
-    found = read_message(text)
-    if found is None or not isinstance(found.value, dict):
+    message = read_message(text)
+    if message is None or not isinstance(message.value, dict):
         yield UnreadLines(first, last, broken(text))
         return
-    value = found.value
+    value = message.value
     stream = _STREAMS.get(str(value.get("_direction")))
     if stream is None:
         yield UnreadLines(first, last, 'expected "_direction" to be incoming, outgoing or stderr')
@@ -78,7 +78,7 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
         words = params if isinstance(params, str) else json.dumps(params)
         for each in words.split("\n"):
             yield LoggedLine(first, last, stream, storable(each).encode())
-    elif (texts := member_texts(found.raw)) is None:
+    elif (texts := member_texts(message.raw)) is None:
         yield UnreadLines(first, last, BROKEN)
     elif (raw := _rebuilt(value, texts)) is None:
         expected = "request, response or notification"

@@ -128,75 +128,79 @@ class Connection:
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         """Gives each member its exchange; the frame has the labels on which all members agree."""
         members = [self.feed(seq, t_ns, direction, member) for member in message.members]
-        done = Transition(members=members)
+        transition = Transition(members=members)
         for name in ("exchange", "session", "turn", "tool_call", "terminal"):
             values = {getattr(member, name) for member in members}
-            setattr(done, name, values.pop() if len(values) == 1 else None)
-        return done
+            setattr(transition, name, values.pop() if len(values) == 1 else None)
+        return transition
 
     def _notification(
         self, seq: int, t_ns: int, direction: Direction, message: Message
     ) -> Transition:
         method = message.method
-        done = Transition(method, None, message.session, None, message.tool_call, message.terminal)
-        self._place(done, message)
+        transition = Transition(
+            method, None, message.session, None, message.tool_call, message.terminal
+        )
+        self._place(transition, message)
         if method == UPDATE:
-            self._update(seq, t_ns, message, done)
+            self._update(seq, t_ns, message, transition)
         elif method == CANCEL_REQUEST and message.target is not None:
             # The request that it cancels went the same way.
             if (target := self.oldest(direction, message.target)) is not None:
                 target.cancelled = True
-                done.cancelled = target
-                done.exchange, done.session = target.id, target.session
-                done.turn, done.tool_call = target.turn, target.tool_call
+                transition.cancelled = target
+                transition.exchange, transition.session = target.id, target.session
+                transition.turn, transition.tool_call = target.turn, target.tool_call
         elif method == CANCEL and direction is _TO_AGENT:
-            for turn in self.state.turns.get(done.session or "", ()):
+            for turn in self.state.turns.get(transition.session or "", ()):
                 turn.is_cancelling = True
         evidence = self.state.evidence
         if not evidence.is_complete and (message.state or message.update not in evidence.seen):
             self._detect_dialect(message)
-        return done
+        return transition
 
-    def _update(self, seq: int, t_ns: int, message: Message, done: Transition) -> None:
-        call, turn = message.tool_call, self.turn_of(done.session)
+    def _update(self, seq: int, t_ns: int, message: Message, transition: Transition) -> None:
+        call, turn = message.tool_call, self.turn_of(transition.session)
         if call is not None:
-            done.begins_call = self._tracker.begin_call(done.session, message, turn)
+            transition.begins_call = self._tracker.begin_call(transition.session, message, turn)
         if call is not None or message.mode is not None:
-            self._tracker.update(done.session, message)
+            self._tracker.update(transition.session, message)
         if turn is None:
             return
-        done.updated = turn
+        transition.updated = turn
         turn.updates += 1
         if call is not None and call not in turn.seen:
             turn.seen.add(call)
             turn.asked.discard(call)
             turn.tool_calls += 1
         if message.state == "idle" and message.update == "state_update":  # v2
-            done.ended = self._end_turns(seq, t_ns, done.session, message)
+            transition.ended = self._end_turns(seq, t_ns, transition.session, message)
 
     def _request(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         state, method = self.state, message.method
-        done = Transition(method, None, message.session, None, message.tool_call, message.terminal)
+        transition = Transition(
+            method, None, message.session, None, message.tool_call, message.terminal
+        )
         if not state.evidence.is_complete and (direction is _TO_AGENT or method not in INITIALIZE):
             self._detect_dialect(message)
         if method != PROMPT or direction is not _TO_AGENT:
-            self._place(done, message)
+            self._place(transition, message)
         else:
-            done.begun = self._begin_turn(seq, t_ns, done.session)
-            done.turn = done.begun.id
-        done.opened = exchange = Exchange(
+            transition.begun = self._begin_turn(seq, t_ns, transition.session)
+            transition.turn = transition.begun.id
+        transition.opened = exchange = Exchange(
             id=state.next_exchange,
             direction=direction,
             method=method,
             rpc_id=message.rpc_id,
-            session=done.session,
+            session=transition.session,
             request_seq=seq,
             request_ns=t_ns,
-            turn=done.turn,
+            turn=transition.turn,
             tool_call=message.tool_call,
             terminal=message.terminal,
         )
-        done.exchange = exchange.id
+        transition.exchange = exchange.id
         state.next_exchange += 1
         state.open[direction].setdefault(message.rpc_id or "null", []).append(exchange)
         if method in OPENING:
@@ -210,23 +214,23 @@ class Connection:
                 state.handshake.meet_client(body(message, "params"))
         else:
             if method == PERMISSION and message.tool_call is not None:
-                self._ask(message.tool_call, message, done)
+                self._ask(message.tool_call, message, transition)
             self._tracker.request(exchange, message)
-        return done
+        return transition
 
-    def _ask(self, call: str, message: Message, done: Transition) -> None:
+    def _ask(self, call: str, message: Message, transition: Transition) -> None:
         """Takes a permission request for a tool call."""
-        turn = self.turn_of(done.session)
-        done.begins_call = self._tracker.begin_call(done.session, message, turn)
+        turn = self.turn_of(transition.session)
+        transition.begins_call = self._tracker.begin_call(transition.session, message, turn)
         if turn is not None and call not in turn.seen:
             turn.asked.add(call)
 
     def _answer(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         exchange = self._close(direction.other, message.rpc_id)
         if exchange is None:
-            done = Transition(session=message.session, terminal=message.terminal)
-            self._place(done, message)
-            return done
+            transition = Transition(session=message.session, terminal=message.terminal)
+            self._place(transition, message)
+            return transition
         exchange.response_seq = seq
         exchange.latency_ns = t_ns - exchange.request_ns
         exchange.outcome = self._outcome(exchange, message)
@@ -255,22 +259,22 @@ class Connection:
             ended=ended,
         )
 
-    def _place(self, done: Transition, message: Message) -> None:
+    def _place(self, transition: Transition, message: Message) -> None:
         """Finds the turn; in the draft also the session, where the message names none."""
-        if done.session is None:
-            method = done.method or ""
+        if transition.session is None:
+            method = transition.method or ""
             if method.startswith("mcp/"):
                 found = self._session_of_server(message)
             elif self.dialect == DRAFT and method.startswith(("fs/", "terminal/", "_mcp/")):
-                found = self._session_of(done.terminal, message)
+                found = self._session_of(transition.terminal, message)
             else:
                 return
             if found is None:
                 return
-            done.session = found or None  # a prompt without a session is a turn, too
-        turn = self.turn_of(done.session)
+            transition.session = found or None  # a prompt without a session is a turn, too
+        turn = self.turn_of(transition.session)
         if turn is not None:
-            done.turn = turn.id
+            transition.turn = turn.id
 
     def _session_of_server(self, message: Message) -> str | None:
         """The session of a message to or from an MCP server, which names none; like below."""

@@ -181,8 +181,8 @@ class McpServers:
             params: its params.
         """
         servers = params.get("mcpServers")
-        every = [one for one in servers if isinstance(one, dict)] if servers else []
-        if found := [name for one in every if (name := _server_id(one)) is not None]:
+        every = [server for server in servers if isinstance(server, dict)] if servers else []
+        if found := [name for server in every if (name := _server_id(server)) is not None]:
             self.opening[exchange] = found
 
     def opened(self, exchange: int, session: str | None) -> None:

@@ -88,10 +88,14 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
         answer: the whole answer, decoded.
     """
     result = member(answer, "result") if member(answer, "error") is None else None
-    found = PermissionAnswer(result)
-    wanted = found.option_id
+    permission_answer = PermissionAnswer(result)
+    wanted = permission_answer.option_id
     kinds = [option.get("kind") for option in options if option.get("optionId") == wanted]
-    return PermissionAnswer(result, tuple(kinds)) if found.has_outcome else found
+    return (
+        PermissionAnswer(result, tuple(kinds))
+        if permission_answer.has_outcome
+        else permission_answer
+    )
 
 
 def options_of(request: Any) -> list[dict[str, Any]]:

@@ -45,9 +45,9 @@ async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
         _report(log, gone)
 
 
-def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
+def _delete(old_recordings: list[OldRecording], gone: list[OldRecording]) -> None:
     """Deletes recordings until the session ends, and adds each to ``gone``."""
-    for old in found:
+    for old in old_recordings:
         trio.from_thread.check_cancelled()
         if delete(old.path):
             gone.append(old)

@@ -161,12 +161,12 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
         return
     while True:
         await _until_idle(relay.pumps, grace)
-        seen = look_for_client(relay)
+        for_client = look_for_client(relay)
         open_request = None
-        if seen.is_gone and indexing is not None:
+        if for_client.is_gone and indexing is not None:
             ask = indexing.is_open_request
             open_request = await trio.to_thread.run_sync(ask, Direction.TO_AGENT)
-        why = why_overstaying(seen, open_request=open_request)
+        why = why_overstaying(for_client, open_request=open_request)
         if why is not None:
             break
         await trio.sleep(_POLL)

@@ -199,11 +199,11 @@ class TextStreams:
         return searched, tail
 
     def _divided(
-        self, known: list[MaskedSpan], found: list[MaskedSpan], begin: int, end: int
+        self, known: list[MaskedSpan], masked_spans: list[MaskedSpan], begin: int, end: int
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
         """Returns the spans to be masked in a piece, from its begin, and in later ones."""
         own, later = [], []
-        for span in join_spans([*known, *found]):
+        for span in join_spans([*known, *masked_spans]):
             if span.end > begin and span.start < end:
                 # The marker of a span that an earlier piece has begun to mask is there. If the
                 # span only begins in the last characters before, it is put here.

@@ -148,7 +148,7 @@ class ComparisonFacts:
 
 
 def read_comparison(
-    found: Diff,
+    diff: Diff,
     readers: tuple[RecordingReader, RecordingReader],
     *,
     words: str = "",
@@ -159,7 +159,7 @@ def read_comparison(
     """Reads the differences that the page shows.
 
     Args:
-        found: the comparison.
+        diff: the comparison.
         readers: A and B, still open.
         words: the filter with which they were compared; empty for none.
         masked: what is masked, in words.
@@ -169,28 +169,28 @@ def read_comparison(
     Raises:
         UnreadableRecording: one is damaged.
     """
-    counts = found.counts
-    handshake = _numbered(found.handshake, 1)
-    lanes = _LaneReader(found, counts.handshake + 1, most)
+    counts = diff.counts
+    handshake = _numbered(diff.handshake, 1)
+    lanes = _LaneReader(diff, counts.handshake + 1, most)
     shown = lanes.read(readers)
-    ending = _numbered(found.ending, counts.total - counts.ending + 1)
-    a, b, latency = found.a, found.b, found.latency[:PARTS]
+    ending = _numbered(diff.ending, counts.total - counts.ending + 1)
+    a, b, latency = diff.a, diff.b, diff.latency[:PARTS]
     return ComparisonFacts(
-        a=_with_clock(a, has_zone=found.has_zones[0]),
-        b=_with_clock(b, has_zone=found.has_zones[1]),
+        a=_with_clock(a, has_zone=diff.has_zones[0]),
+        b=_with_clock(b, has_zone=diff.has_zones[1]),
         names=_names(a, b),
         counts=counts,
-        is_equal=found.is_equal,
-        verdict=verdict(found),
+        is_equal=diff.is_equal,
+        verdict=verdict(diff),
         lanes=shown,
         handshake=handshake,
         ending=ending.items,
-        latency=Shortened([*latency], len(found.latency) - len(latency)),
+        latency=Shortened([*latency], len(diff.latency) - len(latency)),
         more=counts.total - counts.handshake - counts.ending - lanes.taken,
         filter=words,
         masked=masked,
         is_unmasked=is_unmasked,
-        step_ns=max(found.steps_ns),
+        step_ns=max(diff.steps_ns),
     )
 
 
@@ -209,7 +209,7 @@ def _names(a: Side, b: Side) -> tuple[str, str]:
 
 @define
 class _LaneReader:
-    found: Diff
+    diff: Diff
     _next: int
     """The number of the next difference."""
     _most: int
@@ -220,7 +220,7 @@ class _LaneReader:
     def read(self, readers: tuple[RecordingReader, RecordingReader]) -> list[ShownLane]:
         """Reads the lanes up to the one with the last difference that is shown."""
         lanes: list[ShownLane] = []
-        for sequence in self.found.sequences():
+        for sequence in self.diff.sequences():
             steps, is_cut = self._steps(sequence)
             if steps or is_cut:
                 lanes.append(self._lane(sequence, steps, is_cut=is_cut))
@@ -259,7 +259,7 @@ class _LaneReader:
             only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
             changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
         )  # fmt: skip
-        ids = filter(None, self.found.aliases.get(sequence.lane, ()))
+        ids = filter(None, self.diff.aliases.get(sequence.lane, ()))
         return ShownLane(
             lane=sequence.lane,
             direction=sequence.direction,
@@ -316,17 +316,17 @@ def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
 
 
 def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
-    shown = [_place(one) for one in fields[:PARTS]]
+    shown = [_place(field) for field in fields[:PARTS]]
     return Shortened(shown, len(fields) - len(shown))
 
 
-def _place(one: Field) -> ShownPlace:
+def _place(field: Field) -> ShownPlace:
     """Shows what either side has in a place, of long texts the words that have changed."""
-    pieces = readable_diff(one.a, one.b, SHOWN_VALUE)
+    pieces = readable_diff(field.a, field.b, SHOWN_VALUE)
     if not pieces:
-        a, b = ([[ShownText(_json(value), differs=True)]] for value in (one.a, one.b))
-        only = one.only
-        return ShownPlace(one.pointer, None if only == "b" else a, None if only == "a" else b)
+        a, b = ([[ShownText(_json(value), differs=True)]] for value in (field.a, field.b))
+        only = field.only
+        return ShownPlace(field.pointer, None if only == "b" else a, None if only == "a" else b)
     found = list(excerpts(pieces))
     shown = found[:SHORT_LIST]
     a, b = (
@@ -334,7 +334,7 @@ def _place(one: Field) -> ShownPlace:
          for excerpt in shown]
         for side in ("=-", "=+")
     )  # fmt: skip
-    return ShownPlace(one.pointer, a, b, more=len(found) - len(shown))
+    return ShownPlace(field.pointer, a, b, more=len(found) - len(shown))
 
 
 def _json(value: Any) -> str:

@@ -15,12 +15,7 @@ import msgspec
 from acp_proxy import __version__
 from acp_proxy.explain.stats.turn_times import waiting_part
 from acp_proxy.protocol.json_text import encode_json
-from acp_proxy.report.report_model import (
-    ReportData,
-    ReportOptions,
-    described,
-    read_report_data,
-)
+from acp_proxy.report.report_model import ReportData, ReportOptions, described, read_report_data
 from acp_proxy.report.row_data import (
     DIFFERENCES,
     OWN_COLUMNS,
@@ -134,12 +129,12 @@ class _BlockMaker:
                 yield block
         yield from self._finish()
 
-    def _note(self, row: Row, found: ReportRow) -> None:
+    def _note(self, row: Row, report_row: ReportRow) -> None:
         if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
             self._methods.add(row["method"])
-        if found.members and self._member_count + len(found.members) <= _MOST_MEMBERS:
-            self._member_count += len(found.members)
-            self._members[str(self._columns.rows)] = found.members
+        if report_row.members and self._member_count + len(report_row.members) <= _MOST_MEMBERS:
+            self._member_count += len(report_row.members)
+            self._members[str(self._columns.rows)] = report_row.members
 
     def _finish(self) -> Iterator[DataBlock]:
         yield from self._columns.finish()

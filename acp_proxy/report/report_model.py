@@ -11,12 +11,7 @@ from acp_proxy.explain.choice import chosen_in, of_turn
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.observed_faults import FiredRule, read_rules
 from acp_proxy.explain.show.summary_values import Summary
-from acp_proxy.explain.stats.statistics import (
-    Statistics,
-    TurnsAndCalls,
-    gather,
-    with_texts,
-)
+from acp_proxy.explain.stats.statistics import Statistics, TurnsAndCalls, gather, with_texts
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, Waterfalls
 from acp_proxy.recording.filters import EVERYTHING, Filter, all_of
 from acp_proxy.recording.recording import Recording, needs

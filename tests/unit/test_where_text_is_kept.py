@@ -37,7 +37,7 @@ def named(cell: str) -> list[str]:
 def every_command(command: click.Command, *words: str) -> Iterator[str]:
     """The full names of commands that are no groups, and of the program itself."""
     if not isinstance(command, click.Group):
-        yield " ".join(words)
+        yield " ".join(word for word in words if word != "inspect")
         return
     if not words:
         yield "acp-proxy"

@@ -209,27 +209,31 @@ class Conversation:
 
     # What rules ask
 
-    def dialect_of(self, seen: CheckedMessage) -> str | None:
+    def dialect_of(self, message: CheckedMessage) -> str | None:
         """Returns the dialect of a message: a client asks for a version in the form of that one."""
-        if seen.method in INITIALIZE and not seen.is_result and self.dialect != DRAFT:
-            return V2 if seen.params.get("protocolVersion") == 2 else V1
+        if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
+            return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect
 
-    def schema_of(self, seen: CheckedMessage) -> DialectSchema | None:
+    def schema_of(self, message: CheckedMessage) -> DialectSchema | None:
         """Returns the types of the messages of a dialect; None while that is not known."""
-        dialect = self.dialect_of(seen)
+        dialect = self.dialect_of(message)
         return None if dialect is None else DialectSchema.of_dialect(dialect)
 
-    def compared(self, seen: CheckedMessage) -> SchemaComparison:
+    def compared(self, message: CheckedMessage) -> SchemaComparison:
         """Compares a message with its type, once; while the dialect is not known, all is right."""
-        if seen.comparison is None:
-            schema = self.schema_of(seen)
-            seen.comparison = SchemaComparison() if schema is None else seen.compared_with(schema)
-        return seen.comparison
+        if message.comparison is None:
+            schema = self.schema_of(message)
+            message.comparison = (
+                SchemaComparison() if schema is None else message.compared_with(schema)
+            )
+        return message.comparison
 
-    def is_of_its_type(self, seen: CheckedMessage) -> bool:
+    def is_of_its_type(self, message: CheckedMessage) -> bool:
         """Whether a message is certainly of the type of its method, without other members."""
-        return seen.is_plain and self.schema_of(seen) is not None and self.compared(seen).fits
+        return (
+            message.is_plain and self.schema_of(message) is not None and self.compared(message).fits
+        )
 
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""
@@ -271,8 +275,11 @@ class Conversation:
 
     def open_requests(self, direction: Direction) -> list[CheckedMessage]:
         """Returns the open requests of one direction, the oldest first."""
-        asked = (self.asked.get(one.id) for one in self.connection.open_requests(direction))
-        return [one for one in asked if one is not None]
+        asked = (
+            self.asked.get(open_request.id)
+            for open_request in self.connection.open_requests(direction)
+        )
+        return [open_request for open_request in asked if open_request is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
         """Whether a request that opens a session is open.

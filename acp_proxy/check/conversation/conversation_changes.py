@@ -50,294 +50,314 @@ _ASKED = 20_000
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
-def follow(talk: Conversation, seen: CheckedMessage) -> list[EndedTurn]:
+def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTurn]:
     """Notes what a message changes, after the rules have looked at it.
 
     Args:
-        talk: the conversation before it.
-        seen: the message.
+        conversation: the conversation before it.
+        message: the message.
 
     Returns:
         The turns that it has ended.
     """
-    talk.first.setdefault(seen.direction, seen.seq)
-    talk.messages[seen.direction] += 1
-    if seen.direction is _TO_CLIENT:
-        for turn in talk.cancelling.values():
+    conversation.first.setdefault(message.direction, message.seq)
+    conversation.messages[message.direction] += 1
+    if message.direction is _TO_CLIENT:
+        for turn in conversation.cancelling.values():
             turn.from_agent += 1
-    if seen.done.begun is not None:
-        _begin(talk, seen, seen.done.begun)
-    learn(talk, seen)
-    if seen.done.opened is not None:
-        if not is_answered_otherwise(talk, seen):
-            talk.asked.add(seen.done.opened.id, seen)
-            if seen.method in OPENING and len(talk.opening) < 1_000:
-                talk.opening[seen.done.opened.id] = seen
-        elif seen.done.begun is not None:
-            talk.turns.pop(seen.done.begun.id, None)
-        _request(talk, seen)
-    elif seen.message.kind in ("response", "error"):
-        _answer(talk, seen)
-    elif seen.method == UPDATE:
-        _update(talk, seen)
-    elif seen.method == CANCEL and seen.direction is _TO_AGENT:
-        _cancel(talk, seen, seen.session, must_confirm=seen.session is not None)
-    elif seen.method == CANCEL_REQUEST and (target := seen.done.cancelled) is not None:
-        cancelled = talk.turn(target.turn) if target.method == PROMPT else None
+    if message.transition.begun is not None:
+        _begin(conversation, message, message.transition.begun)
+    learn(conversation, message)
+    if message.transition.opened is not None:
+        if not is_answered_otherwise(conversation, message):
+            conversation.asked.add(message.transition.opened.id, message)
+            if message.method in OPENING and len(conversation.opening) < 1_000:
+                conversation.opening[message.transition.opened.id] = message
+        elif message.transition.begun is not None:
+            conversation.turns.pop(message.transition.begun.id, None)
+        _request(conversation, message)
+    elif message.parsed.kind in ("response", "error"):
+        _answer(conversation, message)
+    elif message.method == UPDATE:
+        _update(conversation, message)
+    elif message.method == CANCEL and message.direction is _TO_AGENT:
+        _cancel(conversation, message, message.session, must_confirm=message.session is not None)
+    elif message.method == CANCEL_REQUEST and (target := message.transition.cancelled) is not None:
+        cancelled = conversation.turn(target.turn) if target.method == PROMPT else None
         if cancelled is not None:
-            _cancel_turn(talk, cancelled, seen, must_confirm=False)
-    return [ended for turn in seen.done.ended if (ended := _end(talk, seen, turn)) is not None]
+            _cancel_turn(conversation, cancelled, message, must_confirm=False)
+    return [
+        ended
+        for turn in message.transition.ended
+        if (ended := _end(conversation, message, turn)) is not None
+    ]
 
 
-def _begin(talk: Conversation, seen: CheckedMessage, begun: Turn) -> None:
-    opened = seen.done.opened
+def _begin(conversation: Conversation, message: CheckedMessage, begun: Turn) -> None:
+    opened = message.transition.opened
     exchange = None if opened is None else opened.id
-    turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, str(seen.params)[:_ASKED])
-    session, older = talk.session(begun.session), talk.other_turn(begun.session, begun.id)
+    turn = TurnRecord(begun.id, begun.session, message.seq, exchange, str(message.params)[:_ASKED])
+    session, older = (
+        conversation.session(begun.session),
+        conversation.other_turn(begun.session, begun.id),
+    )
     if older is not None:
         turn.was_cancelling = older.cancel_seq is not None or older.was_cancelling
     turn.is_joining = older is not None or session is None or session.may_be_running
-    talk.turns[begun.id] = turn
+    conversation.turns[begun.id] = turn
     if session is not None:
         session.had_prompt = True
 
 
-def _end(talk: Conversation, seen: CheckedMessage, ended: Turn) -> EndedTurn | None:
-    turn = talk.turns.pop(ended.id, None)
-    talk.cancelling.pop(ended.id, None)
+def _end(conversation: Conversation, message: CheckedMessage, ended: Turn) -> EndedTurn | None:
+    turn = conversation.turns.pop(ended.id, None)
+    conversation.cancelling.pop(ended.id, None)
     if turn is None:
         return None
-    code = seen.message.error_code
-    reason = seen.message.stop_reason
-    is_answer = seen.answered is not None
-    end = EndedTurn(turn, seen.seq, seen.t_ns, reason, seen.is_error, code, is_answer)
-    talk.last_ends.add(turn.session or "", end)
+    code = message.parsed.error_code
+    reason = message.parsed.stop_reason
+    is_answer = message.answered is not None
+    end = EndedTurn(turn, message.seq, message.t_ns, reason, message.is_error, code, is_answer)
+    conversation.last_ends.add(turn.session or "", end)
     return end
 
 
 def _cancel(
-    talk: Conversation, seen: CheckedMessage, session: str | None, *, must_confirm: bool
+    conversation: Conversation, message: CheckedMessage, session: str | None, *, must_confirm: bool
 ) -> None:
-    open_ = talk.connection.state.turns
+    open_ = conversation.connection.state.turns
     every = [*open_.values()] if session is None else [open_.get(session, [])]
     for one in chain.from_iterable(every):
-        turn = talk.turns.get(one.id)
-        if turn is not None and not talk.is_overtaken(turn.session, turn.prompt_seq):
-            _cancel_turn(talk, turn, seen, must_confirm=must_confirm)
+        turn = conversation.turns.get(one.id)
+        if turn is not None and not conversation.is_overtaken(turn.session, turn.prompt_seq):
+            _cancel_turn(conversation, turn, message, must_confirm=must_confirm)
 
 
 def _cancel_turn(
-    talk: Conversation, turn: TurnRecord, seen: CheckedMessage, *, must_confirm: bool
+    conversation: Conversation, turn: TurnRecord, message: CheckedMessage, *, must_confirm: bool
 ) -> None:
-    turn.cancel(seen.seq, seen.t_ns, must_confirm=must_confirm)
-    talk.cancelling[turn.id] = turn
+    turn.cancel(message.seq, message.t_ns, must_confirm=must_confirm)
+    conversation.cancelling[turn.id] = turn
 
 
-def _request(talk: Conversation, seen: CheckedMessage) -> None:
-    method = seen.method
-    if method in INITIALIZE and seen.direction is _TO_AGENT:
-        if len(talk.initialize) < 2:
-            talk.initialize.append(seen)
-        if not talk.client.is_known and isinstance(member(seen.value, "params"), dict):
-            talk.client.announced, talk.client.seq = seen.params, seen.seq
-    elif method in (*CLOSING, CANCEL) and seen.direction is _TO_AGENT:
-        _cancel(talk, seen, seen.session, must_confirm=False)
+def _request(conversation: Conversation, message: CheckedMessage) -> None:
+    method = message.method
+    if method in INITIALIZE and message.direction is _TO_AGENT:
+        if len(conversation.initialize) < 2:
+            conversation.initialize.append(message)
+        if not conversation.client.is_known and isinstance(member(message.value, "params"), dict):
+            conversation.client.announced, conversation.client.seq = message.params, message.seq
+    elif method in (*CLOSING, CANCEL) and message.direction is _TO_AGENT:
+        _cancel(conversation, message, message.session, must_confirm=False)
     elif method in LOGIN:
-        talk.auth_required = None
+        conversation.auth_required = None
     elif method == PERMISSION:
-        session, call_id = talk.session(seen.session), seen.message.tool_call
+        session, call_id = conversation.session(message.session), message.parsed.tool_call
         if session is not None and call_id is not None:
-            turn, begins = talk.turn(seen.done.turn), seen.done.begins_call
-            call = session.call(call_id, seen.seq, turn, begins=begins)
-            call.refused_seq, call.asked_seq = None, seen.seq
-            _set_status(call, seen, seen.params.get("toolCall"))
+            turn, begins = (
+                conversation.turn(message.transition.turn),
+                message.transition.begins_call,
+            )
+            call = session.call(call_id, message.seq, turn, begins=begins)
+            call.refused_seq, call.asked_seq = None, message.seq
+            _set_status(call, message, message.params.get("toolCall"))
     elif method == "terminal/release":
-        released = talk.terminals.get(seen.message.terminal or "")
-        for one in talk.terminals.values() if released is None else (released,):
-            one.release_asked_seq = one.release_asked_seq or seen.seq
+        released = conversation.terminals.get(message.parsed.terminal or "")
+        for one in conversation.terminals.values() if released is None else (released,):
+            one.release_asked_seq = one.release_asked_seq or message.seq
 
 
-def _answer(talk: Conversation, seen: CheckedMessage) -> None:
-    exchange = seen.answered
+def _answer(conversation: Conversation, message: CheckedMessage) -> None:
+    exchange = message.answered
     if exchange is None:
-        request = meant_for(talk, seen)
-        exchange = None if request is None else request.done.opened
+        request = meant_for(conversation, message)
+        exchange = None if request is None else request.transition.opened
         if request is None or exchange is None:
-            follow_stray(talk, seen)
+            follow_stray(conversation, message)
             return
-        seen.request = request
-        talk.pairs.adopted.add(exchange.id, seen)
-        if request.done.begun is not None:
-            _end(talk, seen, request.done.begun)
+        message.request = request
+        conversation.pairs.adopted.add(exchange.id, message)
+        if request.transition.begun is not None:
+            _end(conversation, message, request.transition.begun)
     else:
-        correct(talk, exchange.id)
-    talk.settle(exchange.id)
-    session = talk.session(exchange.session) if exchange.method == PERMISSION else None
+        correct(conversation, exchange.id)
+    conversation.settle(exchange.id)
+    session = conversation.session(exchange.session) if exchange.method == PERMISSION else None
     call = None if session is None else session.calls.get(exchange.tool_call or "")
     if call is not None:
         call.asked_seq = None
-    talk.answered[seen.direction.other].add(exchange.rpc_id or "null", seen.seq)
-    if seen.is_error:
-        if seen.message.error_code == (-32001 if talk.dialect == DRAFT else -32000):
-            talk.auth_required = seen
+    conversation.answered[message.direction.other].add(exchange.rpc_id or "null", message.seq)
+    if message.is_error:
+        if message.parsed.error_code == (-32001 if conversation.dialect == DRAFT else -32000):
+            conversation.auth_required = message
         return
     method = exchange.method or ""
     if method in INITIALIZE:
-        if isinstance(member(seen.value, "result"), dict):
+        if isinstance(member(message.value, "result"), dict):
             # The 1.0 draft demands capabilities: what lacks them says nothing of them.
-            unsaid = {"capabilities": None} if talk.dialect == DRAFT else {}
-            talk.agent.announced, talk.agent.seq = {**unsaid, **seen.result}, seen.seq
+            unsaid = {"capabilities": None} if conversation.dialect == DRAFT else {}
+            conversation.agent.announced, conversation.agent.seq = (
+                {**unsaid, **message.result},
+                message.seq,
+            )
     elif method in OPENING:
-        _open(talk, seen, exchange)
+        _open(conversation, message, exchange)
     elif method == "session/list":
-        _listed(talk, seen)
-    elif method == "nes/start" and seen.message.session is not None:
-        talk.listed.add(seen.message.session, seen.seq)
+        _listed(conversation, message)
+    elif method == "nes/start" and message.parsed.session is not None:
+        conversation.listed.add(message.parsed.session, message.seq)
     elif method in CLOSING:
-        if (closed := talk.session(exchange.session)) is not None:
-            closed.closed_seq = seen.seq
+        if (closed := conversation.session(exchange.session)) is not None:
+            closed.closed_seq = message.seq
     elif method in LOGIN:
-        talk.is_logged_in = seen.result.get("success") is not False
+        conversation.is_logged_in = message.result.get("success") is not False
     elif method in ("logout", "auth/logout"):
-        talk.is_logged_in = False
+        conversation.is_logged_in = False
     elif method == "session/set_config_option":
-        if (session := talk.session(exchange.session)) is not None:
-            _set_options(session, seen.result, seen)
+        if (session := conversation.session(exchange.session)) is not None:
+            _set_options(session, message.result, message)
     elif method == PERMISSION:
-        _permission_answered(talk, seen, exchange)
+        _permission_answered(conversation, message, exchange)
     elif method.startswith("terminal/"):
-        _terminal_answered(talk, seen, exchange)
+        _terminal_answered(conversation, message, exchange)
 
 
-def _open(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
-    name, method = seen.message.session or exchange.session, exchange.method or ""
+def _open(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
+    name, method = message.parsed.session or exchange.session, exchange.method or ""
     if name is None:
-        excuse_names(talk, method)
+        excuse_names(conversation, method)
         return
-    params = seen.request.params if seen.request is not None else {}
-    known = talk.session(name)
+    params = message.request.params if message.request is not None else {}
+    known = conversation.session(name)
     if known is not None and method in ("session/new", FORK):
-        excuse_names(talk, method)  # it was to be another one
+        excuse_names(conversation, method)  # it was to be another one
         known = None
-    session = known or SessionRecord(name, method, seen.seq)
+    session = known or SessionRecord(name, method, message.seq)
     session.closed_seq, session.had_prompt = None, False
-    session.opened, session.seq = method, seen.seq
-    session.is_readable = seen.value is not None and _is_listed(seen.result)
+    session.opened, session.seq = method, message.seq
+    session.is_readable = message.value is not None and _is_listed(message.result)
     cwd = params.get("cwd", params.get("workingDirectory"))
     if isinstance(cwd, str):
         others = items(params.get("additionalDirectories"), None)
         session.roots = [cwd, *(one for one in others if isinstance(one, str))]
     session.servers = items(params.get("mcpServers"))
-    modes = seen.result.get("modes")
+    modes = message.result.get("modes")
     if isinstance(modes, dict):
         session.modes = _ids(modes.get("availableModes"))
-    session.has_models = isinstance(seen.result.get("models"), dict)
-    _set_options(session, seen.result, seen)
-    talk.sessions.add(name, session)
+    session.has_models = isinstance(message.result.get("models"), dict)
+    _set_options(session, message.result, message)
+    conversation.sessions.add(name, session)
 
 
-def _listed(talk: Conversation, seen: CheckedMessage) -> None:
-    for one in items(seen.result.get("sessions"), None):
+def _listed(conversation: Conversation, message: CheckedMessage) -> None:
+    for one in items(message.result.get("sessions"), None):
         if isinstance(name := member(one, "sessionId"), str):
-            talk.listed.add(name, seen.seq)
-    if isinstance(cursor := seen.result.get("nextCursor"), str):
-        talk.cursors.add(cursor, seen.seq)
+            conversation.listed.add(name, message.seq)
+    if isinstance(cursor := message.result.get("nextCursor"), str):
+        conversation.cursors.add(cursor, message.seq)
 
 
-def _permission_answered(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
-    session, request = talk.session(exchange.session), seen.request
-    if request is None or not isinstance(seen.result.get("granted", True), bool):
+def _permission_answered(
+    conversation: Conversation, message: CheckedMessage, exchange: Exchange
+) -> None:
+    session, request = conversation.session(exchange.session), message.request
+    if request is None or not isinstance(message.result.get("granted", True), bool):
         return
-    answer = read_answer(options_of(request.value), seen.value)
-    turn = talk.turn(exchange.turn)
+    answer = read_answer(options_of(request.value), message.value)
+    turn = conversation.turn(exchange.turn)
     is_unasked = answer.is_cancelled and not exchange.cancelled
     if turn is not None and is_unasked and turn.cancel_seq is None and turn.dropped is None:
-        turn.dropped = request.seq, seen.seq
+        turn.dropped = request.seq, message.seq
     if session is not None and exchange.tool_call is not None and answer.decision == DENIED:
         call = session.calls.get(exchange.tool_call)
         if call is not None:
-            call.refused_seq = seen.seq
+            call.refused_seq = message.seq
 
 
-def _terminal_answered(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
-    method, request = exchange.method, seen.request
+def _terminal_answered(
+    conversation: Conversation, message: CheckedMessage, exchange: Exchange
+) -> None:
+    method, request = exchange.method, message.request
     if method == "terminal/create":
-        if (name := seen.message.terminal) is not None:
+        if (name := message.parsed.terminal) is not None:
             limit = request.params.get("outputByteLimit") if request is not None else None
-            record = TerminalRecord(name, exchange.session, seen.seq, exchange.turn)
+            record = TerminalRecord(name, exchange.session, message.seq, exchange.turn)
             record.limit = integer(limit)
-            if record.session is not None and talk.sessions.lacks(record.session):
+            if record.session is not None and conversation.sessions.lacks(record.session):
                 record.session = None
-            known = talk.terminals.get(name)
+            known = conversation.terminals.get(name)
             if known is not None and not known.is_created:
-                record.release_asked_seq = seen.seq
-            talk.terminals.add(name, record)
+                record.release_asked_seq = message.seq
+            conversation.terminals.add(name, record)
         else:
-            excuse_names(talk, method)
+            excuse_names(conversation, method)
         return
-    terminal = talk.terminals.get(exchange.terminal or "")
+    terminal = conversation.terminals.get(exchange.terminal or "")
     if terminal is None:
         return
-    if method == "terminal/output" and talk.dialect == V1:
-        terminal.read(seen.seq, seen.result)
+    if method == "terminal/output" and conversation.dialect == V1:
+        terminal.read(message.seq, message.result)
     elif method == "terminal/wait_for_exit":
-        terminal.ended(seen.seq, seen.result)
+        terminal.ended(message.seq, message.result)
     elif method == "terminal/release":
-        terminal.release_seq = terminal.release_seq or seen.seq
+        terminal.release_seq = terminal.release_seq or message.seq
 
 
-def _progress(talk: Conversation, seen: CheckedMessage) -> None:
+def _progress(conversation: Conversation, message: CheckedMessage) -> None:
     """Follows what an update of v2 says of the open turns of its session."""
-    kind = seen.update_kind
-    for turn in talk.turns.values():
-        if turn.session != seen.session:
+    kind = message.update_kind
+    for turn in conversation.turns.values():
+        if turn.session != message.session:
             continue
         if kind in ("user_message", "user_message_chunk"):
             turn.has_user_message = True
         elif kind == "state_update":
-            turn.is_running |= seen.update.get("state") != "idle"
+            turn.is_running |= message.update.get("state") != "idle"
         elif kind in WORK and turn.output_seq is None:
-            turn.output_seq = seen.seq
+            turn.output_seq = message.seq
 
 
-def _update(talk: Conversation, seen: CheckedMessage) -> None:
-    session, turn = talk.session(seen.session), talk.turn(seen.done.turn)
-    kind, update = seen.update_kind, seen.update
+def _update(conversation: Conversation, message: CheckedMessage) -> None:
+    session, turn = (
+        conversation.session(message.session),
+        conversation.turn(message.transition.turn),
+    )
+    kind, update = message.update_kind, message.update
     if turn is not None:
         turn.updates += 1
         turn.has_text |= kind in ("", "agent_message_chunk")
-        if talk.dialect == V2:
-            _progress(talk, seen)
+        if conversation.dialect == V2:
+            _progress(conversation, message)
     if kind == NEW_CHILD:
-        _announce(talk, seen)
+        _announce(conversation, message)
     if session is None or not kind:
-        talk.pairs.lose_update(seen.seq)
+        conversation.pairs.lose_update(message.seq)
         return
-    if (call_id := seen.message.tool_call) is not None:
+    if (call_id := message.parsed.tool_call) is not None:
         if kind == "tool_call_update" and session.calls.lacks(call_id):
-            talk.pairs.use_excuse(CALL)
-        call = session.call(call_id, seen.seq, turn, begins=seen.done.begins_call)
+            conversation.pairs.use_excuse(CALL)
+        call = session.call(call_id, message.seq, turn, begins=message.transition.begins_call)
         call.is_reported = True
         if kind == "tool_call":
-            call.announced_seq = seen.seq
+            call.announced_seq = message.seq
         for item in items(update.get("content"), 100):
             terminal = member(item, "terminalId")
             if isinstance(terminal, str) and len(call.terminals) < 100:
                 call.terminals.add(terminal)
-        _set_status(call, seen, update)
+        _set_status(call, message, update)
     elif kind == "tool_call":
-        talk.pairs.lose_update(seen.seq)
+        conversation.pairs.lose_update(message.seq)
     elif kind in PLANS:
-        session.take_plan(update, seen.seq, seen.done.turn)
+        session.take_plan(update, message.seq, message.transition.turn)
     elif kind in ("available_commands_update", "available_commands"):
         found = update.get("availableCommands", update.get("commands"))
         session.commands = _ids(found, "name")
     elif kind == "config_option_update":
-        _set_options(session, update, seen)
+        _set_options(session, update, message)
     elif kind == "state_update":
         state = update.get("state")
         if not isinstance(state, str):
-            talk.pairs.lose_update(seen.seq)
+            conversation.pairs.lose_update(message.seq)
         session.state = state if isinstance(state, str) else session.state
     elif kind in MESSAGES and isinstance(message_id := update.get("messageId"), str):
         before = session.message_ids.get(kind)
@@ -346,36 +366,36 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         session.message_ids[kind] = message_id
 
 
-def _announce(talk: Conversation, seen: CheckedMessage) -> None:
+def _announce(conversation: Conversation, message: CheckedMessage) -> None:
     """Takes the child session that an update announces on the session of its parent."""
-    name, parent = seen.update.get("sessionId"), talk.session(seen.session)
+    name, parent = message.update.get("sessionId"), conversation.session(message.session)
     if not isinstance(name, str):
         return
-    child = talk.session(name)
+    child = conversation.session(name)
     if child is None:
-        child = SessionRecord.of_unseen(name, seen.seq)
+        child = SessionRecord.of_unseen(name, message.seq)
         child.opened = NEW_CHILD
-        child.calls.has_forgotten = talk.is_opening(seen.session, *OPENING)
-        cwd = seen.update.get("cwd")
+        child.calls.has_forgotten = conversation.is_opening(message.session, *OPENING)
+        cwd = message.update.get("cwd")
         child.roots = [cwd] if isinstance(cwd, str) else [] if parent is None else parent.roots
-        talk.sessions.add(name, child)
-    if "capabilities" in seen.update:  # "Omitted means unchanged"
-        child.may_be_cancelled = member(seen.update, "capabilities", "cancel") is not None
+        conversation.sessions.add(name, child)
+    if "capabilities" in message.update:  # "Omitted means unchanged"
+        child.may_be_cancelled = member(message.update, "capabilities", "cancel") is not None
 
 
-def _set_status(call: CallRecord, seen: CheckedMessage, said: Any) -> None:
-    call.named |= {name: seen.seq for name in NAMING if member(said, name)}
-    status = seen.message.status
-    if not call.status and seen.update_kind == "tool_call":
+def _set_status(call: CallRecord, message: CheckedMessage, said: Any) -> None:
+    call.named |= {name: message.seq for name in NAMING if member(said, name)}
+    status = message.parsed.status
+    if not call.status and message.update_kind == "tool_call":
         status = status or "pending"  # what v1 says of one without a status
-    call.take_status(status, seen.seq)
+    call.take_status(status, message.seq)
     call.has_run |= call.status == "in_progress"
 
 
-def _set_options(session: SessionRecord, holder: dict[str, Any], seen: CheckedMessage) -> None:
+def _set_options(session: SessionRecord, holder: dict[str, Any], message: CheckedMessage) -> None:
     found = options_by_id(holder.get("configOptions"))
     if found is not None:
-        session.options, session.options_seq, session.options_ns = found, seen.seq, seen.t_ns
+        session.options, session.options_seq, session.options_ns = found, message.seq, message.t_ns
 
 
 def _is_listed(result: dict[str, Any]) -> bool:

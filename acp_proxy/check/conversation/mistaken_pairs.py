@@ -50,10 +50,10 @@ class MistakenPairs:
     lost_prompt: str | None = None
     """The session of the latest prompt if that is not known; empty if it could not be read."""
 
-    def explains(self, seen: "CheckedMessage") -> bool:
+    def explains(self, message: "CheckedMessage") -> bool:
         """Whether an answer that belongs to no request is explained by one that was broken."""
-        direction = seen.direction.other
-        return (seen.message.rpc_id or "null") in self.broken[direction] or bool(
+        direction = message.direction.other
+        return (message.parsed.rpc_id or "null") in self.broken[direction] or bool(
             self.without_id[direction]
         )
 
@@ -77,19 +77,19 @@ class MistakenPairs:
 
 
 def best_fit(
-    seen: "CheckedMessage", open_: "list[CheckedMessage]", schema: "DialectSchema | None"
+    message: "CheckedMessage", open_: "list[CheckedMessage]", schema: "DialectSchema | None"
 ) -> "CheckedMessage | None":
     """Returns the newest request that an answer fits which belongs to none.
 
     Args:
-        seen: the answer.
+        message: the answer.
         open_: the requests that are open, the oldest first.
         schema: the types of the dialect.
     """
-    if seen.is_error:
-        is_open = seen.message.error_code not in _UNREADABLE
+    if message.is_error:
+        is_open = message.parsed.error_code not in _UNREADABLE
         return open_[0] if len(open_) == 1 and is_open else None
-    return next((one for one in reversed(open_) if _fits(seen, one, schema)), None)
+    return next((one for one in reversed(open_) if _fits(message, one, schema)), None)
 
 
 def retyped_id(token: str) -> str | None:
@@ -107,12 +107,12 @@ def token_of(value: Any) -> str | None:
 
 
 def _fits(
-    seen: "CheckedMessage", request: "CheckedMessage", schema: "DialectSchema | None"
+    message: "CheckedMessage", request: "CheckedMessage", schema: "DialectSchema | None"
 ) -> bool:
     method = request.method or ""
     if method in INITIALIZE:
-        return "protocolVersion" in seen.result
-    result = seen.value.get("result") if isinstance(seen.value, dict) else None
+        return "protocolVersion" in message.result
+    result = message.value.get("result") if isinstance(message.value, dict) else None
     if schema is None or not schema.knows(request.direction, method, is_result=True):
         return False
     return schema.compare(request.direction, method, True, result).fits

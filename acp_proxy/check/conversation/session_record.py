@@ -261,10 +261,10 @@ class SessionRecord:
         """
         name, entries = plan_of(update)
         new: dict[str, str | None] = {}
-        for one in entries[:1000]:
+        for entry in entries[:1000]:
             text, status = (
-                member(one, "content") or member(one, "description"),
-                member(one, "status"),
+                member(entry, "content") or member(entry, "description"),
+                member(entry, "status"),
             )
             if isinstance(text, str):
                 new[text] = status if isinstance(status, str) and text not in new else None
@@ -281,9 +281,9 @@ def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
     """Returns configuration options by their id, as v1 or v2 names it; None if they are no list."""
     if not isinstance(options, list):
         return None
-    found = [one for one in options[:1000] if isinstance(one, dict)]
-    named = [(one.get("configId", one.get("id")), one) for one in found]
-    return {name: one for name, one in named if isinstance(name, str)}
+    found = [option for option in options[:1000] if isinstance(option, dict)]
+    named = [(option.get("configId", option.get("id")), option) for option in found]
+    return {name: option for name, option in named if isinstance(name, str)}
 
 
 def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:

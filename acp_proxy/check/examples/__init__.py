@@ -38,7 +38,7 @@ class Example:
 
 def examples_of(rule_id: str) -> list[Example]:
     """Returns the examples of a rule, in the order in which they are written."""
-    return [one for one in examples(rule_id.partition(".")[0]) if one.rule == rule_id]
+    return [example for example in examples(rule_id.partition(".")[0]) if example.rule == rule_id]
 
 
 @cache

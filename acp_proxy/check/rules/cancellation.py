@@ -4,9 +4,7 @@ A cancel and the end of the turn may cross: the agent may have written its answe
 before it, before it read the cancel. `conditions` says how long that is likely.
 """
 
-from collections.abc import Iterator
-
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
@@ -25,7 +23,7 @@ _WORKING = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
 
 
 @turn_rule("cancel.stop-reason")
-def cancel_is_confirmed(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds cancelled turns that end with another stop reason of the dialect."""
     if not ended.turn.must_confirm or ended.stop_reason not in _REASONS:
         return
@@ -39,11 +37,11 @@ def cancel_is_confirmed(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
 
 
 @turn_rule("cancel.error")
-def errors_are_caught(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def errors_are_caught(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds cancelled turns that end with an error."""
-    if not ended.turn.must_confirm or not ended.is_error or talk.dialect == V2:
+    if not ended.turn.must_confirm or not ended.is_error or conversation.dialect == V2:
         return
-    if talk.dialect == DRAFT and ended.error_code == _DRAFT_CANCELLED_CODE:
+    if conversation.dialect == DRAFT and ended.error_code == _DRAFT_CANCELLED_CODE:
         return
     took_ns = ended.t_ns - ended.turn.cancel_ns
     is_first = ended.turn.from_agent <= 1
@@ -56,72 +54,77 @@ def errors_are_caught(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
 
 
 @end_rule("cancel.unanswered")
-def cancelled_prompts_are_answered(talk: Conversation) -> Iterator[Breach]:
+def cancelled_prompts_are_answered(conversation: Conversation) -> Breaches:
     """Finds cancelled prompts without an answer, where the agent had the time to give one."""
-    if not talk.is_over:
+    if not conversation.is_over:
         return
-    for request in talk.open_at_leaving:
-        turn = talk.turn(request.done.turn) if request.method == PROMPT else None
+    for request in conversation.open_at_leaving:
+        turn = conversation.turn(request.transition.turn) if request.method == PROMPT else None
         if turn is None or turn.cancel_seq is None or not turn.must_confirm:
             continue
-        is_overtaken = talk.is_overtaken(turn.session, request.seq)
-        if talk.left == AGENT or request.seq in talk.hung or is_overtaken:
+        is_overtaken = conversation.is_overtaken(turn.session, request.seq)
+        if conversation.left == AGENT or request.seq in conversation.hung or is_overtaken:
             yield Breach("the prompt was cancelled and never answered", (turn.cancel_seq,),
                          by=AGENT, seq=request.seq, explains=("rpc.unanswered",))  # fmt: skip
 
 
 @rule("cancel.update-after", updates=TURN_OUTPUT)
-def updates_precede_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def updates_precede_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output after the end of a turn that was cancelled."""
-    end = late_for(seen, talk)
+    end = late_for(message, conversation)
     if end is not None and was_cancelled(end):
-        text = f"{seen.update_kind} comes after the turn has ended as cancelled"
+        text = f"{message.update_kind} comes after the turn has ended as cancelled"
         yield Breach(text, (*_cancel_of(end), end.seq))
 
 
 @rule("cancel.permission", notifications=(CANCEL,))
-def remember_pending_permissions(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_pending_permissions(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers the permission requests that a cancel must settle."""
-    if talk.dialect == V1 and seen.sender == CLIENT and seen.session is not None:
-        pending = talk.memory.pending_permissions
-        for request in talk.open_requests(Direction.TO_CLIENT):
-            is_of_session = request.method == PERMISSION and request.session == seen.session
+    if conversation.dialect == V1 and message.sender == CLIENT and message.session is not None:
+        pending = conversation.memory.pending_permissions
+        for request in conversation.open_requests(Direction.TO_CLIENT):
+            is_of_session = request.method == PERMISSION and request.session == message.session
             if is_of_session and request.seq not in pending:
-                pending.add(request.seq, seen.seq)
+                pending.add(request.seq, message.seq)
 
 
 @rule("cancel.permission", answers=(PERMISSION,))
-def permissions_are_cancelled(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def permissions_are_cancelled(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds options that a client selects after it has cancelled, and errors that it sends."""
-    request = seen.request
-    if request is None or talk.dialect != V1:
+    request = message.request
+    if request is None or conversation.dialect != V1:
         return
-    cancel = talk.memory.pending_permissions.remove(request.seq)
+    cancel = conversation.memory.pending_permissions.remove(request.seq)
     was_pending = cancel is not None
     if not was_pending:  # it came after the cancel
-        turn = talk.turn(request.done.turn)
+        turn = conversation.turn(request.transition.turn)
         cancel = turn.cancel_seq if turn is not None and turn.must_confirm else None
     if cancel is None:
         return
-    answer = read_answer(options_of(request.value), seen.value)
+    answer = read_answer(options_of(request.value), message.value)
     related = (request.seq, cancel)
     if isinstance(answer.option_id, str) and not answer.is_cancelled:
         text = f"the client has cancelled the turn, but selects {shown(answer.option_id)}"
         yield Breach(text, related)
-    elif was_pending and seen.is_error and seen.message.error_code != _CANCELLED_CODE:
-        error = _error(seen.message.error_code)
+    elif was_pending and message.is_error and message.parsed.error_code != _CANCELLED_CODE:
+        error = _error(message.parsed.error_code)
         text = f"the client has cancelled the turn, but answers a permission request with {error}"
         yield Breach(text, related)
 
 
 @turn_rule("cancel.permission-unasked")
-def outcome_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds permission requests answered as cancelled in a turn that nobody cancels.
 
     A client may answer them first, and cancel then.
     """
     turn = ended.turn
-    if talk.dialect != V1 or turn.dropped is None or turn.cancel_seq is not None or talk.left:
+    if (
+        conversation.dialect != V1
+        or turn.dropped is None
+        or turn.cancel_seq is not None
+        or conversation.left
+    ):
         return
     asked, answered = turn.dropped
     text = "a permission request is answered as cancelled, but the turn was not cancelled"
@@ -129,13 +132,17 @@ def outcome_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[B
 
 
 @turn_rule("cancel.reason-unasked")
-def reason_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds turns that end as cancelled, though the client has said nothing like it.
 
     Agents offer options such as "No, and stop"; who selects one may have cancelled the turn.
     """
     turn = ended.turn
-    if ended.stop_reason != _CANCELLED or turn.cancel_seq is not None or talk.left is not None:
+    if (
+        ended.stop_reason != _CANCELLED
+        or turn.cancel_seq is not None
+        or conversation.left is not None
+    ):
         return
     was_refused = any(call.refused_seq is not None for call in turn.calls.values())
     if turn.dropped is None and not turn.was_cancelling and not was_refused:
@@ -144,35 +151,39 @@ def reason_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[Br
 
 
 @rule("cancel.no-turn", notifications=(CANCEL,))
-def there_is_a_turn(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports cancels of sessions in which nothing runs, unless they cross the end of a turn."""
-    session = talk.session(seen.session)
-    if session is None or seen.sender != CLIENT or talk.turn_of(seen.session) is not None:
+    session = conversation.session(message.session)
+    if (
+        session is None
+        or message.sender != CLIENT
+        or conversation.turn_of(message.session) is not None
+    ):
         return
     if session.closed_seq is not None or session.state in ("running", "requires_action"):
         return
     if session.opened == NEW_CHILD:
         return  # its parent prompts it
-    end = talk.last_ends.get(session.id)
-    if end is None or seen.t_ns - end.t_ns > MOMENT_NS:
+    end = conversation.last_ends.get(session.id)
+    if end is None or message.t_ns - end.t_ns > MOMENT_NS:
         yield Breach("there is no turn to cancel", frames_of(end))
 
 
 @rule("cancel.keeps-working", requests=(PERMISSION, *_WORKING))
-def work_stops(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds new requests of a cancelled turn, unless they may have crossed the cancel."""
-    turn = talk.turn(seen.done.turn)
-    if turn is None or turn.cancel_seq is None or not turn.must_confirm or seen.sender != AGENT:
+    turn = conversation.turn(message.transition.turn)
+    if turn is None or turn.cancel_seq is None or not turn.must_confirm or message.sender != AGENT:
         return
-    if turn.from_agent and seen.t_ns - turn.cancel_ns > MOMENT_NS:
-        text = f"the agent calls {seen.method} in a turn that was cancelled"
+    if turn.from_agent and message.t_ns - turn.cancel_ns > MOMENT_NS:
+        text = f"the agent calls {message.method} in a turn that was cancelled"
         yield Breach(text, (turn.cancel_seq,))
 
 
 @turn_rule("cancel.tools-left")
-def tools_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def tools_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Reports tool calls that are open when a turn of the 1.0 draft ends as cancelled."""
-    if talk.dialect != DRAFT or ended.stop_reason != _CANCELLED:
+    if conversation.dialect != DRAFT or ended.stop_reason != _CANCELLED:
         return
     for call in ended.turn.calls.values():
         if call.status in RUNNING:

@@ -1,9 +1,8 @@
 """Rules on capabilities: what a peer may send only to one, or as one, that has announced them."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import not_offered, shown
 from acp_proxy.check.checked_message import CLIENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -19,19 +18,19 @@ _CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 def _rule_of(need: Need) -> MessageRule:
     """Returns the function that finds what lacks the capability of a row."""
 
-    def capability_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
         """Finds what is sent though nobody has announced that it can be."""
-        side = seen.sender if need.is_own else seen.receiver
-        peer, path = talk.peer(side), need.path(talk.dialect)
+        side = message.sender if need.is_own else message.receiver
+        peer, path = conversation.peer(side), need.path(conversation.dialect)
         if not path or not peer.is_known or peer.offers(*path):
             return
-        if seen.message.terminal in talk.terminals:
+        if message.parsed.terminal in conversation.terminals:
             return  # the client has one after all, which was reported as it was asked for
-        root, holder = ("result", seen.result) if need.is_result else ("params", seen.params)
+        root, holder = ("result", message.result) if need.is_result else ("params", message.params)
         place = _found(holder, need.where.split("/"), need.value) if need.where else ()
         if place is None:
             return
-        what = need.what or seen.update_kind or seen.method or ""
+        what = need.what or message.update_kind or message.method or ""
         yield Breach(not_offered(what, ".".join(path), side), frames_of(peer),
                      severity=Severity.WARNING if need.is_wanted else None,
                      place=pointer((root, *place)) if place else None)  # fmt: skip
@@ -40,13 +39,13 @@ def _rule_of(need: Need) -> MessageRule:
 
 
 @rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
-def children_are_left_alone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def children_are_left_alone(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds what changes a child session though its own capabilities do not allow it."""
-    child = talk.session(seen.session)
-    if child is None or child.opened != NEW_CHILD or seen.sender != CLIENT:
+    child = conversation.session(message.session)
+    if child is None or child.opened != NEW_CHILD or message.sender != CLIENT:
         return
-    if seen.method != CANCEL or not child.may_be_cancelled:
-        text = f"{seen.method} is sent for the child session {shown(child.id)}"
+    if message.method != CANCEL or not child.may_be_cancelled:
+        text = f"{message.method} is sent for the child session {shown(child.id)}"
         yield Breach(f"{text}, whose capabilities do not allow it", (child.seq,))
 
 

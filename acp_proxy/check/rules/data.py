@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -74,19 +74,19 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @rule("meta.type", messages=True, when=has_metadata, alone=True)
-def metadata_is_an_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds metadata that is not an object; null stands for none."""
-    for path, value in _metadata(seen):
+    for path, value in _metadata(message):
         if value is not None and not isinstance(value, dict):
             yield Breach(f"_meta is {shown(value)}, not an object", place=pointer(path))
 
 
 @rule("meta.trace", messages=True, when=has_metadata, alone=True)
-def trace_is_w3c(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds trace contexts that are not as the W3C defines them."""
-    if not (_mentions(seen, b'"trace') or _mentions(seen, b'"baggage"')):
+    if not (_mentions(message, b'"trace') or _mentions(message, b'"baggage"')):
         return
-    for path, value in _metadata(seen):
+    for path, value in _metadata(message):
         for name in _TRACE:
             found = value.get(name) if isinstance(value, dict) else None
             if found is None or (isinstance(found, str) and MARKER.search(found)):
@@ -100,89 +100,91 @@ def trace_is_w3c(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @end_rule("ext.unanswered")
-def custom_requests_are_answered(talk: Conversation) -> Iterator[Breach]:
+def custom_requests_are_answered(conversation: Conversation) -> Breaches:
     """Finds custom requests that nobody has answered, though there was time."""
-    for request, breach in unanswered(talk):
+    for request, breach in unanswered(conversation):
         if (request.method or "").startswith("_"):
             yield breach
 
 
 @rule("ext.unanswered", answers=(ANY,))
-def unknown_is_not_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds custom requests that are refused as unknown, with another code."""
-    code = seen.message.error_code
-    if not seen.is_error or not _is_custom(seen) or code in (None, _NOT_FOUND):
+    code = message.parsed.error_code
+    if not message.is_error or not _is_custom(message) or code in (None, _NOT_FOUND):
         return
-    text = seen.error.get("message")
+    text = message.error.get("message")
     if isinstance(text, str) and _UNKNOWN_METHOD.search(text[:500]):
-        related = () if seen.answered is None else (seen.answered.request_seq,)
-        yield Breach(f"{_method(seen)} is not known; the code for that is {_NOT_FOUND}, not {code}",
-                     related, severity=Severity.WARNING)  # fmt: skip
+        related = () if message.answered is None else (message.answered.request_seq,)
+        text = f"{_method(message)} is not known; the code for that is {_NOT_FOUND}, not {code}"
+        yield Breach(text, related, severity=Severity.WARNING)
 
 
 @rule("ext.not-advertised", requests=(ANY,))
-def extensions_are_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def extensions_are_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports custom requests of a kind that their receiver has not announced, each once."""
-    peer = talk.peer(seen.receiver)
-    if not _is_custom(seen) or not peer.is_known:
+    peer = conversation.peer(message.receiver)
+    if not _is_custom(message) or not peer.is_known:
         return
-    space = re.split(r"[/.:]", (seen.method or "")[1:], maxsplit=1)[0].lower()
-    reported = talk.memory.custom_requests
-    key = f"{seen.sender} {space}"
+    space = re.split(r"[/.:]", (message.method or "")[1:], maxsplit=1)[0].lower()
+    reported = conversation.memory.custom_requests
+    key = f"{message.sender} {space}"
     if key in reported or len(reported) >= _MOST or _announces(peer.announced, space):
         return
     reported.add(key)
     related = frames_of(peer)
-    text = f"the {seen.receiver} has announced nothing for {_method(seen)} in the _meta of its"
+    text = (
+        f"the {message.receiver} has announced nothing for {_method(message)} in the _meta of its"
+    )
     yield Breach(f"{text} capabilities", related)
 
 
 @rule("ext.namespace", requests=(ANY,), notifications=(ANY,), alone=True)
-def custom_names_have_a_namespace(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def custom_names_have_a_namespace(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports custom methods whose name has no namespace."""
-    if talk.dialect == DRAFT and _is_custom(seen) and "/" not in (seen.method or ""):
-        yield Breach(f"{_method(seen)} has no namespace, such as example in _example/name")
+    if conversation.dialect == DRAFT and _is_custom(message) and "/" not in (message.method or ""):
+        yield Breach(f"{_method(message)} has no namespace, such as example in _example/name")
 
 
 @rule("path.absolute", requests=tuple(_PATHS), results=tuple(_RESULT_PATHS),
       updates=tuple(_UPDATE_PATHS), alone=True)  # fmt: skip
-def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds relative paths at places that no other rule looks at."""
-    if seen.update_kind:
-        patterns = _UPDATE_PATHS.get(seen.update_kind, ())
+    if message.update_kind:
+        patterns = _UPDATE_PATHS.get(message.update_kind, ())
     else:
-        patterns = (_RESULT_PATHS if seen.is_result else _PATHS).get(seen.method or "", ())
+        patterns = (_RESULT_PATHS if message.is_result else _PATHS).get(message.method or "", ())
     for pattern in patterns:
-        for path, value in _at(seen.value, pattern, ()):
+        for path, value in _at(message.value, pattern, ()):
             if is_relative(value):
                 name = next(one for one in reversed(pattern) if one != "*")
                 yield Breach(f"the {name} {shown(value)} is not absolute", place=pointer(path))
 
 
 @rule("elicit.complete-known", requests=("elicitation/create",))
-def remember_elicitations(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers the ids of elicitations by URL."""
-    if isinstance(name := seen.params.get("elicitationId"), str):
-        talk.memory.elicitations.add(name, None)
+    if isinstance(name := message.params.get("elicitationId"), str):
+        conversation.memory.elicitations.add(name, None)
 
 
 @rule("elicit.complete-known", answers=(ANY,))
-def remember_demanded_elicitations(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_demanded_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers the ids of elicitations that an error demands."""
-    data = seen.error.get("data") if seen.is_error and seen.sender == AGENT else None
+    data = message.error.get("data") if message.is_error and message.sender == AGENT else None
     every = member(data, "elicitations")
     for one in items(every):
         if isinstance(name := member(one, "elicitationId"), str):
-            talk.memory.elicitations.add(name, None)
+            conversation.memory.elicitations.add(name, None)
 
 
 @rule("elicit.complete-known", notifications=("elicitation/complete",))
-def completes_an_open_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def completes_an_open_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds completions of elicitations that were not begun, or are completed."""
-    name = seen.params.get("elicitationId")
-    if not isinstance(name, str) or seen.sender != AGENT or not talk.client.is_known:
+    name = message.params.get("elicitationId")
+    if not isinstance(name, str) or message.sender != AGENT or not conversation.client.is_known:
         return
-    known = talk.memory.elicitations
+    known = conversation.memory.elicitations
     completed = known.get(name)
     if completed is not None:
         yield Breach(f"the elicitation {shown(name)} is completed already", (completed,),
@@ -191,14 +193,14 @@ def completes_an_open_one(seen: CheckedMessage, talk: Conversation) -> Iterator[
         yield Breach(f"the elicitation {shown(name)} was not begun",
                      place="/params/elicitationId")  # fmt: skip
     else:
-        known.add(name, seen.seq)
+        known.add(name, message.seq)
 
 
 @rule("elicit.secret-form", requests=("elicitation/create",), alone=True)
-def forms_ask_for_no_secrets(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def forms_ask_for_no_secrets(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds forms with a field for a password, a key or the like."""
-    properties = member(seen.params.get("requestedSchema"), "properties")
-    if seen.params.get("mode") != "form" or not isinstance(properties, dict):
+    properties = member(message.params.get("requestedSchema"), "properties")
+    if message.params.get("mode") != "form" or not isinstance(properties, dict):
         return
     for name, form in [*properties.items()][:_MOST]:
         if member(form, "type") != "string" or member(form, "enum") or member(form, "oneOf"):
@@ -210,27 +212,27 @@ def forms_ask_for_no_secrets(seen: CheckedMessage, talk: Conversation) -> Iterat
             yield Breach(f"the form asks for {shown(label)}", place=place)
 
 
-def _mentions(seen: CheckedMessage, word: bytes) -> bool:
+def _mentions(message: CheckedMessage, word: bytes) -> bool:
     """Whether the line has a word; a quick look before a long one."""
-    raw = seen.message.raw
+    raw = message.parsed.raw
     return raw is not None and word in raw
 
 
-def _metadata(seen: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
+def _metadata(message: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
     """The values of ``_meta`` in a message, wherever a type of the protocol has it."""
-    if seen.metadata is None:
-        seen.metadata = [*_search_metadata(seen)]
-    return seen.metadata
+    if message.metadata is None:
+        message.metadata = [*_search_metadata(message)]
+    return message.metadata
 
 
-def _search_metadata(seen: CheckedMessage) -> Iterator[tuple[tuple[str, ...], Any]]:
-    value = seen.value
+def _search_metadata(message: CheckedMessage) -> Iterator[tuple[tuple[str, ...], Any]]:
+    value = message.value
     if not isinstance(value, dict):
         return
-    is_free = (seen.method or "").startswith(_FREE_METHODS)
-    if is_free or seen.message.kind not in (Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE):
+    is_free = (message.method or "").startswith(_FREE_METHODS)
+    if is_free or message.parsed.kind not in (Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE):
         return
-    root = "result" if seen.is_result else "params"
+    root = "result" if message.is_result else "params"
     waiting: list[tuple[tuple[str, ...], Any]] = [((root,), value.get(root))]
     while waiting:
         path, inner = waiting.pop()
@@ -253,16 +255,16 @@ def _is_traceparent(text: str) -> bool:
     return found is not None and not (text.startswith("00") and found["more"])
 
 
-def _is_custom(seen: CheckedMessage) -> bool:
+def _is_custom(message: CheckedMessage) -> bool:
     """Whether it is a custom method, or the answer to one."""
-    method = seen.method or ""
+    method = message.method or ""
     return method.startswith("_") and not any(
         (way, method) in table for table in METHODS.values() for way in Direction
     )
 
 
-def _method(seen: CheckedMessage) -> str:
-    return (seen.method or "")[:80]
+def _method(message: CheckedMessage) -> str:
+    return (message.method or "")[:80]
 
 
 def _announces(announced: Any, space: str) -> bool:

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from acp_proxy.check.check_values import Breach, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, frames_of
 from acp_proxy.check.check_wording import not_offered, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage, integer
 from acp_proxy.check.conversation.conversation import Conversation
@@ -39,60 +39,64 @@ _MOST = 1_000
 
 
 @rule("s4.required-capabilities", results=("initialize",))
-def requirements_are_met(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def requirements_are_met(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds agents that go on without a capability of the client that they require."""
-    required = seen.result.get("requiredClientCapabilities")
-    if not talk.client.is_known:
+    required = message.result.get("requiredClientCapabilities")
+    if not conversation.client.is_known:
         return
     for path in _required(required, ()):
-        if not talk.client.offers(*path):
-            related = frames_of(talk.client)
+        if not conversation.client.offers(*path):
+            related = frames_of(conversation.client)
             place = pointer(("result", "requiredClientCapabilities", *path))
             text = f"the agent requires {'.'.join(path)[:200]}, but accepts a client without it"
             yield Breach(text, related, place=place)
 
 
 @rule("s4.permission-operation", requests=(PERMISSION,), alone=True)
-def operation_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def operation_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds operations that the draft does not list."""
-    operation = seen.params.get("operation")
+    operation = message.params.get("operation")
     if isinstance(operation, str) and operation not in _OPERATIONS:
         yield Breach(f"the operation {shown(operation)} is not defined", place="/params/operation")
 
 
 @rule("s4.permission-scope", results=(PERMISSION,), alone=True)
-def scope_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def scope_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds scopes that the draft does not list."""
-    scope = seen.result.get("scope")
+    scope = message.result.get("scope")
     if isinstance(scope, str) and scope not in _SCOPES:
         yield Breach(f"the scope {shown(scope)} is not defined", place="/result/scope")
 
 
 @rule("s4.permission-scope-again", results=(PERMISSION,))
-def remember_grants(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_grants(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers what is granted for longer than once."""
-    request, scope = seen.request, seen.result.get("scope")
-    is_granted = seen.result.get("granted") is True and seen.result.get("remember") is not False
+    request, scope = message.request, message.result.get("scope")
+    is_granted = (
+        message.result.get("granted") is True and message.result.get("remember") is not False
+    )
     if request is not None and is_granted and scope in _SCOPES[1:]:
         session = None if scope == "always" else request.session
         if (key := _asked(request, session)) is not None:
-            talk.memory.grants.add(key, seen.seq)
+            conversation.memory.grants.add(key, message.seq)
 
 
 @rule("s4.permission-scope-again", requests=(PERMISSION,))
-def grants_are_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports permissions that are asked for again though they are granted."""
-    for session in (seen.session, None):
-        key = _asked(seen, session)
-        granted = None if key is None else talk.memory.grants.get(key)
+    for session in (message.session, None):
+        key = _asked(message, session)
+        granted = None if key is None else conversation.memory.grants.get(key)
         if granted is not None:
-            operation, resource = (shown(seen.params.get(one)) for one in ("operation", "resource"))
+            operation, resource = (
+                shown(message.params.get(one)) for one in ("operation", "resource")
+            )
             yield Breach(f"{operation} of {resource} is granted already", (granted,))
             return
 
 
 @turn_rule("s4.denied-status")
-def refused_is_denied(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds refused tool calls that do not become denied; of those that ran, another rule tells."""
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
@@ -104,12 +108,12 @@ def refused_is_denied(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("s4.status-flow", updates=TOOL_CALLS)
-def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def status_follows_the_diagram(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds statuses of a tool call that do not follow the one before."""
-    session, name = talk.session(seen.session), seen.message.tool_call
+    session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
-    status = seen.message.status
-    if call is None or status is None or seen.done.begins_call:
+    status = message.parsed.status
+    if call is None or status is None or message.transition.begins_call:
         return
     if status == "denied" and call.refused_seq is not None:
         return  # the draft's own example (16.2) goes there from pending
@@ -120,47 +124,49 @@ def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iter
 
 
 @rule("s4.terminal-max", results=("terminal/create",))
-def terminals_are_few(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def terminals_are_few(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds more terminals at once than the client allows; one that is being released is gone."""
-    most = integer(talk.client.capability("terminal", "maxConcurrent"))
-    if most is None or seen.request is None:
+    most = integer(conversation.client.capability("terminal", "maxConcurrent"))
+    if most is None or message.request is None:
         return
     leaving = {
-        one.message.terminal
-        for one in talk.asked.values()
-        if one.method in ("terminal/release", "terminal/kill")
+        terminal.parsed.terminal
+        for terminal in conversation.asked.values()
+        if terminal.method in ("terminal/release", "terminal/kill")
     }
-    name = seen.message.terminal
+    name = message.parsed.terminal
     open_ = [
-        one
-        for one in talk.terminals.values()
-        if one.release_seq is None and one.exit is None and one.id not in leaving | {name}
+        terminal
+        for terminal in conversation.terminals.values()
+        if terminal.release_seq is None
+        and terminal.exit is None
+        and terminal.id not in leaving | {name}
     ]
     if len(open_) >= most:
         text = f"{len(open_) + 1} terminals are open, but the client allows {most}"
-        yield Breach(text, (seen.seq,), by=AGENT, seq=seen.request.seq)
+        yield Breach(text, (message.seq,), by=AGENT, seq=message.request.seq)
 
 
 @rule("s4.terminal-output-direction", requests=("terminal/output",),
       notifications=("terminal/output",), alone=True)  # fmt: skip
-def output_is_pushed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_is_pushed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminal/output of the agent."""
-    if seen.sender == AGENT:
+    if message.sender == AGENT:
         yield Breach("the client sends terminal/output; an agent does not ask for it")
 
 
 @rule("s4.mcp-transport", requests=_SETUP)
-def transport_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def transport_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds MCP servers that the agent cannot use."""
-    servers = servers_of(seen)
-    if not servers or not talk.agent.is_known:
+    servers = servers_of(message)
+    if not servers or not conversation.agent.is_known:
         return
-    related = frames_of(talk.agent)
-    if not talk.agent.offers("mcpCapabilities", "servers"):
+    related = frames_of(conversation.agent)
+    if not conversation.agent.offers("mcpCapabilities", "servers"):
         text = not_offered("a list of MCP servers", "mcpCapabilities.servers", AGENT)
         yield Breach(text, related, place="/params/mcpServers")
         return
-    offered = talk.agent.capability("mcpCapabilities", "transport")
+    offered = conversation.agent.capability("mcpCapabilities", "transport")
     for at, server in servers if isinstance(offered, list) else ():
         kind = member(server, "transport", "type")
         if isinstance(kind, str) and kind not in offered:
@@ -169,84 +175,84 @@ def transport_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[B
 
 
 @rule("s4.attachments", requests=(PROMPT,))
-def attachments_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def attachments_are_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds attachments for an agent that takes none."""
-    is_offered = talk.agent.offers("promptCapabilities", "attachments")
-    if seen.params.get("attachments") and talk.agent.is_known and not is_offered:
-        related = frames_of(talk.agent)
+    is_offered = conversation.agent.offers("promptCapabilities", "attachments")
+    if message.params.get("attachments") and conversation.agent.is_known and not is_offered:
+        related = frames_of(conversation.agent)
         text = not_offered("a prompt with attachments", "promptCapabilities.attachments", AGENT)
         yield Breach(text, related, place="/params/attachments")
 
 
 @rule("s4.mode-notified", results=("session/set_mode",))
-def remember_new_modes(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_new_modes(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers a mode that was set, unless an update has said so since it was asked for."""
-    request, name = seen.request, seen.session
-    if request is None or name is None or seen.sender != AGENT:
+    request, name = message.request, message.session
+    if request is None or name is None or message.sender != AGENT:
         return
-    before, now = seen.result.get("previousMode"), seen.result.get("currentMode")
-    reported = talk.memory.mode_updates.get(name)
+    before, now = message.result.get("previousMode"), message.result.get("currentMode")
+    reported = conversation.memory.mode_updates.get(name)
     is_new = before is None or before != now
     if is_new and (reported is None or reported < request.seq):
-        talk.memory.set_modes.add(name, seen.seq)
+        conversation.memory.set_modes.add(name, message.seq)
 
 
 @rule("s4.mode-notified", updates=("current_mode_update",))
-def remember_mode_updates(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_mode_updates(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers that a mode was reported."""
-    if seen.session is not None:
-        talk.memory.set_modes.remove(seen.session)
-        talk.memory.mode_updates.add(seen.session, seen.seq)
+    if message.session is not None:
+        conversation.memory.set_modes.remove(message.session)
+        conversation.memory.mode_updates.add(message.session, message.seq)
 
 
 @turn_rule("s4.mode-notified")
-def modes_are_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds modes that were set before a turn, and not reported at its end."""
     name, turn = ended.turn.session, ended.turn
-    seq = None if name is None else talk.memory.set_modes.get(name)
+    seq = None if name is None else conversation.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:
-        talk.memory.set_modes.remove(name)
+        conversation.memory.set_modes.remove(name)
         text = "the mode was set, but no current_mode_update has followed"
         yield Breach(text, (ended.seq,), by=AGENT, seq=seq)
 
 
 @rule("s4.error-code", answers=(ANY,))
-def code_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def code_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports answers about a session that does not exist with a code that says something else."""
-    request, code = seen.request, seen.message.error_code
-    if not seen.is_error or request is None or code is None or seen.sender != AGENT:
+    request, code = message.request, message.parsed.error_code
+    if not message.is_error or request is None or code is None or message.sender != AGENT:
         return
     name = request.params.get("sessionId")
-    if not isinstance(name, str) or seen.method in _SETUP or code in _FIT_FOR_UNKNOWN:
+    if not isinstance(name, str) or message.method in _SETUP or code in _FIT_FOR_UNKNOWN:
         return
-    is_opening = talk.is_opening(name, *_SETUP)
-    if talk.agent.is_known and talk.sessions.lacks(name) and not is_opening:
+    is_opening = conversation.is_opening(name, *_SETUP)
+    if conversation.agent.is_known and conversation.sessions.lacks(name) and not is_opening:
         text = f"the session {shown(name)} was not opened; the code for that is -32000, not {code}"
         yield Breach(text, (request.seq,), place="/error/code")
 
 
 @rule("s4.credential-shown", requests=_SETUP)
-def remember_credentials(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_credentials(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers the masked values of MCP servers."""
-    for name in _masked(seen.params.get("mcpServers")):
-        talk.memory.credentials.add(name, seen.seq)
+    for name in _masked(message.params.get("mcpServers")):
+        conversation.memory.credentials.add(name, message.seq)
 
 
 @rule("s4.credential-shown", updates=TOOL_CALLS)
-def output_shows_no_credential(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_shows_no_credential(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a masked value of an MCP server in what a tool call has put out."""
-    for member_of in ("output", "content", "rawOutput") if talk.memory.credentials else ():
-        for name in _masked(seen.update.get(member_of)):
-            if (seq := talk.memory.credentials.get(name)) is not None:
+    for member_of in ("output", "content", "rawOutput") if conversation.memory.credentials else ():
+        for name in _masked(message.update.get(member_of)):
+            if (seq := conversation.memory.credentials.get(name)) is not None:
                 text = "the output of the tool call has a masked value of an MCP server"
                 yield Breach(text, (seq,), place=f"/params/data/{member_of}")
                 return
 
 
 @rule("s4.https", requests=_SETUP, alone=True)
-def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remote_http_is_encrypted(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds MCP servers on other machines that are used without TLS."""
-    for at, server in servers_of(seen):
+    for at, server in servers_of(message):
         url = member(server, "transport", "url")
         if isinstance(url, str) and _is_remote_http(url):
             name = shown(member(server, "name"))

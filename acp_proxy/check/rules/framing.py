@@ -2,12 +2,11 @@
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from acp_proxy.check.check_values import Breach, Severity
+from acp_proxy.check.check_values import Breach, Breaches, Severity
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import end_rule, has_stream_ended, rule
@@ -23,99 +22,103 @@ _encode = msgspec.json.Encoder().encode
 
 
 @rule("frame.not-json", odd_lines=True, alone=True)
-def line_is_json(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines that are not JSON, but for those that another rule explains."""
-    raw = seen.message.raw
-    if seen.message.kind is not Kind.INVALID or seen.value is not None or raw is None:
+    raw = message.parsed.raw
+    if message.parsed.kind is not Kind.INVALID or message.value is not None or raw is None:
         return
-    if not (_is_lsp(raw) or _is_bad_utf8(raw) or _is_non_finite(seen) or _is_null(raw)):
+    if not (_is_lsp(raw) or _is_bad_utf8(raw) or _is_non_finite(message) or _is_null(raw)):
         yield Breach(f"a line is not JSON: {_shown(raw)}")
 
 
 @rule("frame.lsp-header", odd_lines=True, alone=True)
-def no_headers(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def no_headers(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds the headers that LSP writes before each message."""
-    raw = seen.message.raw
-    if seen.message.kind is Kind.INVALID and raw is not None and _is_lsp(raw):
+    raw = message.parsed.raw
+    if message.parsed.kind is Kind.INVALID and raw is not None and _is_lsp(raw):
         yield Breach(f"a header stands before a message: {_shown(raw)}")
 
 
 @rule("frame.split-message", odd_lines=True)
-def one_line_each(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def one_line_each(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages that are written on several lines, such as JSON that is indented."""
-    pieces = talk.memory.split_lines
-    raw, messages = seen.message.raw, talk.messages[seen.direction]
-    if seen.message.kind not in (Kind.INVALID, Kind.BLANK) or raw is None:
+    pieces = conversation.memory.split_lines
+    raw, messages = message.parsed.raw, conversation.messages[message.direction]
+    if message.parsed.kind not in (Kind.INVALID, Kind.BLANK) or raw is None:
         return
-    before, begun = pieces.get(seen.direction, (-1, []))
+    before, begun = pieces.get(message.direction, (-1, []))
     if before != messages:  # a message came in between
-        pieces.pop(seen.direction, None)
-        if raw.lstrip().startswith(b"{") and len(raw) < 1 << 20 and seen.value is None:
-            pieces[seen.direction] = messages, [(seen.seq, raw)]
+        pieces.pop(message.direction, None)
+        if raw.lstrip().startswith(b"{") and len(raw) < 1 << 20 and message.value is None:
+            pieces[message.direction] = messages, [(message.seq, raw)]
         return
-    begun.append((seen.seq, raw))
+    begun.append((message.seq, raw))
     joined = b"\n".join(piece for _, piece in begun)
     if raw.rstrip().endswith(b"}") and _is_object(joined):
         first, *others = (seq for seq, _ in begun)
         text = f"a message is written on {len(begun)} lines"
         explained = ("frame.not-json", "frame.not-object", "frame.blank-line")
         yield Breach(text, tuple(others), seq=first, explains=explained)
-        del pieces[seen.direction]
+        del pieces[message.direction]
     elif len(begun) >= _MOST_JOINED or len(joined) > 1 << 20:
-        del pieces[seen.direction]
+        del pieces[message.direction]
 
 
 @rule("frame.bad-utf8", odd_lines=True, alone=True)
-def is_utf8(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def is_utf8(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines that are not UTF-8, or begin with a byte order mark."""
-    raw = seen.message.raw
-    if seen.message.kind is Kind.INVALID and raw is not None and _is_bad_utf8(raw):
+    raw = message.parsed.raw
+    if message.parsed.kind is Kind.INVALID and raw is not None and _is_bad_utf8(raw):
         if raw.startswith(BOM_UTF8):
             yield Breach("a line begins with a byte order mark")
         else:
-            yield Breach(f"a line is {seen.message.parse_error or 'not UTF-8'}")
+            yield Breach(f"a line is {message.parsed.parse_error or 'not UTF-8'}")
 
 
 @rule("frame.blank-line", odd_lines=True, alone=True)
-def no_blank_lines(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def no_blank_lines(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines without a message."""
-    if seen.message.kind is Kind.BLANK:
+    if message.parsed.kind is Kind.BLANK:
         yield Breach("a line is blank")
 
 
 @rule("frame.not-object", odd_lines=True, alone=True)
-def is_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds JSON values that are neither an object nor an array."""
-    raw = seen.message.raw
-    if seen.message.kind is not Kind.INVALID or raw is None:
+    raw = message.parsed.raw
+    if message.parsed.kind is not Kind.INVALID or raw is None:
         return
-    is_scalar = seen.value is not None and not isinstance(seen.value, dict | list)
+    is_scalar = message.value is not None and not isinstance(message.value, dict | list)
     if is_scalar or _is_null(raw):
         yield Breach(f"a line is JSON, but not a message: {_cut(raw)}")
 
 
 @rule("frame.batch", odd_lines=True, alone=True)
-def batches(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds batches in v1, and in v2 empty ones and those of what should be sent by itself."""
-    if seen.message.kind is not Kind.BATCH:
+    if message.parsed.kind is not Kind.BATCH:
         return
-    members = seen.message.members
-    if talk.dialect != V2:
+    members = message.parsed.members
+    if conversation.dialect != V2:
         yield Breach(f"a batch of {len(members)} messages was sent; version 1 has no batches")
     elif not members:
         yield Breach("an empty batch was sent")
     else:
-        for method in {one.method for one in members if one.method in _BATCH_ALONE}:
+        for method in {member.method for member in members if member.method in _BATCH_ALONE}:
             yield Breach(
                 f"{method} is in a batch, and should be sent by itself", severity=Severity.WARNING
             )
 
 
 @rule("frame.duplicate-key", lines=True, alone=True)
-def names_do_not_repeat(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def names_do_not_repeat(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds objects with two members of one name."""
-    raw = seen.message.raw
-    if raw is None or not isinstance(seen.value, dict | list) or _is_spelled_once(raw, seen.value):
+    raw = message.parsed.raw
+    if (
+        raw is None
+        or not isinstance(message.value, dict | list)
+        or _is_spelled_once(raw, message.value)
+    ):
         return
     repeated: set[str] = set()
 
@@ -135,32 +138,32 @@ def names_do_not_repeat(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 
 
 @rule("frame.non-finite", odd_lines=True, alone=True)
-def numbers_are_finite(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def numbers_are_finite(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds NaN and Infinity, which are no numbers of JSON."""
-    if seen.message.kind is Kind.INVALID and _is_non_finite(seen):
-        name = (seen.message.parse_error or "").removeprefix("not JSON: ").partition(" ")[0]
+    if message.parsed.kind is Kind.INVALID and _is_non_finite(message):
+        name = (message.parsed.parse_error or "").removeprefix("not JSON: ").partition(" ")[0]
         yield Breach(f"a number is {name}, which JSON does not have")
 
 
 @rule("frame.after-exit", lines=True, when=has_stream_ended)
-def nothing_after_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def nothing_after_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines of a stream that has ended."""
-    if (seq := talk.ended_streams.get(seen.direction)) is not None:
+    if (seq := conversation.ended_streams.get(message.direction)) is not None:
         yield Breach("a line came after the end of its stream", (seq,))
 
 
 @end_rule("frame.unterminated")
-def ends_with_a_newline(talk: Conversation) -> Iterator[Breach]:
+def ends_with_a_newline(conversation: Conversation) -> Breaches:
     """Finds a last line that no newline ends."""
-    for seq, sender in talk.cut_lines:
+    for seq, sender in conversation.cut_lines:
         text = "the stream ended in the middle of a line"
         yield Breach(text, seq=seq, by=sender, explains=("frame.not-json",))
 
 
 @end_rule("frame.stderr-message")
-def no_messages_on_stderr(talk: Conversation) -> Iterator[Breach]:
+def no_messages_on_stderr(conversation: Conversation) -> Breaches:
     """Finds messages that the agent wrote to stderr."""
-    for seq in talk.messages_on_stderr:
+    for seq in conversation.messages_on_stderr:
         yield Breach("a message was written to stderr", seq=seq, by=AGENT)
 
 
@@ -178,8 +181,8 @@ def _is_bad_utf8(raw: bytes) -> bool:
     return False
 
 
-def _is_non_finite(seen: CheckedMessage) -> bool:
-    return "is no JSON number" in (seen.message.parse_error or "")
+def _is_non_finite(message: CheckedMessage) -> bool:
+    return "is no JSON number" in (message.parsed.parse_error or "")
 
 
 def _is_null(raw: bytes) -> bool:

@@ -1,9 +1,8 @@
 """Rules on initialize, versions, capabilities and logins."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, integer, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -40,65 +39,78 @@ _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
 @rule("init.first", messages=True, when=is_first)
-def initialize_is_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def initialize_is_first(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds another message before the client's ``initialize``."""
-    if seen.sender == CLIENT and seen.message.method not in INITIALIZE:
-        text = f"the first message is {seen.method or 'an answer'}, not initialize"
-        yield Breach(text, frames_of(talk.agent), explains=("rpc.response-unknown",))
+    if message.sender == CLIENT and message.parsed.method not in INITIALIZE:
+        text = f"the first message is {message.method or 'an answer'}, not initialize"
+        yield Breach(text, frames_of(conversation.agent), explains=("rpc.response-unknown",))
 
 
 @rule("init.complete", requests=(ANY,), notifications=(ANY,), when=is_early)
-def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def nothing_before_its_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds sessions and logins that do not wait for the answer to ``initialize``; once."""
-    method = seen.method or ""
+    method = message.method or ""
     is_setup = method.startswith("session/") or method in LOGIN
-    if seen.sender == CLIENT and is_setup and talk.initialize and not talk.agent.is_known:
-        first = talk.initialize[0]
-        is_open = any(one.method in INITIALIZE for one in talk.asked.values())
-        if is_open and not talk.memory.was_initialize_open:
-            talk.memory.was_initialize_open = True
+    if (
+        message.sender == CLIENT
+        and is_setup
+        and conversation.initialize
+        and not conversation.agent.is_known
+    ):
+        first = conversation.initialize[0]
+        is_open = any(one.method in INITIALIZE for one in conversation.asked.values())
+        if is_open and not conversation.memory.was_initialize_open:
+            conversation.memory.was_initialize_open = True
             yield Breach(f"{method} was sent while initialize was open", (first.seq,))
 
 
 @rule("init.agent-early", requests=(ANY,), notifications=(ANY,), when=is_early)
-def agent_waits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds what an agent sends before it has answered ``initialize``.
 
     "Before answering successfully, the proxy MUST forward an `initialize` request" to its
     successor, which it reaches through the conductor.
     """
-    if any(one.method in INITIALIZE[1:] for one in talk.initialize) and seen.method in SUCCESSOR:
+    if (
+        any(one.method in INITIALIZE[1:] for one in conversation.initialize)
+        and message.method in SUCCESSOR
+    ):
         return
-    if seen.sender == AGENT and not talk.agent.is_known and not talk.answered[_TO_AGENT]:
-        yield Breach(f"{seen.method} was sent before initialize was answered")
+    if (
+        message.sender == AGENT
+        and not conversation.agent.is_known
+        and not conversation.answered[_TO_AGENT]
+    ):
+        yield Breach(f"{message.method} was sent before initialize was answered")
 
 
 @rule("init.once", requests=INITIALIZE)
-def only_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def only_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a second ``initialize``, unless the first one was refused."""
-    if seen.sender == CLIENT and talk.initialize:
-        first = talk.initialize[0]
+    if message.sender == CLIENT and conversation.initialize:
+        first = conversation.initialize[0]
         is_open = any(
-            one.request_seq == first.seq for one in talk.connection.open_requests(seen.direction)
+            open_request.request_seq == first.seq
+            for open_request in conversation.connection.open_requests(message.direction)
         )
-        if talk.agent.is_known or is_open:
+        if conversation.agent.is_known or is_open:
             yield Breach("initialize is called again", (first.seq,), explains=("rpc.id-reused",))
 
 
 @rule("init.version-missing", requests=INITIALIZE, alone=True)
-def names_a_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def names_a_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an ``initialize`` without a version."""
-    if _is_readable(seen) and "protocolVersion" not in seen.params:
+    if _is_readable(message) and "protocolVersion" not in message.params:
         yield Breach("initialize names no protocolVersion", place="/params/protocolVersion")
 
 
 @rule("init.version-type", requests=INITIALIZE, results=INITIALIZE, alone=True)
-def version_is_an_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def version_is_an_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds versions that are not an integer from 0 to 65535."""
-    root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
+    root, holder = ("/result", message.result) if message.is_result else ("/params", message.params)
     place = f"{root}/protocolVersion"
     if "protocolVersion" not in holder:
-        if seen.is_result and _is_readable(seen):
+        if message.is_result and _is_readable(message):
             yield Breach("the answer to initialize names no protocolVersion", place=place)
         return
     version = holder["protocolVersion"]
@@ -110,145 +122,160 @@ def version_is_an_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[
 
 
 @rule("init.version-higher", results=INITIALIZE)
-def version_is_not_higher(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def version_is_not_higher(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an answer with a newer version than the client asked for."""
-    asked, answered = _versions(seen)
-    if asked is not None and answered is not None and answered > asked and seen.request is not None:
+    asked, answered = _versions(message)
+    if (
+        asked is not None
+        and answered is not None
+        and answered > asked
+        and message.request is not None
+    ):
         text = f"the client asks for version {asked}, but the agent answers with version {answered}"
-        yield Breach(text, (seen.request.seq,))
+        yield Breach(text, (message.request.seq,))
 
 
 @rule("init.version-lower", results=INITIALIZE)
-def version_is_negotiated(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports an older version than the client asked for."""
-    asked, answered = _versions(seen)
-    if asked is not None and answered is not None and answered < asked and seen.request is not None:
+    asked, answered = _versions(message)
+    if (
+        asked is not None
+        and answered is not None
+        and answered < asked
+        and message.request is not None
+    ):
         text = f"the client asks for version {asked}, and the agent answers with version {answered}"
-        yield Breach(text, (seen.request.seq,))
+        yield Breach(text, (message.request.seq,))
 
 
 @rule("init.version-refused", answers=INITIALIZE)
-def version_is_no_error(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds errors about the params of an ``initialize`` whose params are valid."""
-    request = seen.request
+    request = message.request
     if request is None or not request.is_plain:
         return
-    if not seen.is_error or seen.message.error_code not in _BAD_REQUEST:
+    if not message.is_error or message.parsed.error_code not in _BAD_REQUEST:
         return
-    if talk.schema_of(request) is not None and not talk.compared(request).problems:
+    if conversation.schema_of(request) is not None and not conversation.compared(request).problems:
         version = shown(request.params.get("protocolVersion"))
-        code = seen.message.error_code
+        code = message.parsed.error_code
         text = f"the client asks for version {version}, but the agent answers with error {code}"
         yield Breach(text, (request.seq,))
 
 
 @rule("init.version-ignored", requests=(ANY,))
-def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def client_knows_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a client that goes on with a version that it does not speak; once."""
-    if seen.sender != CLIENT or not talk.agent.is_known or seen.method in INITIALIZE:
+    if message.sender != CLIENT or not conversation.agent.is_known or message.method in INITIALIZE:
         return
-    asked = integer(member(talk.client.announced, "protocolVersion"))
-    answered = integer(member(talk.agent.announced, "protocolVersion"))
+    asked = integer(member(conversation.client.announced, "protocolVersion"))
+    answered = integer(member(conversation.agent.announced, "protocolVersion"))
     is_unknown = asked is not None and answered is not None and answered > asked
-    if is_unknown and not talk.memory.is_version_ignored:
-        talk.memory.is_version_ignored = True
+    if is_unknown and not conversation.memory.is_version_ignored:
+        conversation.memory.is_version_ignored = True
         text = f"the client goes on, though the agent answered with version {answered}, not {asked}"
-        yield Breach(text, frames_of(talk.agent))
+        yield Breach(text, frames_of(conversation.agent))
 
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
-def keeps_to_the_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds methods and updates that only the other version has; rules of v2 name those of v1."""
-    if talk.dialect != V1:
+    if conversation.dialect != V1:
         return
-    if seen.method in _OF_V2:
-        yield Breach(f"{seen.method} is a method of version 2")
-    elif seen.update_kind in V2_UPDATES and "update" in seen.params:
-        yield Breach(f"{seen.update_kind} is an update of version 2", place="/params/update")
+    if message.method in _OF_V2:
+        yield Breach(f"{message.method} is a method of version 2")
+    elif message.update_kind in V2_UPDATES and "update" in message.params:
+        yield Breach(f"{message.update_kind} is an update of version 2", place="/params/update")
 
 
 @rule("init.capabilities", results=INITIALIZE, alone=True)
-def agent_states_capabilities(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def agent_states_capabilities(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers without the agent's capabilities; the 1.0 draft demands them."""
-    name = "agentCapabilities" if talk.dialect == V1 else "capabilities"
-    if _is_readable(seen) and name not in seen.result:
-        severity = Severity.ERROR if talk.dialect == DRAFT else Severity.INFO
+    name = "agentCapabilities" if conversation.dialect == V1 else "capabilities"
+    if _is_readable(message) and name not in message.result:
+        severity = Severity.ERROR if conversation.dialect == DRAFT else Severity.INFO
         text = f"the answer to initialize has no {name}"
         yield Breach(text, severity=severity, place=f"/result/{name}")
 
 
 @rule("init.info", requests=INITIALIZE, results=INITIALIZE, alone=True)
-def peers_name_themselves(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def peers_name_themselves(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds peers that do not say what they are; v2 and the 1.0 draft demand it."""
-    dialect = talk.dialect_of(seen)
-    name = "info" if dialect == V2 else f"{seen.sender}Info"
-    root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
-    if not _is_readable(seen) or not holder or isinstance(holder.get(name), dict):
+    dialect = conversation.dialect_of(message)
+    name = "info" if dialect == V2 else f"{message.sender}Info"
+    root, holder = ("/result", message.result) if message.is_result else ("/params", message.params)
+    if not _is_readable(message) or not holder or isinstance(holder.get(name), dict):
         return
     if name in holder and holder[name] is not None:
         return  # the schema says that it is no object
     severity = Severity.INFO if dialect == V1 else Severity.ERROR
-    what = "the answer to initialize" if seen.is_result else "initialize"
+    what = "the answer to initialize" if message.is_result else "initialize"
     yield Breach(f"{what} has no {name}", severity=severity, place=f"{root}/{name}")
 
 
 @rule("init.capability-name", requests=INITIALIZE, results=INITIALIZE, alone=True)
-def capabilities_are_spelled_right(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def capabilities_are_spelled_right(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds capabilities of v1 that are misspelled, so that the other side cannot see them."""
-    if talk.dialect_of(seen) != V1:
+    if conversation.dialect_of(message) != V1:
         return
-    root = "clientCapabilities" if seen.sender == CLIENT else "agentCapabilities"
-    holder, at = (seen.result, "/result") if seen.is_result else (seen.params, "/params")
+    root = "clientCapabilities" if message.sender == CLIENT else "agentCapabilities"
+    holder, at = (message.result, "/result") if message.is_result else (message.params, "/params")
     group = member(holder, root)
-    for path, right in _NEAR_MISSES[seen.sender].items():
+    for path, right in _NEAR_MISSES[message.sender].items():
         if isinstance(group, dict) and member(group, *path) is not None:
             text = f"the capability {root}.{'.'.join(path)} is not defined; {right} is"
             yield Breach(text, place=f"{at}/{root}/{'/'.join(path)}")
-    if seen.sender == CLIENT and isinstance(member(group, "terminal"), dict):
+    if message.sender == CLIENT and isinstance(member(group, "terminal"), dict):
         text = f"{root}.terminal is an object; it is a boolean in version 1"
         yield Breach(text, place=f"{at}/{root}/terminal")
 
 
 @rule("auth.not-offered", requests=LOGIN)
-def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds logins with an agent that offers no way to log in."""
-    methods = member(talk.agent.announced, "authMethods")
-    is_offered = "authMethods" in (talk.agent.announced or {}) and methods != []
-    if talk.dialect == V1 and talk.agent.is_known and not is_offered:
-        yield Breach(f"{seen.method} is called, but the agent offers no login method",
-                     frames_of(talk.agent))  # fmt: skip
+    methods = member(conversation.agent.announced, "authMethods")
+    is_offered = "authMethods" in (conversation.agent.announced or {}) and methods != []
+    if conversation.dialect == V1 and conversation.agent.is_known and not is_offered:
+        yield Breach(f"{message.method} is called, but the agent offers no login method",
+                     frames_of(conversation.agent))  # fmt: skip
 
 
 @rule("auth.method-unknown", requests=LOGIN)
-def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def login_names_an_offer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds logins with a method that the agent does not offer."""
-    wanted, offered = seen.params.get("methodId"), _auth_methods(talk)
-    every = member(talk.agent.announced, "authMethods")
+    wanted, offered = message.params.get("methodId"), _auth_methods(conversation)
+    every = member(conversation.agent.announced, "authMethods")
     if not isinstance(every, list) or len(offered) != len(every):
         return  # an offer cannot be read, or stands there twice
-    if talk.agent.is_known and offered and isinstance(wanted, str) and wanted not in offered:
+    if (
+        conversation.agent.is_known
+        and offered
+        and isinstance(wanted, str)
+        and wanted not in offered
+    ):
         listed = ", ".join(sorted(offered))[:200]
         text = f"the login method {shown(wanted)} was not offered; the agent offers {listed}"
-        yield Breach(text, frames_of(talk.agent))
+        yield Breach(text, frames_of(conversation.agent))
 
 
 @rule("auth.terminal-method", requests=LOGIN)
-def terminal_methods_are_run(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def terminal_methods_are_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds logins with a method that the client has to run in a terminal."""
-    wanted = seen.params.get("methodId")
-    offer = _auth_methods(talk).get(wanted) if isinstance(wanted, str) else None
+    wanted = message.params.get("methodId")
+    offer = _auth_methods(conversation).get(wanted) if isinstance(wanted, str) else None
     if member(offer, "type") == "terminal":
         text = f"the login method {shown(wanted)} is one to run in a terminal"
-        yield Breach(text, frames_of(talk.agent))
+        yield Breach(text, frames_of(conversation.agent))
 
 
 @rule("auth.duplicate", results=INITIALIZE, alone=True)
-def methods_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ways to log in that have the same id."""
-    methods = seen.result.get("authMethods")
+    methods = message.result.get("authMethods")
     known: set[str] = set()
     for at, one in enumerate(items(methods)):
-        key = "methodId" if talk.dialect_of(seen) == V2 else "id"
+        key = "methodId" if conversation.dialect_of(message) == V2 else "id"
         name = member(one, key)
         if isinstance(name, str) and name in known:
             text = f"several login methods have the id {shown(name)}"
@@ -258,44 +285,44 @@ def methods_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 
 
 @rule("auth.retry-without", requests=("session/new",))
-def logs_in_before_it_tries_again(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a session asked for again without a login, though the agent demanded one."""
-    refused = talk.auth_required
-    if refused is None or refused.method != "session/new" or talk.is_logged_in:
+    refused = conversation.auth_required
+    if refused is None or refused.method != "session/new" or conversation.is_logged_in:
         return  # after a login it is the agent that is to blame
-    if _auth_methods(talk):
+    if _auth_methods(conversation):
         yield Breach("session/new is called again without a login", (refused.seq,))
 
 
 @rule("auth.still-required", answers=("session/new",))
-def login_is_enough(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def login_is_enough(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds sessions that are refused for a login that has succeeded."""
-    code = -32001 if talk.dialect == DRAFT else _AUTH_REQUIRED
-    if seen.is_error and talk.is_logged_in and seen.message.error_code == code:
+    code = -32001 if conversation.dialect == DRAFT else _AUTH_REQUIRED
+    if message.is_error and conversation.is_logged_in and message.parsed.error_code == code:
         yield Breach("session/new is refused since a login is needed, but one has succeeded")
 
 
 _TO_AGENT = Direction.TO_AGENT
 
 
-def _is_readable(seen: CheckedMessage) -> bool:
+def _is_readable(message: CheckedMessage) -> bool:
     """Whether there are params or a result; where they are of another type, the schema says so."""
-    if not isinstance(seen.value, dict):
+    if not isinstance(message.value, dict):
         return False
-    if seen.is_result:
-        return isinstance(seen.value.get("result"), dict)
-    return isinstance(seen.value.get("params"), dict | None)
+    if message.is_result:
+        return isinstance(message.value.get("result"), dict)
+    return isinstance(message.value.get("params"), dict | None)
 
 
-def _versions(seen: CheckedMessage) -> tuple[int | None, int | None]:
+def _versions(message: CheckedMessage) -> tuple[int | None, int | None]:
     """The version that was asked for, and the one that is the answer."""
-    asked = None if seen.request is None else seen.request.params.get("protocolVersion")
-    return integer(asked), integer(seen.result.get("protocolVersion"))
+    asked = None if message.request is None else message.request.params.get("protocolVersion")
+    return integer(asked), integer(message.result.get("protocolVersion"))
 
 
-def _auth_methods(talk: Conversation) -> dict[str, Any]:
+def _auth_methods(conversation: Conversation) -> dict[str, Any]:
     """The ways to log in that the agent offers, by their ids."""
-    methods = member(talk.agent.announced, "authMethods")
+    methods = member(conversation.agent.announced, "authMethods")
     every = items(methods, None)
     named = {member(one, "id") or member(one, "methodId"): one for one in every}
     return {name: one for name, one in named.items() if isinstance(name, str)}

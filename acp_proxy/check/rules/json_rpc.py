@@ -3,19 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import dialect_name, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.mistaken_pairs import retyped_id
-from acp_proxy.check.methods import (
-    EITHER_KIND,
-    METHODS,
-    NOTIFICATION,
-    REQUEST,
-    is_custom,
-    kind_of,
-)
+from acp_proxy.check.methods import EITHER_KIND, METHODS, NOTIFICATION, REQUEST, is_custom, kind_of
 from acp_proxy.check.registry import ANY, end_rule, rule
 from acp_proxy.protocol.capabilities import OFFERS
 from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, INITIALIZE, PERMISSION, PROMPT
@@ -41,9 +34,9 @@ _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
 
 
 @rule("rpc.version", odd_objects=True, alone=True)
-def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def version_is_2(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages whose ``jsonrpc`` is missing, or another value."""
-    value = seen.value
+    value = message.value
     if not isinstance(value, dict) or value.get("jsonrpc") == "2.0":
         return
     what = f"is {shown(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
@@ -51,9 +44,9 @@ def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("rpc.shape", odd_objects=True, alone=True)
-def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds objects that are neither a request, a notification nor a response."""
-    value = seen.value
+    value = message.value
     if not isinstance(value, dict):
         return
     if isinstance(value.get("method"), str):
@@ -67,9 +60,9 @@ def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("rpc.result-and-error", odd_objects=True, alone=True)
-def not_both(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers with a result and an error; a null beside the other one is a warning."""
-    value = seen.value
+    value = message.value
     if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
         is_null = value["result"] is None or value["error"] is None
         severity = Severity.WARNING if is_null else None
@@ -78,18 +71,18 @@ def not_both(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("rpc.no-result-or-error", odd_objects=True, alone=True)
-def has_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers that have neither."""
-    value = seen.value
+    value = message.value
     is_answer = isinstance(value, dict) and "id" in value and "method" not in value
     if is_answer and value.keys().isdisjoint(("result", "error")):
         yield Breach(f"the answer with id {shown(value['id'])} has neither a result nor an error")
 
 
 @rule("rpc.id-type", odd_objects=True, alone=True)
-def id_is_string_or_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ids of another type; null is a warning on a request, and right on some errors."""
-    value = seen.value
+    value = message.value
     if not isinstance(value, dict) or "id" not in value:
         return
     name = value["id"]
@@ -101,63 +94,65 @@ def id_is_string_or_integer(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 
 @rule("rpc.id-reused", requests=(ANY,))
-def ids_are_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ids of requests that are open; one that was answered is a hint."""
-    opened, token = seen.done.opened, seen.message.rpc_id or "null"
+    opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
-    open_ = talk.connection.state.open[seen.direction].get(token, [])
+    open_ = conversation.connection.state.open[message.direction].get(token, [])
     if len(open_) > 1:
         first = open_[0]
         yield Breach(f"the id {token} is that of {first.method}, which is still open",
                      (first.request_seq,))  # fmt: skip
-    elif (answer := talk.answered[seen.direction].get(token)) is not None:
+    elif (answer := conversation.answered[message.direction].get(token)) is not None:
         text = f"the id {token} was used before, by a request that is answered"
         yield Breach(text, (answer,), severity=Severity.INFO)
 
 
 @rule("rpc.response-unknown", answers=(ANY,))
-def answers_a_request(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers to what was not asked, was answered before, or has another id."""
-    kind = _stray(seen, talk)
-    if kind == "unknown" and not talk.pairs.explains(seen):
-        text = f"no request has the id {_id(seen)} of this answer"
+    kind = _stray(message, conversation)
+    if kind == "unknown" and not conversation.pairs.explains(message):
+        text = f"no request has the id {_id(message)} of this answer"
         yield Breach(text)
 
 
 @rule("rpc.response-twice", answers=(ANY,))
-def answers_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def answers_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds second answers."""
-    if _stray(seen, talk) == "twice":
-        first = talk.answered[seen.direction.other].get(seen.message.rpc_id or "null")
+    if _stray(message, conversation) == "twice":
+        first = conversation.answered[message.direction.other].get(message.parsed.rpc_id or "null")
         related = frames_of(first)
-        yield Breach(f"the request with id {_id(seen)} was answered before", related)
+        yield Breach(f"the request with id {_id(message)} was answered before", related)
 
 
 @rule("rpc.response-id-retyped", answers=(ANY,))
-def answers_with_its_id(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def answers_with_its_id(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers whose id is that of an open request in another type."""
-    if _stray(seen, talk) == "retyped":
-        other = retyped_id(seen.message.rpc_id or "")
-        request = talk.connection.oldest(seen.direction.other, other)
+    if _stray(message, conversation) == "retyped":
+        other = retyped_id(message.parsed.rpc_id or "")
+        request = conversation.connection.oldest(message.direction.other, other)
         related = () if request is None else (request.request_seq,)
-        yield Breach(f"the answer has the id {_id(seen)}, and its request the id {other}", related)
+        yield Breach(
+            f"the answer has the id {_id(message)}, and its request the id {other}", related
+        )
 
 
 @rule("rpc.notification-answered", answers=(ANY,))
-def notifications_have_no_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def notifications_have_no_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers without an id, but for those to a line that could not be read."""
-    if _stray(seen, talk) != "null":
+    if _stray(message, conversation) != "null":
         return
-    code = seen.message.error_code
-    if not seen.is_error or code not in (-32700, -32600):
+    code = message.parsed.error_code
+    if not message.is_error or code not in (-32700, -32600):
         yield Breach("an answer has no id, and so no request")
 
 
 @rule("rpc.params-type", odd_objects=True, alone=True)
-def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def params_are_named(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds params that are not an object; null or none at all stand for empty ones."""
-    value = seen.value
+    value = message.value
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         params = value.get("params")
         if params is not None and not isinstance(params, dict):
@@ -166,9 +161,9 @@ def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
 
 
 @rule("rpc.error-shape", odd_objects=True, alone=True)
-def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def errors_have_code_and_message(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds errors without an integer code or a string message."""
-    value = seen.value
+    value = message.value
     if not isinstance(value, dict) or "method" in value or value.get("error") is None:
         return
     error = value["error"]
@@ -183,165 +178,170 @@ def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> It
 
 
 @rule("rpc.error-code-reserved", answers=(ANY,), alone=True)
-def codes_are_defined(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def codes_are_defined(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds reserved codes that the dialect does not define."""
-    code = seen.message.error_code if seen.is_error else None
+    code = message.parsed.error_code if message.is_error else None
     if code is None or not -32768 <= code <= -32000:
         return
-    if code not in _DEFINED and code not in _CODES.get(talk.dialect or "", _OFFICIAL_CODES):
-        yield Breach(
-            f"error code {code} is reserved, and {dialect_name(talk.dialect)} does not define it"
-        )
+    if code not in _DEFINED and code not in _CODES.get(conversation.dialect or "", _OFFICIAL_CODES):
+        name = dialect_name(conversation.dialect)
+        yield Breach(f"error code {code} is reserved, and {name} does not define it")
 
 
 @rule("rpc.envelope-field", odd_objects=True, alone=True)
-def envelope_has_its_members(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def envelope_has_its_members(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds members beside those of JSON-RPC."""
-    value = seen.value
+    value = message.value
     if isinstance(value, dict) and not value.keys() <= _FIELDS:
         others = sorted(name for name in value if name not in _FIELDS)
-        if seen.message.kind not in (Kind.INVALID, Kind.BLANK):
+        if message.parsed.kind not in (Kind.INVALID, Kind.BLANK):
             yield Breach(
                 f"the message has members beside those of JSON-RPC: {', '.join(others)[:200]}"
             )
 
 
 @rule("rpc.wrong-direction", requests=(ANY,), notifications=(ANY,), odd=True)
-def method_is_the_senders(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def method_is_the_senders(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds methods that only the other side may call."""
-    method, direction = seen.message.method or "", seen.direction
-    if kind_of(talk.dialect, direction, method) is not None:
+    method, direction = message.parsed.method or "", message.direction
+    if kind_of(conversation.dialect, direction, method) is not None:
         return
-    if talk.dialect == DRAFT and method == "terminal/output":
+    if conversation.dialect == DRAFT and method == "terminal/output":
         return  # the draft contradicts itself there, which another rule explains
-    if kind_of(talk.dialect, direction.other, method) is not None:
-        yield Breach(f"{method} is for the {seen.sender} to handle, not to send")
+    if kind_of(conversation.dialect, direction.other, method) is not None:
+        yield Breach(f"{method} is for the {message.sender} to handle, not to send")
 
 
 @rule("rpc.unknown-method", requests=(ANY,), notifications=(ANY,), odd=True)
-def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def method_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds methods of no dialect that do not begin with an underscore."""
-    method, table = seen.message.method or "", METHODS.get(talk.dialect or "", {})
-    if talk.dialect is None or (seen.direction, method) in table or is_custom(method):
+    method, table = message.parsed.method or "", METHODS.get(conversation.dialect or "", {})
+    if conversation.dialect is None or (message.direction, method) in table or is_custom(method):
         return
-    schema = talk.schema_of(seen)
+    schema = conversation.schema_of(message)
     if schema is not None and any(schema.knows(way, method) for way in Direction):
         return
-    if not any((way, method) in METHODS[talk.dialect] for way in Direction):
+    if not any((way, method) in METHODS[conversation.dialect] for way in Direction):
         elsewhere = [
             name for name, table in METHODS.items() for way in Direction if (way, method) in table
         ]
         # Another rule tells of methods of the other version of the official protocol.
-        if talk.dialect != DRAFT and any(name != DRAFT for name in elsewhere):
+        if conversation.dialect != DRAFT and any(name != DRAFT for name in elsewhere):
             return
         where = f"; {dialect_name(elsewhere[0])} has it" if elsewhere else ""
-        yield Breach(f"{dialect_name(talk.dialect)} has no method {method[:80]}{where}")
+        yield Breach(f"{dialect_name(conversation.dialect)} has no method {method[:80]}{where}")
 
 
 @rule("rpc.request-without-id", notifications=(ANY,), odd=True, alone=True)
-def requests_have_ids(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def requests_have_ids(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds requests that are sent as notifications."""
-    method = seen.message.method or ""
-    if kind_of(talk.dialect, seen.direction, method) == REQUEST and method not in EITHER_KIND:
+    method = message.parsed.method or ""
+    if (
+        kind_of(conversation.dialect, message.direction, method) == REQUEST
+        and method not in EITHER_KIND
+    ):
         yield Breach(f"{method} is a request, but has no id")
 
 
 @rule("rpc.notification-with-id", requests=(ANY,), odd=True, alone=True)
-def notifications_have_none(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def notifications_have_none(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds notifications that are sent as requests."""
-    method = seen.message.method or ""
-    if kind_of(talk.dialect, seen.direction, method) == NOTIFICATION:
+    method = message.parsed.method or ""
+    if kind_of(conversation.dialect, message.direction, method) == NOTIFICATION:
         yield Breach(f"{method} is a notification, but has an id")
 
 
 @rule("rpc.advertised-missing", answers=(ANY,))
-def offered_methods_exist(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds "method not found" for what the peer has offered, or what every peer has."""
-    method = seen.method or ""
-    if not seen.is_error or seen.message.error_code != -32601 or talk.dialect is None:
+    method = message.method or ""
+    if not message.is_error or message.parsed.error_code != -32601 or conversation.dialect is None:
         return
-    path, session = OFFERS.get((talk.dialect, method)), talk.session(seen.session)
+    path, session = (
+        OFFERS.get((conversation.dialect, method)),
+        conversation.session(message.session),
+    )
     listed = _LISTED.get(method, "")
     if session is not None and listed and getattr(session, listed):
         text = f"the session has {listed.removeprefix('has_')} to choose from"
         yield Breach(f"{text}, but the agent does not know {method}", (session.seq,))
-    elif path is not None and talk.peer(seen.sender).offers(*path):
-        yield Breach(f"the {seen.sender} offers {'.'.join(path)}, but does not know {method}")
-    elif method in _BASELINE.get(talk.dialect, ()):
-        direction = seen.direction.other
-        if kind_of(talk.dialect, direction, method) == REQUEST:
-            yield Breach(f"every {seen.sender} has {method}, but this one does not know it")
+    elif path is not None and conversation.peer(message.sender).offers(*path):
+        yield Breach(f"the {message.sender} offers {'.'.join(path)}, but does not know {method}")
+    elif method in _BASELINE.get(conversation.dialect, ()):
+        direction = message.direction.other
+        if kind_of(conversation.dialect, direction, method) == REQUEST:
+            yield Breach(f"every {message.sender} has {method}, but this one does not know it")
 
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
-def cancels_its_own(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds cancellations of requests that their sender has not sent; answered ones are a hint."""
-    target = seen.message.target
-    if target is None or seen.done.cancelled is not None:
+    target = message.parsed.target
+    if target is None or message.transition.cancelled is not None:
         return
-    if (answer := talk.answered[seen.direction].get(target)) is not None:
+    if (answer := conversation.answered[message.direction].get(target)) is not None:
         text = f"the request with id {target[:80]} was answered before"
         yield Breach(text, (answer,), severity=Severity.INFO)
-    elif not talk.answered[seen.direction].has_forgotten:
-        yield Breach(f"the {seen.sender} has sent no request with id {target[:80]}")
+    elif not conversation.answered[message.direction].has_forgotten:
+        yield Breach(f"the {message.sender} has sent no request with id {target[:80]}")
 
 
 @rule("rpc.cancel-request-answer", answers=(ANY,))
-def cancelled_with_its_code(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds cancelled requests that are answered with another error than "request cancelled"."""
-    exchange = seen.answered
-    if seen.is_error and exchange is not None and exchange.cancelled:
-        code = seen.message.error_code
+    exchange = message.answered
+    if message.is_error and exchange is not None and exchange.cancelled:
+        code = message.parsed.error_code
         if code not in (-32800, -32601):
-            text = f"{seen.method} was cancelled, but is answered with error {code}"
+            text = f"{message.method} was cancelled, but is answered with error {code}"
             yield Breach(text, (exchange.request_seq,))
 
 
 @end_rule("rpc.unanswered")
-def all_are_answered(talk: Conversation) -> Iterator[Breach]:
+def all_are_answered(conversation: Conversation) -> Breaches:
     """Finds requests that nobody has answered, though there was time."""
-    for request, breach in unanswered(talk):
+    for request, breach in unanswered(conversation):
         method = request.method or ""
         if method != PERMISSION and not method.startswith("_"):  # which have rules of their own
             yield breach
 
 
-def unanswered(talk: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
+def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
     """Finds requests of any method that were open when the first peer left.
 
     Who leaves by himself owes the answers. A client that leaves, or an agent that it stops, need
     not wait for any; then only a peer that was silent for too long is to blame, or one that has
     answered a later prompt of the same session.
     """
-    if not talk.is_over:
+    if not conversation.is_over:
         return
-    for request in talk.open_at_leaving:
+    for request in conversation.open_at_leaving:
         method, by = request.method or "", request.receiver
-        if method in INITIALIZE and talk.memory.was_initialize_open:
+        if method in INITIALIZE and conversation.memory.was_initialize_open:
             continue  # the client has gone on, which another rule reports
-        if talk.left == AGENT:
+        if conversation.left == AGENT:
             if by == AGENT:
                 text = f"the agent ended before it answered {method}"
                 yield request, Breach(text, by=by, seq=request.seq)
-        elif request.seq in talk.hung:
+        elif request.seq in conversation.hung:
             yield request, Breach(f"{method} was never answered", by=by, seq=request.seq)
-        elif method == PROMPT and talk.is_overtaken(request.session, request.seq):
+        elif method == PROMPT and conversation.is_overtaken(request.session, request.seq):
             text = f"{method} was never answered, but a later one was"
             yield request, Breach(text, by=by, seq=request.seq)
 
 
-def _stray(seen: CheckedMessage, talk: Conversation) -> str | None:
+def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
     """Why an answer belongs to no request: unknown, twice, retyped or null; None if it does."""
-    if seen.message.kind not in (Kind.RESPONSE, Kind.ERROR) or seen.answered is not None:
+    if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
-    token = seen.message.rpc_id
+    token = message.parsed.rpc_id
     if token is None or token == "null":
         return "null"
-    direction = seen.direction.other
+    direction = message.direction.other
     other = retyped_id(token)
-    if other is not None and talk.connection.oldest(direction, other) is not None:
+    if other is not None and conversation.connection.oldest(direction, other) is not None:
         return "retyped"
-    if token in talk.answered[direction]:
+    if token in conversation.answered[direction]:
         return "twice"
     return "unknown"
 
@@ -352,5 +352,5 @@ def _wrong(error: dict[str, Any], name: str, kind: str) -> str:
     return f"the {name} of an error is {shown(error[name])}, not {kind}"
 
 
-def _id(seen: CheckedMessage) -> str:
-    return (seen.message.rpc_id or "null")[:80]
+def _id(message: CheckedMessage) -> str:
+    return (message.parsed.rpc_id or "null")[:80]

@@ -1,10 +1,9 @@
 """Rules on the MCP servers that a client names, and on MCP through the client."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach
+from acp_proxy.check.check_values import Breach, Breaches
 from acp_proxy.check.check_wording import is_relative, shown
 from acp_proxy.check.checked_message import CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -17,9 +16,9 @@ _PAIRS = ("env", "headers")
 
 
 @rule("mcp.sse-deprecated", requests=OPENING, alone=True)
-def sse_is_deprecated(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def sse_is_deprecated(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports servers of the transport that the protocol gives up."""
-    for at, server in servers_of(seen):
+    for at, server in servers_of(message):
         if member(server, "type") == "sse":
             yield Breach(
                 f"the MCP server {_name(server)} has the type sse", place=_place(at, "type")
@@ -27,13 +26,13 @@ def sse_is_deprecated(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
-def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds transports that are not defined; v2 allows custom ones with an underscore."""
-    for at, server in servers_of(seen):
+    for at, server in servers_of(message):
         kind = server.get("type")
-        if kind is None and talk.dialect == V2:
+        if kind is None and conversation.dialect == V2:
             continue  # a rule of v2
-        is_custom = talk.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
+        is_custom = conversation.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
         if "type" in server and kind not in _TYPES and not is_custom:
             text = (
                 f"the MCP server {_name(server)} has the type {shown(kind)}, which is not defined"
@@ -42,18 +41,18 @@ def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("mcp.command-absolute", requests=OPENING, alone=True)
-def command_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds commands of servers that are looked up in the PATH, or relative."""
-    for at, server in servers_of(seen):
+    for at, server in servers_of(message):
         if is_relative(command := server.get("command")):
             text = f"the command {shown(command)} of the MCP server {_name(server)} is not absolute"
             yield Breach(text, place=_place(at, "command"))
 
 
 @rule("mcp.pairs", requests=OPENING, alone=True)
-def variables_are_pairs(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds variables and headers that are written as an object."""
-    for at, server in servers_of(seen):
+    for at, server in servers_of(message):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):
                 text = (
@@ -63,10 +62,10 @@ def variables_are_pairs(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 
 
 @rule("mcp.name-duplicate", requests=OPENING, alone=True)
-def names_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def names_differ(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds two servers of one name."""
     names = Counter(
-        name for _, server in servers_of(seen) if isinstance(name := server.get("name"), str)
+        name for _, server in servers_of(message) if isinstance(name := server.get("name"), str)
     )
     for name, count in names.items():
         if count > 1:
@@ -74,37 +73,37 @@ def names_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("mcp.connection-known", results=("mcp/connect",))
-def remember_connections(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_connections(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers the connections that a client has opened."""
-    if isinstance(name := seen.result.get("connectionId"), str):
-        talk.memory.mcp_connections.add(name, True)
+    if isinstance(name := message.result.get("connectionId"), str):
+        conversation.memory.mcp_connections.add(name, True)
 
 
 @rule("mcp.connection-known", requests=("mcp/message", "mcp/disconnect"),
       notifications=("mcp/message",))  # fmt: skip
-def connection_is_open(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def connection_is_open(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages for a connection that was not opened, or was closed."""
-    name = seen.params.get("connectionId")
-    known = talk.memory.mcp_connections
+    name = message.params.get("connectionId")
+    known = conversation.memory.mcp_connections
     if not isinstance(name, str):
         return
     if known.get(name) is False or known.lacks(name):
         what = "is closed" if name in known else "was not opened by mcp/connect"
         yield Breach(f"the connection {shown(name)} {what}", place="/params/connectionId")
-    elif seen.method == "mcp/disconnect":
+    elif message.method == "mcp/disconnect":
         known.add(name, False)
 
 
 @rule("mcp.server-known", requests=("mcp/connect", "mcp/message"))
-def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def server_is_declared(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds connections to a server that no session has declared."""
-    name = seen.params.get("serverId", seen.params.get("acpId"))
-    if not isinstance(name, str) or talk.sessions.has_forgotten:
+    name = message.params.get("serverId", message.params.get("acpId"))
+    if not isinstance(name, str) or conversation.sessions.has_forgotten:
         return
-    declared = [server for one in talk.sessions.values() for server in one.servers]
+    declared = [server for session in conversation.sessions.values() for server in session.servers]
     opening = [
         server
-        for request in talk.asked.values()
+        for request in conversation.asked.values()
         if request.method in OPENING
         for _, server in servers_of(request)
     ]
@@ -118,9 +117,9 @@ def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         yield Breach(f"the MCP server {shown(name)} was not declared")
 
 
-def servers_of(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
+def servers_of(message: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
     """Returns the MCP servers of a request, with their places in the list."""
-    every = enumerate(items(seen.params.get("mcpServers")))
+    every = enumerate(items(message.params.get("mcpServers")))
     return [(at, one) for at, one in every if isinstance(one, dict)]
 
 

@@ -1,9 +1,8 @@
 """Rules on the modes of sessions and on their configuration options."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import not_offered, shown
 from acp_proxy.check.checked_message import CLIENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -22,55 +21,59 @@ _LISTED = 5
 
 
 @rule("mode.not-listed", requests=(_SET_MODE,))
-def mode_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds modes that the client sets and the agent has not listed."""
-    name = "mode" if talk.dialect == DRAFT else "modeId"
-    wanted, modes = seen.params.get(name), _modes(seen, talk)
+    name = "mode" if conversation.dialect == DRAFT else "modeId"
+    wanted, modes = message.params.get(name), _modes(message, conversation)
     if modes is not None and isinstance(wanted, str) and wanted not in modes:
         text, severity = f"the mode {shown(wanted)} is not listed", None
         if not modes:  # it may have been offered in another way
             text, severity = f"the mode {shown(wanted)} is set, but none is listed", Severity.INFO
-        yield Breach(text, _opened(seen, talk), severity=severity, place=f"/params/{name}")
+        yield Breach(
+            text, _opened(message, conversation), severity=severity, place=f"/params/{name}"
+        )
 
 
 @rule("mode.current-not-listed", results=OPENING, alone=True)
-def current_mode_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds sessions whose current mode is not in their own list."""
-    current = member(seen.result, "modes", "currentModeId")
-    listed = _listed_modes(seen)
+    current = member(message.result, "modes", "currentModeId")
+    listed = _listed_modes(message)
     if listed is not None and isinstance(current, str) and current not in listed:
         text = f"the current mode {shown(current)} is not listed"
         yield Breach(text, place="/result/modes/currentModeId")
 
 
 @rule("mode.update-not-listed", updates=(_MODE_UPDATE,))
-def new_mode_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates to a mode that is not listed; while a session is opened its list may change.
 
     An agent without a list of modes may have options for them.
     """
-    name = "currentMode" if talk.dialect == DRAFT else "currentModeId"
-    mode, modes = seen.update.get(name), _modes(seen, talk)
-    is_opening = talk.is_opening(seen.session, *HISTORY)
+    name = "currentMode" if conversation.dialect == DRAFT else "currentModeId"
+    mode, modes = message.update.get(name), _modes(message, conversation)
+    is_opening = conversation.is_opening(message.session, *HISTORY)
     if modes and isinstance(mode, str) and mode not in modes and not is_opening:
-        place = f"/params/{'data' if talk.dialect == DRAFT else 'update'}/{name}"
-        yield Breach(f"the mode {shown(mode)} is not listed", _opened(seen, talk), place=place)
+        place = f"/params/{'data' if conversation.dialect == DRAFT else 'update'}/{name}"
+        yield Breach(
+            f"the mode {shown(mode)} is not listed", _opened(message, conversation), place=place
+        )
 
 
 @rule("mode.update-field", updates=(_MODE_UPDATE,), alone=True)
-def update_names_the_mode(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def update_names_the_mode(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates of the mode with ``modeId`` in place of ``currentModeId``."""
-    update = seen.update
-    if "update" in seen.params and "modeId" in update and "currentModeId" not in update:
+    update = message.update
+    if "update" in message.params and "modeId" in update and "currentModeId" not in update:
         yield Breach("the mode is named by modeId, not by currentModeId",
                      place="/params/update")  # fmt: skip
 
 
 @rule("mode.duplicate", results=OPENING, alone=True)
-def modes_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def modes_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds modes that have the same id."""
     known: set[str] = set()
-    for at, name in enumerate(_listed_modes(seen) or ()):
+    for at, name in enumerate(_listed_modes(message) or ()):
         if name in known:
             place = f"/result/modes/availableModes/{at}/id"
             yield Breach(f"several modes have the id {shown(name)}", place=place)
@@ -78,28 +81,28 @@ def modes_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
 
 
 @rule("config.unknown", requests=(_SET_OPTION,))
-def option_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def option_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds options that the client sets and the agent has not listed."""
-    name = "key" if talk.dialect == DRAFT else "configId"
-    wanted, options = seen.params.get(name), _options(seen, talk)
+    name = "key" if conversation.dialect == DRAFT else "configId"
+    wanted, options = message.params.get(name), _options(message, conversation)
     if options is None or not isinstance(wanted, str) or wanted in options:
         return
     text, severity = f"the option {shown(wanted)} is not listed", None
     if not options:  # it may have been offered in another way
         text, severity = f"the option {shown(wanted)} is set, but none is listed", Severity.INFO
-    yield Breach(text, _opened(seen, talk), severity=severity, place=f"/params/{name}")
+    yield Breach(text, _opened(message, conversation), severity=severity, place=f"/params/{name}")
 
 
 @rule("config.value", requests=(_SET_OPTION,))
-def value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def value_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds values that an option does not have, and values of another type than the option's."""
-    session, name = talk.session(seen.session), seen.params.get("configId")
+    session, name = conversation.session(message.session), message.params.get("configId")
     if session is None or session.options is None or not isinstance(name, str):
         return
     option = session.options.get(name)
-    if option is None or "value" not in seen.params or _has_just_changed(session, seen):
+    if option is None or "value" not in message.params or _has_just_changed(session, message):
         return
-    value, kind = seen.params["value"], option.get("type")
+    value, kind = message.params["value"], option.get("type")
     if kind == "boolean" and not isinstance(value, bool):
         text = f"the option {shown(name)} is a boolean, but is set to {shown(value)}"
     elif kind == "select" and not isinstance(value, str):
@@ -113,9 +116,9 @@ def value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 @rule("config.current-not-listed", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,),
       alone=True)  # fmt: skip
-def current_value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def current_value_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds selections whose current value is not among their own values."""
-    options, place = _listed_options(seen)
+    options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if not isinstance(option, dict) or option.get("type") != "select":
             continue
@@ -127,18 +130,23 @@ def current_value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
-def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lists without the option that was set; others that have gone are a hint."""
-    session = talk.session(seen.session)
-    found, place = _listed_options(seen)
+    session = conversation.session(message.session)
+    found, place = _listed_options(message)
     listed = options_by_id(found)
-    if session is None or session.options is None or listed is None or talk.dialect == DRAFT:
+    if (
+        session is None
+        or session.options is None
+        or listed is None
+        or conversation.dialect == DRAFT
+    ):
         return
-    wanted = None if seen.request is None else seen.request.params.get("configId")
+    wanted = None if message.request is None else message.request.params.get("configId")
     missing = [name for name in session.options if name not in listed]
     if isinstance(wanted, str) and wanted in missing:
         yield Breach(f"the list lacks the option {shown(wanted)}, which was set",
-                     frames_of(seen.request), place=place)  # fmt: skip
+                     frames_of(message.request), place=place)  # fmt: skip
     elif missing:
         named = ", ".join(shown(name) for name in missing[:_LISTED])
         more = f" and {len(missing) - _LISTED} others" if len(missing) > _LISTED else ""
@@ -148,45 +156,49 @@ def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator
 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
-def value_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an answer in which the option that was set has another of its values."""
-    params = {} if seen.request is None else seen.request.params
+    params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
-    option = (options_by_id(seen.result.get("configOptions")) or {}).get(str(name))
-    if option is None or seen.request is None or wanted not in (_values(option) or ()):
+    option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))
+    if option is None or message.request is None or wanted not in (_values(option) or ()):
         return
     if (value := option.get("currentValue")) != wanted:
         text = f"the option {shown(name)} was set to {shown(wanted)}, but is {shown(value)}"
-        yield Breach(text, (seen.request.seq,))
+        yield Breach(text, (message.request.seq,))
 
 
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
-def booleans_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds boolean options for a client that does not take them; once in a session."""
-    if talk.dialect != V1 or not talk.client.is_known or talk.client.offers(*_BOOLEAN):
+    if (
+        conversation.dialect != V1
+        or not conversation.client.is_known
+        or conversation.client.offers(*_BOOLEAN)
+    ):
         return
-    reported = talk.memory.boolean_options
-    if seen.session in reported:
+    reported = conversation.memory.boolean_options
+    if message.session in reported:
         return  # it was reported as the session was opened
-    options, place = _listed_options(seen)
+    options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if member(option, "type") == "boolean":
-            reported.add(seen.session or "", seen.seq)
+            reported.add(message.session or "", message.seq)
             name = shown(member(option, "id"))
             yield Breach(not_offered(f"the option {name}", ".".join(_BOOLEAN), CLIENT),
-                         frames_of(talk.client),
+                         frames_of(conversation.client),
                          place=f"{place}/{at}/type")  # fmt: skip
             return
 
 
-def _modes(seen: CheckedMessage, talk: Conversation) -> list[str] | None:
+def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
     """The modes of a session, none if it has none; None if that is not known.
 
     A session that an earlier connection began may have modes that the client knows from there.
     """
-    if talk.dialect == DRAFT:
-        return _offered(talk, _OFFERED_MODES)
-    session = talk.session(seen.session)
+    if conversation.dialect == DRAFT:
+        return _offered(conversation, _OFFERED_MODES)
+    session = conversation.session(message.session)
     if session is None or not session.is_readable:
         return None
     if session.modes is None and not _is_new(session):
@@ -194,12 +206,12 @@ def _modes(seen: CheckedMessage, talk: Conversation) -> list[str] | None:
     return session.modes or []
 
 
-def _options(seen: CheckedMessage, talk: Conversation) -> list[str] | None:
+def _options(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
     """The options of a session; None if they are not known, or may just have been others."""
-    if talk.dialect == DRAFT:
-        return _offered(talk, _OFFERED_OPTIONS)
-    session = talk.session(seen.session)
-    if session is None or not session.is_readable or _has_just_changed(session, seen):
+    if conversation.dialect == DRAFT:
+        return _offered(conversation, _OFFERED_OPTIONS)
+    session = conversation.session(message.session)
+    if session is None or not session.is_readable or _has_just_changed(session, message):
         return None
     if session.options is None and not _is_new(session):
         return None
@@ -211,42 +223,42 @@ def _is_new(session: SessionRecord) -> bool:
     return session.opened == "session/new" and session.is_readable
 
 
-def _offered(talk: Conversation, path: tuple[str, ...]) -> list[str] | None:
+def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | None:
     """What an agent of the 1.0 draft has listed in its capabilities."""
-    found = talk.agent.capability(*path)
-    if not talk.agent.is_known or not (found is None or isinstance(found, list)):
+    found = conversation.agent.capability(*path)
+    if not conversation.agent.is_known or not (found is None or isinstance(found, list)):
         return None
     return [one for one in found or () if isinstance(one, str)]
 
 
-def _has_just_changed(session: SessionRecord, seen: CheckedMessage) -> bool:
+def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
     """Whether the client may not have read the latest options.
 
     It has read the answer that opened the session, since it knows its id.
     """
     has_changed = session.options_seq is not None and session.options_seq != session.seq
-    return has_changed and seen.t_ns - session.options_ns <= MOMENT_NS
+    return has_changed and message.t_ns - session.options_ns <= MOMENT_NS
 
 
-def _opened(seen: CheckedMessage, talk: Conversation) -> tuple[int, ...]:
-    session = talk.session(seen.session)
+def _opened(message: CheckedMessage, conversation: Conversation) -> tuple[int, ...]:
+    session = conversation.session(message.session)
     return frames_of(session)
 
 
-def _listed_modes(seen: CheckedMessage) -> list[str] | None:
+def _listed_modes(message: CheckedMessage) -> list[str] | None:
     """The ids of the modes in an answer that opens a session; None if some have none."""
-    modes = member(seen.result, "modes", "availableModes")
+    modes = member(message.result, "modes", "availableModes")
     if not isinstance(modes, list):
         return None
     names = [member(one, "id") for one in modes]
     return names if all(isinstance(one, str) for one in names) else None
 
 
-def _listed_options(seen: CheckedMessage) -> tuple[Any, str]:
+def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
     """The list of options in an answer or an update, and its place."""
-    if seen.update_kind:
-        return seen.update.get("configOptions"), "/params/update/configOptions"
-    return seen.result.get("configOptions"), "/result/configOptions"
+    if message.update_kind:
+        return message.update.get("configOptions"), "/params/update/configOptions"
+    return message.result.get("configOptions"), "/result/configOptions"
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:

@@ -2,10 +2,10 @@
 
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, frames_of
 from acp_proxy.check.check_wording import shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
@@ -37,67 +37,71 @@ _MOST = 1_000
 
 
 @rule("prompt.baseline-refused", answers=(PROMPT,))
-def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds "invalid params" for a prompt of text and resource links alone.
 
     The prompt must be right in all else, so that nothing but its blocks can be the reason. Where
     the opening of the session is missing, an error that speaks of the session may be right. That
     an open session is not found is told by ``session.lost``.
     """
-    request = seen.request
-    if not seen.is_error or seen.message.error_code != -32602 or request is None:
+    request = message.request
+    if not message.is_error or message.parsed.error_code != -32602 or request is None:
         return
-    session, blocks = talk.session(seen.session), request.params.get("prompt")
+    session, blocks = conversation.session(message.session), request.params.get("prompt")
     if session is None or session.closed_seq is not None or not isinstance(blocks, list):
         return
     is_plain = request.params.keys() <= {"sessionId", "prompt", "_meta"} and _is_baseline(blocks)
-    error = encode_json(seen.value["error"])
+    error = encode_json(message.value["error"])
     is_unknown = not session.opened or LOST.search(error.decode())
     is_of_session = _OF_SESSION.search(error) and is_unknown
-    if is_plain and not is_of_session and talk.other_turn(seen.session, seen.done.turn) is None:
+    if (
+        is_plain
+        and not is_of_session
+        and conversation.other_turn(message.session, message.transition.turn) is None
+    ):
         yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
 
 
 @rule("prompt.empty", requests=(PROMPT,), alone=True)
-def prompts_have_content(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def prompts_have_content(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds prompts without any block."""
-    name = "content" if talk.dialect == DRAFT else "prompt"
-    if seen.params.get(name) == []:
+    name = "content" if conversation.dialect == DRAFT else "prompt"
+    if message.params.get(name) == []:
         yield Breach("the prompt has no content", place=f"/params/{name}")
 
 
 @rule("prompt.concurrent", requests=(PROMPT,))
-def prompts_wait_for_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def prompts_wait_for_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds prompts in a session whose turn is not over; in v2 a prompt may join the work."""
-    if talk.dialect == V2 or seen.session is None:
+    if conversation.dialect == V2 or message.session is None:
         return
-    if (older := talk.other_turn(seen.session, seen.done.turn)) is not None:
+    if (older := conversation.other_turn(message.session, message.transition.turn)) is not None:
         yield Breach("the turn before has not ended", (older.prompt_seq,))
 
 
 @rule("prompt.stop-reason", results=(PROMPT,), alone=True)
-def stop_reason_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def stop_reason_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds answers to a prompt without a stop reason of the dialect."""
-    known = _STOP_REASONS.get(talk.dialect or "")
-    if known is None or seen.value is None:
+    known = _STOP_REASONS.get(conversation.dialect or "")
+    if known is None or message.value is None:
         return
-    reason = seen.result.get("stopReason")
+    reason = message.result.get("stopReason")
     if not isinstance(reason, str) or reason not in known:
-        is_there = "stopReason" in seen.result
+        is_there = "stopReason" in message.result
         text = f"the stop reason {shown(reason)} is not defined"
         text = text if is_there else "the answer has no stopReason"
         yield Breach(text, place="/result/stopReason")
 
 
 @rule("prompt.base64", requests=(PROMPT,), updates=WITH_CONTENT, alone=True)
-def binary_content_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def binary_content_is_base64(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds images, audio and blobs whose data is not base64."""
-    if seen.update_kind:
-        path = "/params/update/content" if "update" in seen.params else "/params/data/content"
-        content = seen.update.get("content")
+    if message.update_kind:
+        path = "/params/update/content" if "update" in message.params else "/params/data/content"
+        content = message.update.get("content")
     else:
-        name = "prompt" if "prompt" in seen.params else "content"
-        path, content = f"/params/{name}", seen.params.get(name)
+        name = "prompt" if "prompt" in message.params else "content"
+        path, content = f"/params/{name}", message.params.get(name)
     if isinstance(content, list):
         blocks = [(f"{path}/{at}", block) for at, block in enumerate(content[:_MOST])]
     else:
@@ -112,32 +116,32 @@ def binary_content_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterat
 
 
 @rule("prompt.base64", updates=("terminal_output_chunk", "terminal_update"), alone=True)
-def output_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output of terminals that is not base64; only version 2 has such updates."""
-    is_chunk = seen.update_kind == "terminal_output_chunk"
+    is_chunk = message.update_kind == "terminal_output_chunk"
     path = ("data",) if is_chunk else ("output", "data")
-    data = member(seen.update, *path)
-    if talk.dialect == V2 and isinstance(data, str) and not _is_base64(data):
+    data = member(message.update, *path)
+    if conversation.dialect == V2 and isinstance(data, str) and not _is_base64(data):
         yield Breach("the output of a terminal is not base64",
                      place=f"/params/update/{'/'.join(path)}")  # fmt: skip
 
 
 @rule("turn.update-late", updates=TURN_OUTPUT)
-def output_precedes_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_precedes_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a turn's output after its end; after a turn that was cancelled another rule does."""
-    end = late_for(seen, talk)
+    end = late_for(message, conversation)
     if end is not None and not was_cancelled(end):
-        yield Breach(f"{seen.update_kind} comes after the end of the turn", (end.seq,))
+        yield Breach(f"{message.update_kind} comes after the end of the turn", (end.seq,))
 
 
 @turn_rule("turn.tools-open")
-def tools_are_done(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds tool calls that are not over when a turn says that all is done.
 
     Agents also ask for permission of what they never report as a tool call, such as a follow-up.
     """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
-    if ended.stop_reason != "end_turn" or is_cancelled or talk.dialect == V2:
+    if ended.stop_reason != "end_turn" or is_cancelled or conversation.dialect == V2:
         return
     reported = [call for call in ended.turn.calls.values() if call.is_reported]
     open_ = [call for call in reported if call.status in RUNNING]
@@ -149,16 +153,16 @@ def tools_are_done(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
 
 
 @turn_rule("turn.requests-open")
-def requests_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds requests of the turn that the agent still waits for, and has not cancelled.
 
     A terminal may run on, so it may also be waited for.
     """
-    if ended.turn.cancel_seq is not None or talk.dialect == V2:
+    if ended.turn.cancel_seq is not None or conversation.dialect == V2:
         return
-    for request in talk.open_requests(Direction.TO_CLIENT):
-        opened = request.done.opened
-        if request.done.turn != ended.turn.id or opened is None or opened.cancelled:
+    for request in conversation.open_requests(Direction.TO_CLIENT):
+        opened = request.transition.opened
+        if request.transition.turn != ended.turn.id or opened is None or opened.cancelled:
             continue
         if request.method in (PERMISSION, "terminal/create", *_FILES):
             text = f"the turn ends while the agent's {request.method} is open"
@@ -166,50 +170,50 @@ def requests_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breac
 
 
 @rule("turn.request-outside", requests=(PERMISSION, "terminal/create", *_FILES))
-def requests_belong_to_a_turn(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports requests of the agent for a session that has no open turn; v2 allows them."""
-    session = talk.session(seen.session)
-    if session is None or seen.done.turn is not None or talk.dialect != V1:
+    session = conversation.session(message.session)
+    if session is None or message.transition.turn is not None or conversation.dialect != V1:
         return
-    is_open = seen.sender == AGENT and session.closed_seq is None
+    is_open = message.sender == AGENT and session.closed_seq is None
     is_open = is_open and session.opened != NEW_CHILD  # its parent prompts it, not the client
-    if is_open and not talk.is_opening(seen.session, *HISTORY):
-        end = talk.last_ends.get(session.id)
-        yield Breach(f"{seen.method} comes while the session has no turn",
+    if is_open and not conversation.is_opening(message.session, *HISTORY):
+        end = conversation.last_ends.get(session.id)
+        yield Breach(f"{message.method} comes while the session has no turn",
                      frames_of(end))  # fmt: skip
 
 
 @turn_rule("turn.silent")
-def progress_is_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Reports turns that end well without any update; only the 1.0 draft asks for one."""
     turn = ended.turn
     is_silent = ended.stop_reason == "end_turn" and not turn.updates and turn.cancel_seq is None
-    if talk.dialect == DRAFT and is_silent:
+    if conversation.dialect == DRAFT and is_silent:
         yield Breach("the turn ends without an update", (turn.prompt_seq,))
 
 
-def late_for(seen: CheckedMessage, talk: Conversation) -> EndedTurn | None:
+def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn | None:
     """Returns the turn after whose end an update came; None if it is not late.
 
     History comes while a session is opened. What comes after the answer to ``session/load`` and
     before a prompt is late for that.
 
     Args:
-        seen: an update.
-        talk: the conversation before it.
+        message: an update.
+        conversation: the conversation before it.
     """
-    if seen.done.turn is not None or seen.sender != AGENT or seen.session is None:
+    if message.transition.turn is not None or message.sender != AGENT or message.session is None:
         return None
-    if talk.pairs.may_be_prompted(seen.session):
+    if conversation.pairs.may_be_prompted(message.session):
         return None
-    session = talk.session(seen.session)
+    session = conversation.session(message.session)
     if session is not None and session.opened == "session/load" and not session.had_prompt:
         return None
     if session is not None and session.closed_seq is not None:
         return None
-    if talk.is_opening(seen.session, *HISTORY):
+    if conversation.is_opening(message.session, *HISTORY):
         return None
-    return talk.last_ends.get(seen.session)
+    return conversation.last_ends.get(message.session)
 
 
 def was_cancelled(end: EndedTurn) -> bool:

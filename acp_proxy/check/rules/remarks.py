@@ -6,10 +6,9 @@ has handed out.
 """
 
 import re
-from collections.abc import Iterator
 
 from acp_proxy.base.wording import counted
-from acp_proxy.check.check_values import Breach
+from acp_proxy.check.check_values import Breach, Breaches
 from acp_proxy.check.check_wording import shown
 from acp_proxy.check.checked_message import CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation, TurnText
@@ -37,27 +36,29 @@ _FAILURE = re.compile(
 )
 
 
-def _text_of(seen: CheckedMessage, talk: Conversation) -> TurnText | None:
+def _text_of(seen: CheckedMessage, conversation: Conversation) -> TurnText | None:
     """Returns the text of the turn that is open in the session of an update."""
-    turn = talk.turn_of(seen.session)
+    turn = conversation.turn_of(seen.session)
     if turn is None or seen.session is None:
         return None
-    found = talk.memory.texts.get(seen.session)
-    if found is None or found.turn != turn.id:
-        is_asked_again = found is not None and found.asked == turn.asked
-        again, line = (0, "") if found is None or is_asked_again else (found.again, found.line)
-        found = TurnText(turn.id, turn.asked, again, line, first_seq=seen.seq)
-        talk.memory.texts.add(seen.session, found)
-    return found
+    turn_text = conversation.memory.texts.get(seen.session)
+    if turn_text is None or turn_text.turn != turn.id:
+        is_asked_again = turn_text is not None and turn_text.asked == turn.asked
+        again, line = (
+            (0, "") if turn_text is None or is_asked_again else (turn_text.again, turn_text.line)
+        )
+        turn_text = TurnText(turn.id, turn.asked, again, line, first_seq=seen.seq)
+        conversation.memory.texts.add(seen.session, turn_text)
+    return turn_text
 
 
 @rule("update.text-twice", updates=(_CHUNK,))
-def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def text_comes_once(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a chunk that has again, as a whole, what several chunks before it have streamed.
 
     Also finds chunks of which each begins with all of the one before, as if they were no pieces.
     """
-    said, piece = _text_of(seen, talk), member(seen.update, "content", "text")
+    said, piece = _text_of(seen, conversation), member(seen.update, "content", "text")
     if said is None or not isinstance(piece, str):
         return
     whole, last = piece.strip(), said.last.strip()
@@ -73,9 +74,9 @@ def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 
 @turn_rule("update.text-twice")
-def turns_say_all_once(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds a turn whose whole text is a longer one, twice."""
-    said = talk.memory.texts.get(ended.turn.session or "")
+    said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
     text = said.text.strip()
@@ -85,10 +86,10 @@ def turns_say_all_once(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]
 
 
 @rule("update.prompt-echo", updates=("user_message_chunk",))
-def prompts_are_not_echoed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def prompts_are_not_echoed(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a chunk of a user's message that is the text of the prompt that is open."""
-    turn, said = talk.turn_of(seen.session), member(seen.update, "content", "text")
-    asked = None if turn is None else talk.asked.get(turn.exchange or 0)
+    turn, said = conversation.turn_of(seen.session), member(seen.update, "content", "text")
+    asked = None if turn is None else conversation.asked.get(turn.exchange or 0)
     if asked is None or not isinstance(said, str):
         return
     texts = [member(block, "text") for block in items(asked.params.get("prompt"))]
@@ -97,9 +98,9 @@ def prompts_are_not_echoed(seen: CheckedMessage, talk: Conversation) -> Iterator
 
 
 @turn_rule("turn.repeated")
-def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def turns_differ(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds turns, one after the other, that consist of the same short line and nothing else."""
-    said = talk.memory.texts.get(ended.turn.session or "")
+    said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
     line = _NUMBER.sub("0", said.text.strip())
@@ -111,12 +112,12 @@ def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
 
 
 @turn_rule("turn.no-text")
-def turns_say_something(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds a turn that ends well with updates, but without a word; a command needs none."""
     turn = ended.turn
     is_quiet = turn.updates and not turn.has_text and turn.cancel_seq is None
-    is_quiet = is_quiet and talk.session(turn.session) is not None
-    is_quiet = is_quiet and all(one.status == "completed" for one in turn.calls.values())
+    is_quiet = is_quiet and conversation.session(turn.session) is not None
+    is_quiet = is_quiet and all(call.status == "completed" for call in turn.calls.values())
     if ended.stop_reason == "end_turn" and is_quiet and _COMMAND not in turn.asked:
         after = f" after {counted(len(turn.calls), 'tool call')}" if turn.calls else ""
         text = f"the turn ends well{after}, without a word of the agent: it has no text"
@@ -124,30 +125,34 @@ def turns_say_something(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
 
 
 @rule("turn.output-early", updates=TURN_OUTPUT)
-def output_has_a_prompt(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_has_a_prompt(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds the first output of a new session that comes before any prompt of it."""
-    session = talk.session(seen.session)
+    session = conversation.session(seen.session)
     if session is None or session.opened != "session/new" or session.had_prompt:
         return
-    is_outside = seen.done.turn is None and session.closed_seq is None
-    if is_outside and talk.dialect == V1 and session.id not in talk.memory.early_output:
-        talk.memory.early_output.add(session.id, seen.seq)
+    is_outside = seen.transition.turn is None and session.closed_seq is None
+    if (
+        is_outside
+        and conversation.dialect == V1
+        and session.id not in conversation.memory.early_output
+    ):
+        conversation.memory.early_output.add(session.id, seen.seq)
         yield Breach(f"{seen.update_kind} comes before any prompt, outside of a turn")
 
 
 @turn_rule("update.thought-tags")
-def thoughts_are_no_message(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds a turn whose message begins with what the model thinks, in the model's own tags."""
-    said = talk.memory.texts.get(ended.turn.session or "")
+    said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
         text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
         yield Breach(f"{text}: {shown(said.text)}", seq=said.first_seq)
 
 
 @turn_rule("turn.failure-text")
-def failures_are_errors(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds a turn that ends well, though its only text says that a login or the network failed."""
-    said = talk.memory.texts.get(ended.turn.session or "")
+    said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id or ended.stop_reason != "end_turn":
         return
     line = said.text.strip()
@@ -160,7 +165,7 @@ def failures_are_errors(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
 
 
 @rule("turn.refusal", results=(PROMPT,), alone=True)
-def turns_are_not_refused(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def turns_are_not_refused(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds turns that the agent refuses to go on with."""
     if seen.result.get("stopReason") == "refusal":
         yield Breach(
@@ -169,7 +174,7 @@ def turns_are_not_refused(seen: CheckedMessage, talk: Conversation) -> Iterator[
 
 
 @rule("session.lost", answers=(ANY,))
-def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def sessions_are_found(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an error that says a session is not there, which the agent itself has opened."""
     if not seen.is_error or seen.request is None:
         return
@@ -177,7 +182,7 @@ def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     if not isinstance(name, str) or not isinstance(message, str):
         return
     data = seen.error.get("data")
-    session = talk.session(name)
+    session = conversation.session(name)
     said = f"{message} {data}" if data else message
     if session is None or not session.opened or session.closed_seq or not LOST.search(said):
         return
@@ -186,13 +191,13 @@ def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
-def missing_logins_have_a_code(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def missing_logins_have_a_code(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an error that asks for a login by another code than the one that clients look for."""
     message = seen.error.get("message")
     if not seen.is_error or not isinstance(message, str) or seen.error.get("code") == -32000:
         return
     said = f"{message} {seen.error.get('data') or ''}"
     is_login = outside_reason(said) == NO_LOGIN
-    if is_login and member(talk.agent.announced, "authMethods"):
+    if is_login and member(conversation.agent.announced, "authMethods"):
         text = f"the error asks for a login with the code {shown(seen.error.get('code'))}"
         yield Breach(f"{text}, by which no client offers one: {shown(message, _LINE)}")

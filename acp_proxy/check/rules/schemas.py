@@ -6,7 +6,7 @@ They look at a message after all others, and keep silent on a value that has bro
 import re
 from collections.abc import Iterable, Iterator
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import shown
 from acp_proxy.check.checked_message import CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
@@ -27,57 +27,60 @@ _UNREADABLE = re.compile(
 
 
 @rule("rpc.schema-params", last=True)
-def params_fit(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def params_fit(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds params that are not of the type of their method."""
-    for problem in _first_of_each(_params_problems(seen, talk)):
-        if not _is_missing_in_draft(problem, talk):
-            text = f"params of {seen.method}: {problem}"
+    for problem in _first_of_each(_params_problems(message, conversation)):
+        if not _is_missing_in_draft(problem, conversation):
+            text = f"params of {message.method}: {problem}"
             yield Breach(text, place=problem.pointer, severity=_severity(problem))
 
 
 @rule("rpc.schema-result", last=True)
-def result_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def result_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds results that are not of the type of their method."""
-    for problem in _first_of_each(_result_problems(seen, talk)):
-        if not _is_missing_in_draft(problem, talk):
-            text = f"result of {seen.method}: {problem}"
+    for problem in _first_of_each(_result_problems(message, conversation)):
+        if not _is_missing_in_draft(problem, conversation):
+            text = f"result of {message.method}: {problem}"
             severity = _severity(problem)
-            yield Breach(text, frames_of(seen.request), place=problem.pointer, severity=severity)
+            yield Breach(text, frames_of(message.request), place=problem.pointer, severity=severity)
 
 
 @rule("rpc.valid-refused", answers=(ANY,))
-def what_is_valid_is_read(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an error that says that a request could not be read, which is of its type."""
-    said = f"{seen.error.get('message')} {seen.error.get('data')}"
-    request = seen.request if seen.is_error and _UNREADABLE.search(said) else None
-    if request is not None and talk.is_of_its_type(request):
-        text = f"{seen.method} is of its type, but could not be read"
+    said = f"{message.error.get('message')} {message.error.get('data')}"
+    request = message.request if message.is_error and _UNREADABLE.search(said) else None
+    if request is not None and conversation.is_of_its_type(request):
+        text = f"{message.method} is of its type, but could not be read"
         yield Breach(f"{text}: {shown(said, _SAID)}", (request.seq,))
 
 
 @rule("s4.required", last=True)
-def required_is_there(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def required_is_there(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds members that the 1.0 draft requires and that are missing."""
-    for problem in (*_params_problems(seen, talk), *_result_problems(seen, talk)):
-        if _is_missing_in_draft(problem, talk):
+    for problem in (
+        *_params_problems(message, conversation),
+        *_result_problems(message, conversation),
+    ):
+        if _is_missing_in_draft(problem, conversation):
             yield Breach(
-                f"{seen.method}: {problem}", frames_of(seen.request), place=problem.pointer
+                f"{message.method}: {problem}", frames_of(message.request), place=problem.pointer
             )
 
 
 @rule("meta.root-field", last=True)
-def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds members that no version of the schema names, and that are not in ``_meta``."""
-    places = talk.compared(seen).extra
-    if places and seen.method in INITIALIZE and not seen.is_result:
+    places = conversation.compared(message).extra
+    if places and message.method in INITIALIZE and not message.is_result:
         # A client that speaks both versions announces itself in the forms of both.
         for other in map(DialectSchema.of_dialect, (V1, V2)):
-            known = seen.compared_with(other).extra
+            known = message.compared_with(other).extra
             places = [place for place in places if place in known]
-    if places := [one for one in places if not _is_broken(one, seen.broken)]:
+    if places := [one for one in places if not _is_broken(one, message.broken)]:
         named = ", ".join(places[:_MOST_NAMED])
         more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
-        yield Breach(f"{seen.method} has members that its type does not name: {named}{more}",
+        yield Breach(f"{message.method} has members that its type does not name: {named}{more}",
                      place=places[0])  # fmt: skip
 
 
@@ -93,20 +96,22 @@ def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
         yield problem
 
 
-def _params_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
-    return [] if seen.is_result else _problems(seen, talk)
+def _params_problems(message: CheckedMessage, conversation: Conversation) -> list[SchemaProblem]:
+    return [] if message.is_result else _problems(message, conversation)
 
 
-def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
-    is_both = member(seen.value, "error") is not None
-    return _problems(seen, talk) if seen.is_result and not is_both else []
+def _result_problems(message: CheckedMessage, conversation: Conversation) -> list[SchemaProblem]:
+    is_both = member(message.value, "error") is not None
+    return _problems(message, conversation) if message.is_result and not is_both else []
 
 
-def _problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
+def _problems(message: CheckedMessage, conversation: Conversation) -> list[SchemaProblem]:
     """Returns the problems of a message that no other rule has found, but for masked values."""
-    found = talk.compared(seen).problems
-    return [one for one in found
-            if not (_is_broken(one.pointer, seen.broken) or MARKER.search(one.found))]  # fmt: skip
+    return [
+        problem
+        for problem in conversation.compared(message).problems
+        if not (_is_broken(problem.pointer, message.broken) or MARKER.search(problem.found))
+    ]
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:
@@ -114,8 +119,8 @@ def _severity(problem: SchemaProblem) -> Severity | None:
     return Severity.WARNING if problem.mismatch is Mismatch.NULL else None
 
 
-def _is_missing_in_draft(problem: SchemaProblem, talk: Conversation) -> bool:
-    return talk.dialect == DRAFT and problem.mismatch is Mismatch.MISSING
+def _is_missing_in_draft(problem: SchemaProblem, conversation: Conversation) -> bool:
+    return conversation.dialect == DRAFT and problem.mismatch is Mismatch.MISSING
 
 
 def _is_broken(place: str, broken: Iterable[str]) -> bool:

@@ -1,9 +1,8 @@
 """Rules on opening, listing and closing sessions, and on their directories."""
 
 import re
-from collections.abc import Iterator
 
-from acp_proxy.check.check_values import Breach, Severity
+from acp_proxy.check.check_values import Breach, Breaches, Severity
 from acp_proxy.check.check_wording import is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -24,37 +23,37 @@ _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/c
 
 
 @rule("session.cwd-absolute", requests=OPENING, alone=True)
-def cwd_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a relative working directory."""
-    name = "workingDirectory" if talk.dialect == DRAFT else "cwd"
-    if is_relative(path := seen.params.get(name)):
+    name = "workingDirectory" if conversation.dialect == DRAFT else "cwd"
+    if is_relative(path := message.params.get(name)):
         yield Breach(f"the {name} {shown(path)} is not absolute", place=f"/params/{name}")
 
 
 @rule("session.id-unique", results=("session/new", FORK))
-def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an id for a new session that another one has."""
-    name = seen.result.get("sessionId")
-    known = talk.session(name) if isinstance(name, str) else None
+    name = message.result.get("sessionId")
+    known = conversation.session(name) if isinstance(name, str) else None
     if known is not None:
         yield Breach(f"the session {shown(name)} exists already", (known.seq,),
                      place="/result/sessionId")  # fmt: skip
 
 
 @rule("session.id-unknown", requests=(ANY,), notifications=(ANY,))
-def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds sessions that were never opened or listed.
 
     A session that is being opened is known: history comes before the answer that opens it. One
     whose id an open session/new returns later is reported by another rule. One that was reported
     is known from then on.
     """
-    name = seen.params.get("sessionId")
-    if not isinstance(name, str) or _is_known(name, seen, talk):
+    name = message.params.get("sessionId")
+    if not isinstance(name, str) or _is_known(name, message, conversation):
         return
-    if seen.sender == AGENT and _is_any_new_open(talk):
+    if message.sender == AGENT and _is_any_new_open(conversation):
         return
-    if seen.method in (*OPENING, *_OF_ANY_TIME):
+    if message.method in (*OPENING, *_OF_ANY_TIME):
         return
     yield Breach(
         f"the session {shown(name)} was neither opened nor listed", place="/params/sessionId"
@@ -62,136 +61,142 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("session.update-early", results=("session/new", FORK))
-def updates_follow_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def updates_follow_the_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates of a session before the answer that gives its id."""
-    name = seen.result.get("sessionId")
-    seq = talk.memory.early_updates.get(name) if isinstance(name, str) else None
-    if seq is not None and (seen.request is None or seq > seen.request.seq):
+    name = message.result.get("sessionId")
+    seq = conversation.memory.early_updates.get(name) if isinstance(name, str) else None
+    if seq is not None and (message.request is None or seq > message.request.seq):
         text = f"an update of the session {shown(name)} comes before the answer with its id"
-        yield Breach(text, (seen.seq,), seq=seq)
+        yield Breach(text, (message.seq,), seq=seq)
 
 
 @rule("session.update-early", notifications=("session/update",), when=is_while_opening)
-def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_early_updates(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers updates of sessions that are not known yet."""
-    name = seen.params.get("sessionId")
-    if not isinstance(name, str) or name in talk.memory.early_updates:
+    name = message.params.get("sessionId")
+    if not isinstance(name, str) or name in conversation.memory.early_updates:
         return
-    is_seen = name in talk.sessions or name in talk.listed or talk.is_opening(name, *OPENING)
-    if not is_seen and _is_any_new_open(talk):
-        talk.memory.early_updates.add(name, seen.seq)
+    is_seen = (
+        name in conversation.sessions
+        or name in conversation.listed
+        or conversation.is_opening(name, *OPENING)
+    )
+    if not is_seen and _is_any_new_open(conversation):
+        conversation.memory.early_updates.add(name, message.seq)
 
 
 @rule("session.load-params", requests=("session/load",), alone=True)
-def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def load_names_all(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds session/load without the session, its directory or its MCP servers."""
-    if talk.dialect != V1 or seen.value is None:
+    if conversation.dialect != V1 or message.value is None:
         return
-    names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in seen.params]
-    if names and isinstance(seen.value.get("params"), dict | None):
+    names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in message.params]
+    if names and isinstance(message.value.get("params"), dict | None):
         text = f"session/load names no {', '.join(names)}"
         yield Breach(text, place=f"/params/{names[0]}" if len(names) == 1 else "/params")
 
 
 @rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
-def remember_replay(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_replay(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers that a session is replayed."""
-    if seen.update_kind in WITH_CONTENT and (name := seen.session) is not None:
-        for request in talk.opening.values():
+    if message.update_kind in WITH_CONTENT and (name := message.session) is not None:
+        for request in conversation.opening.values():
             if request.session == name and request.method in _REOPENING:
-                talk.memory.replays.add(request.seq, seen.seq)
-                if not seen.update_kind.startswith("user_"):
-                    talk.memory.agent_replays.add(request.seq, seen.seq)
+                conversation.memory.replays.add(request.seq, message.seq)
+                if not message.update_kind.startswith("user_"):
+                    conversation.memory.agent_replays.add(request.seq, message.seq)
 
 
 @rule("session.load-no-replay", results=("session/load",))
-def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a loaded session of which nothing was replayed, though it had turns here."""
-    if seen.request is None or talk.dialect != V1:
+    if message.request is None or conversation.dialect != V1:
         return
-    last = talk.memory.replays.remove(seen.request.seq)
-    if last is not None and talk.memory.agent_replays.remove(seen.request.seq) is None:
+    last = conversation.memory.replays.remove(message.request.seq)
+    if last is not None and conversation.memory.agent_replays.remove(message.request.seq) is None:
         text = "the history that was replayed has messages of the user alone"
-        yield Breach(text, (last, seen.request.seq), severity=Severity.INFO)
+        yield Breach(text, (last, message.request.seq), severity=Severity.INFO)
     elif last is None:
-        had_turns = talk.last_ends.get(seen.session or "") is not None
+        had_turns = conversation.last_ends.get(message.session or "") is not None
         severity = None if had_turns else Severity.WARNING
-        yield Breach("the session was loaded, but nothing of it was replayed", (seen.request.seq,),
-                     severity=severity)  # fmt: skip
+        text = "the session was loaded, but nothing of it was replayed"
+        yield Breach(text, (message.request.seq,), severity=severity)
 
 
 @rule("session.load-late-replay", updates=WITH_CONTENT)
-def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def replay_ends_with_the_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages of the history after the answer to session/load."""
-    session = talk.session(seen.session)
-    if session is None or session.opened != "session/load" or talk.dialect == DRAFT:
+    session = conversation.session(message.session)
+    if session is None or session.opened != "session/load" or conversation.dialect == DRAFT:
         return
-    is_outside = seen.done.turn is None and not session.had_prompt and seen.sender == AGENT
-    is_outside = is_outside and not talk.pairs.may_be_prompted(session.id)
-    if is_outside and not talk.is_opening(seen.session, *OPENING):
-        text = f"{seen.update_kind} comes after the answer to session/load"
+    is_outside = (
+        message.transition.turn is None and not session.had_prompt and message.sender == AGENT
+    )
+    is_outside = is_outside and not conversation.pairs.may_be_prompted(session.id)
+    if is_outside and not conversation.is_opening(message.session, *OPENING):
+        text = f"{message.update_kind} comes after the answer to session/load"
         yield Breach(text, (session.seq,))
 
 
 @rule("session.prompt-while-loading", requests=(PROMPT,))
-def prompts_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def prompts_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds prompts for a session that is being loaded."""
-    for request in talk.opening.values():
-        is_same = seen.session is not None and request.session == seen.session
+    for request in conversation.opening.values():
+        is_same = message.session is not None and request.session == message.session
         if is_same and request.method in _REOPENING:
             yield Breach(f"the session is still being opened by {request.method}", (request.seq,))
 
 
 @rule("session.resume-replayed", results=("session/resume",))
-def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a resumed session whose history was sent; in v2 the client may ask for it."""
-    request = seen.request
+    request = message.request
     if request is None:
         return
-    replayed = talk.memory.replays.remove(request.seq)
+    replayed = conversation.memory.replays.remove(request.seq)
     if replayed is not None and request.params.get("replayFrom") is None:
-        text = f"the session {shown(seen.session)} was resumed, but its history is replayed"
-        yield Breach(text, (request.seq, seen.seq), seq=replayed)
+        text = f"the session {shown(message.session)} was resumed, but its history is replayed"
+        yield Breach(text, (request.seq, message.seq), seq=replayed)
 
 
 @rule("session.closed-use", requests=(ANY,), notifications=(ANY,))
-def closed_is_over(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def closed_is_over(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages for a session that was closed, but for its opening."""
-    session = talk.session(seen.session)
-    is_allowed = seen.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
+    session = conversation.session(message.session)
+    is_allowed = message.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
     if session is None or session.closed_seq is None or is_allowed:
         return
-    if seen.params.get("sessionId") == session.id:
+    if message.params.get("sessionId") == session.id:
         yield Breach(f"the session {shown(session.id)} is closed", (session.closed_seq,))
 
 
 @rule("session.close-cancels", results=("session/close", "session/archive"))
-def close_ends_turns(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a closed session with a turn that is still open."""
-    turn = talk.turn_of(seen.session)
-    if seen.session is not None and turn is not None:
+    turn = conversation.turn_of(message.session)
+    if message.session is not None and turn is not None:
         yield Breach("the session is closed, but its turn has not ended", (turn.prompt_seq,))
 
 
 @rule("session.list-cursor", requests=("session/list",))
-def cursors_are_given(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds cursors that no answer has given."""
-    cursor = seen.params.get("cursor")
-    if isinstance(cursor, str) and talk.cursors.lacks(cursor):
+    cursor = message.params.get("cursor")
+    if isinstance(cursor, str) and conversation.cursors.lacks(cursor):
         yield Breach(
             f"the cursor {shown(cursor)} was not given by the agent", place="/params/cursor"
         )
 
 
 @rule("session.list-filter", results=("session/list",))
-def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds sessions of another directory than the one asked for.
 
     A directory has several paths where links lead to it, so only the last part counts.
     """
-    wanted = None if seen.request is None else seen.request.params.get("cwd")
-    listed = seen.result.get("sessions")
-    if seen.request is None or not isinstance(wanted, str) or not isinstance(listed, list):
+    wanted = None if message.request is None else message.request.params.get("cwd")
+    listed = message.result.get("sessions")
+    if message.request is None or not isinstance(wanted, str) or not isinstance(listed, list):
         return
     for at, one in enumerate(listed[:1000]):
         cwd = member(one, "cwd")
@@ -199,44 +204,46 @@ def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Ite
             continue
         text = f"sessions of the cwd {shown(wanted)} were asked for, but one"
         text = f"{text} of {shown(cwd)} is listed"
-        yield Breach(text, (seen.request.seq,), place=f"/result/sessions/{at}/cwd")
+        yield Breach(text, (message.request.seq,), place=f"/result/sessions/{at}/cwd")
         return
 
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
-def remember_deleted(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_deleted(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers deleted sessions until they are opened again, but for those that were in use."""
-    deleted = talk.memory.deleted_sessions
-    name = seen.result.get("sessionId", seen.session)
+    deleted = conversation.memory.deleted_sessions
+    name = message.result.get("sessionId", message.session)
     if not isinstance(name, str):
         return
-    if seen.method != "session/delete":
+    if message.method != "session/delete":
         deleted.remove(name)
-    elif not talk.is_opening(name, *OPENING):
-        session = talk.session(name)
-        if (session is None or session.closed_seq is not None) and not talk.sessions.has_forgotten:
-            deleted.add(name, seen.seq)
+    elif not conversation.is_opening(name, *OPENING):
+        session = conversation.session(name)
+        if (
+            session is None or session.closed_seq is not None
+        ) and not conversation.sessions.has_forgotten:
+            deleted.add(name, message.seq)
 
 
 @rule("session.deleted-listed", results=("session/list",))
-def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def deleted_are_gone(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lists with sessions that were deleted before the list was asked for."""
-    deleted = talk.memory.deleted_sessions
-    listed = seen.result.get("sessions")
-    if seen.request is None or not deleted:
+    deleted = conversation.memory.deleted_sessions
+    listed = message.result.get("sessions")
+    if message.request is None or not deleted:
         return
     for at, one in enumerate(items(listed)):
         name = member(one, "sessionId")
         seq = deleted.get(name) if isinstance(name, str) else None
-        if seq is not None and seq < seen.request.seq:
+        if seq is not None and seq < message.request.seq:
             text = f"the session {shown(name)} was deleted, but is listed"
             yield Breach(text, (seq,), place=f"/result/sessions/{at}/sessionId")
 
 
 @rule("session.dirs-absolute", requests=OPENING, alone=True)
-def directories_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def directories_are_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds relative additional directories."""
-    others = seen.params.get("additionalDirectories")
+    others = message.params.get("additionalDirectories")
     for at, path in enumerate(items(others)):
         if is_relative(path):
             yield Breach(f"the additional directory {shown(path)} is not absolute",
@@ -244,36 +251,40 @@ def directories_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterat
 
 
 @rule("session.outside-roots", requests=tuple(_PATHS), updates=("tool_call", "tool_call_update"))
-def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def stays_within(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports paths outside the directories of their session."""
-    session = talk.session(seen.session)
-    if session is None or not session.roots or seen.sender == CLIENT:
+    session = conversation.session(message.session)
+    if session is None or not session.roots or message.sender == CLIENT:
         return
-    severity = None if talk.dialect == DRAFT else Severity.INFO
-    if seen.update_kind:
-        blocks = items(seen.update.get("content"))
-        place = "/params/data" if "update" not in seen.params else "/params/update"
-        paths = {f"{place}/content/{at}/path": member(one, "path")
-                 for at, one in enumerate(blocks) if member(one, "type") == "diff"}  # fmt: skip
+    severity = None if conversation.dialect == DRAFT else Severity.INFO
+    if message.update_kind:
+        blocks = items(message.update.get("content"))
+        place = "/params/data" if "update" not in message.params else "/params/update"
+        paths = {f"{place}/content/{at}/path": member(block, "path")
+                 for at, block in enumerate(blocks) if member(block, "type") == "diff"}  # fmt: skip
     else:
-        name = _PATHS.get(seen.method or "", "")
-        paths = {f"/params/{name}": seen.params.get(name)}
+        name = _PATHS.get(message.method or "", "")
+        paths = {f"/params/{name}": message.params.get(name)}
     for place, path in paths.items():
         if isinstance(path, str) and not is_relative(path) and not _is_inside(path, session.roots):
             yield Breach(f"{shown(path)} is outside the directories of the session", (session.seq,),
                          place=place, severity=severity)  # fmt: skip
 
 
-def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
-    if name in talk.sessions or name in talk.listed:
+def _is_known(name: str, message: CheckedMessage, conversation: Conversation) -> bool:
+    if name in conversation.sessions or name in conversation.listed:
         return True
-    if talk.pairs.excused[SESSION] or talk.sessions.has_forgotten or talk.listed.has_forgotten:
+    if (
+        conversation.pairs.excused[SESSION]
+        or conversation.sessions.has_forgotten
+        or conversation.listed.has_forgotten
+    ):
         return True
-    return talk.is_opening(name, *OPENING)
+    return conversation.is_opening(name, *OPENING)
 
 
-def _is_any_new_open(talk: Conversation) -> bool:
-    return any(one.method in ("session/new", FORK) for one in talk.opening.values())
+def _is_any_new_open(conversation: Conversation) -> bool:
+    return any(one.method in ("session/new", FORK) for one in conversation.opening.values())
 
 
 def _name(path: str) -> str:

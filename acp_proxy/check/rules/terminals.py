@@ -1,9 +1,8 @@
 """Rules on terminals: whose they are, what is read of them, how they end, and their release."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import is_relative, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage
 from acp_proxy.check.conversation.conversation import Conversation
@@ -22,90 +21,97 @@ _EARLY = 2
 
 
 @rule("term.id-unique", results=(_CREATE,))
-def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an id for a new terminal that one has which is not released."""
-    terminal = talk.terminals.get(seen.message.terminal or "")
+    terminal = conversation.terminals.get(message.parsed.terminal or "")
     if terminal is not None and terminal.release_seq is None and terminal.is_created:
         text = f"the terminal {shown(terminal.id)} exists already"
         yield Breach(text, (terminal.seq,), place="/result/terminalId")
 
 
 @rule("term.unknown", requests=_OTHERS)
-def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals that were not created."""
-    name = seen.params.get("terminalId")
-    if talk.dialect == V2 or not isinstance(name, str) or talk.pairs.excused[TERMINAL]:
+    name = message.params.get("terminalId")
+    if (
+        conversation.dialect == V2
+        or not isinstance(name, str)
+        or conversation.pairs.excused[TERMINAL]
+    ):
         return
-    if talk.terminals.lacks(name):
+    if conversation.terminals.lacks(name):
         yield Breach(f"the terminal {shown(name)} was not created", place="/params/terminalId")
 
 
 @rule("term.wrong-session", requests=_OTHERS)
-def session_is_its_own(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def session_is_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals that are used in another session."""
-    terminal, session = _terminal(seen, talk), seen.params.get("sessionId")
+    terminal, session = _terminal(message, conversation), message.params.get("sessionId")
     if terminal is None or terminal.session is None or not isinstance(session, str):
         return
-    if session != terminal.session and talk.session(session) is not None:
+    if session != terminal.session and conversation.session(session) is not None:
         text = f"the terminal {shown(terminal.id)} is of session {shown(terminal.session)}"
         yield Breach(text, (terminal.seq,), place="/params/sessionId")
 
 
 @rule("term.after-release", requests=_OTHERS)
-def released_is_invalid(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def released_is_invalid(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals that are used after their release."""
-    terminal = _terminal(seen, talk)
+    terminal = _terminal(message, conversation)
     if terminal is not None and terminal.release_seq is not None:
         text = f"the terminal {shown(terminal.id)} is released"
         yield Breach(text, (terminal.release_seq,), place="/params/terminalId")
 
 
 @turn_rule("term.leaked")
-def released_with_the_turn(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+def released_with_the_turn(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds terminals of a turn that are not released at its end."""
-    for terminal in _unreleased(talk):
+    for terminal in _unreleased(conversation):
         if terminal.turn == ended.turn.id and terminal.turn is not None:
-            talk.memory.leaked_terminals.add(terminal.id, ended.seq)
+            conversation.memory.leaked_terminals.add(terminal.id, ended.seq)
             text = f"the terminal {shown(terminal.id)} is not released at the end of its turn"
             yield Breach(text, (terminal.seq,), AGENT, severity=Severity.WARNING)
 
 
 @rule("term.leaked", results=("session/close",))
-def released_with_the_session(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def released_with_the_session(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals that are not released as their session is closed."""
-    for terminal in _unreleased(talk):
-        if terminal.session == seen.session:
+    for terminal in _unreleased(conversation):
+        if terminal.session == message.session:
             text = f"the terminal {shown(terminal.id)} is not released as its session is closed"
             yield Breach(text, (terminal.seq,))
 
 
 @end_rule("term.leaked")
-def released_at_the_end(talk: Conversation) -> Iterator[Breach]:
+def released_at_the_end(conversation: Conversation) -> Breaches:
     """Finds terminals that are not released when the agent leaves by itself, or has been idle."""
-    if not talk.is_over:
+    if not conversation.is_over:
         return
-    for terminal in _unreleased(talk):
-        session = talk.session(terminal.session)
+    for terminal in _unreleased(conversation):
+        session = conversation.session(terminal.session)
         if session is not None and session.closed_seq is not None:
             continue  # it was reported then
-        is_idle = talk.turn(terminal.turn) is None and talk.turn_of(terminal.session) is None
-        if talk.left == AGENT or is_idle:
+        is_idle = (
+            conversation.turn(terminal.turn) is None
+            and conversation.turn_of(terminal.session) is None
+        )
+        if conversation.left == AGENT or is_idle:
             text = f"the terminal {shown(terminal.id)} was never released"
-            related = frames_of(talk.memory.leaked_terminals.get(terminal.id))
+            related = frames_of(conversation.memory.leaked_terminals.get(terminal.id))
             yield Breach(text, related, AGENT, terminal.seq, explains=("term.leaked",))
 
 
 @rule("term.cwd-absolute", requests=(_CREATE,), alone=True)
-def cwd_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds relative working directories."""
-    if is_relative(path := seen.params.get("cwd")):
+    if is_relative(path := message.params.get("cwd")):
         yield Breach(f"the cwd {shown(path)} is not absolute", place="/params/cwd")
 
 
 @rule("term.limit-exceeded", results=(_OUTPUT,))
-def output_is_limited(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_is_limited(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output that is longer than the agent allows."""
-    terminal, output = _read(seen, talk), seen.result.get("output")
+    terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.limit is None or not isinstance(output, str):
         return
     size = len(output.encode(errors="surrogatepass"))
@@ -115,12 +121,12 @@ def output_is_limited(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 @rule("term.truncated-missing", results=(_OUTPUT,))
-def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def truncation_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output whose beginning is gone, though nothing is said to be truncated."""
-    terminal, output = _read(seen, talk), seen.result.get("output")
+    terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.output is None or not isinstance(output, str):
         return
-    is_reported = terminal.was_truncated or seen.result.get("truncated") is True
+    is_reported = terminal.was_truncated or message.result.get("truncated") is True
     if (
         not is_reported
         and not output.startswith(terminal.output)
@@ -131,10 +137,10 @@ def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator
 
 
 @rule("term.truncated-early", results=(_OUTPUT,))
-def truncation_has_a_reason(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def truncation_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports truncated output without a limit, or far below it."""
-    terminal, output = _read(seen, talk), seen.result.get("output")
-    if terminal is None or seen.result.get("truncated") is not True or terminal.was_truncated:
+    terminal, output = _read(message, conversation), message.result.get("output")
+    if terminal is None or message.result.get("truncated") is not True or terminal.was_truncated:
         return
     if terminal.limit is None:
         yield Breach("the output is truncated, but no limit was set", (terminal.seq,),
@@ -147,23 +153,23 @@ def truncation_has_a_reason(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 
 @rule("term.truncated-boundary", results=(_OUTPUT,))
-def truncation_keeps_characters(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def truncation_keeps_characters(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds truncated output that begins within a character."""
-    output = seen.result.get("output")
-    if not isinstance(output, str) or talk.dialect != V1:
+    output = message.result.get("output")
+    if not isinstance(output, str) or conversation.dialect != V1:
         return
     is_cut = output.startswith("\ufffd") or "\ud800" <= output[:1] <= "\udfff"
-    if is_cut and seen.result.get("truncated") is True:
+    if is_cut and message.result.get("truncated") is True:
         yield Breach("the output begins with a part of a character", place="/result/output")
 
 
 @rule("term.truncated-front", results=(_OUTPUT,))
-def truncation_takes_the_oldest(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def truncation_takes_the_oldest(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output of which the newest part was cut off."""
-    terminal, output = _read(seen, talk), seen.result.get("output")
+    terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or not terminal.output or not isinstance(output, str):
         return
-    begins = seen.result.get("truncated") is True and not terminal.was_truncated
+    begins = message.result.get("truncated") is True and not terminal.was_truncated
     size = len(output.encode(errors="surrogatepass"))
     is_full = terminal.limit is not None and size >= terminal.limit
     if begins and is_full and output.startswith(terminal.output) and terminal.exit is None:
@@ -172,21 +178,21 @@ def truncation_takes_the_oldest(seen: CheckedMessage, talk: Conversation) -> Ite
 
 
 @rule("term.exit-status", results=(_OUTPUT,))
-def exit_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def exit_stays(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output without the exit status of a command that has ended."""
-    terminal = _read(seen, talk)
-    if terminal is None or terminal.exit_seq is None or seen.request is None:
+    terminal = _read(message, conversation)
+    if terminal is None or terminal.exit_seq is None or message.request is None:
         return
-    if seen.result.get("exitStatus") is None and seen.request.seq > terminal.exit_seq:
+    if message.result.get("exitStatus") is None and message.request.seq > terminal.exit_seq:
         text = "the command has ended, but its exit status is missing"
         yield Breach(text, (terminal.exit_seq,), place="/result/exitStatus")
 
 
 @rule("term.exit-differs", results=(_OUTPUT, _WAIT))
-def exits_agree(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def exits_agree(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds two different ends of one command."""
-    terminal = _read(seen, talk)
-    status = seen.result.get("exitStatus") if seen.method == _OUTPUT else seen.result
+    terminal = _read(message, conversation)
+    status = message.result.get("exitStatus") if message.method == _OUTPUT else message.result
     if terminal is None or terminal.exit is None or not isinstance(status, dict):
         return
     now, before = _ending(status), _ending(terminal.exit)
@@ -196,10 +202,10 @@ def exits_agree(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("term.exit-both", results=(_OUTPUT, _WAIT), alone=True)
-def ends_in_one_way(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def ends_in_one_way(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports an exit with a code and a signal, or with neither."""
-    status = seen.result.get("exitStatus") if seen.method == _OUTPUT else seen.result
-    if not isinstance(status, dict) or talk.dialect != V1 or seen.value is None:
+    status = message.result.get("exitStatus") if message.method == _OUTPUT else message.result
+    if not isinstance(status, dict) or conversation.dialect != V1 or message.value is None:
         return
     code, signal = status.get("exitCode"), status.get("signal")
     if (code is None) == (signal is None):
@@ -208,9 +214,9 @@ def ends_in_one_way(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 
 @rule("term.output-after-exit", results=(_OUTPUT,))
-def output_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def output_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds output that changes after the command has ended."""
-    terminal, output = _read(seen, talk), seen.result.get("output")
+    terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.exit_seq is None or terminal.output is None:
         return
     is_later = terminal.output_seq is not None and terminal.output_seq >= terminal.exit_seq
@@ -222,43 +228,50 @@ def output_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 
 @rule("term.create-slow", results=(_CREATE,))
-def remember_slow_creations(seen: CheckedMessage, talk: Conversation) -> None:
+def remember_slow_creations(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers terminals whose creation took long."""
-    exchange, name = seen.answered, seen.message.terminal
+    exchange, name = message.answered, message.parsed.terminal
     is_slow = exchange is not None and (exchange.latency_ns or 0) >= _SLOW_NS
     if is_slow and name is not None:
-        talk.memory.slow_terminals.add(name, seen.seq)
+        conversation.memory.slow_terminals.add(name, message.seq)
 
 
 @rule("term.create-slow", results=(_OUTPUT,))
-def creation_does_not_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports a slow creation after which the command has ended already."""
-    terminal = _read(seen, talk)
-    seq = None if terminal is None else talk.memory.slow_terminals.remove(terminal.id)
-    if seq is not None and seen.result.get("exitStatus") is not None:
+    terminal = _read(message, conversation)
+    seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)
+    if seq is not None and message.result.get("exitStatus") is not None:
         text = "terminal/create was answered only when its command had ended"
-        yield Breach(text, (seen.seq,), seq=seq)
+        yield Breach(text, (message.seq,), seq=seq)
 
 
-def _terminal(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
-    name = seen.params.get("terminalId")
-    return talk.terminals.get(name) if isinstance(name, str) and talk.dialect != V2 else None
+def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
+    name = message.params.get("terminalId")
+    return (
+        conversation.terminals.get(name)
+        if isinstance(name, str) and conversation.dialect != V2
+        else None
+    )
 
 
-def _read(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
+def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
     """The terminal that an answer of v1 is about; None if it was released before it was read."""
-    if seen.request is None or talk.dialect != V1:
+    if message.request is None or conversation.dialect != V1:
         return None
-    terminal = _terminal(seen.request, talk)
-    if terminal is None or (terminal.release_asked_seq or seen.request.seq) < seen.request.seq:
+    terminal = _terminal(message.request, conversation)
+    if (
+        terminal is None
+        or (terminal.release_asked_seq or message.request.seq) < message.request.seq
+    ):
         return None
     return terminal
 
 
-def _unreleased(talk: Conversation) -> list[TerminalRecord]:
+def _unreleased(conversation: Conversation) -> list[TerminalRecord]:
     return [
         one
-        for one in talk.terminals.values()
+        for one in conversation.terminals.values()
         if one.release_seq is None and one.release_asked_seq is None
     ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach, Severity, frames_of
+from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import is_relative, shown
 from acp_proxy.check.checked_message import CheckedMessage, integer, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -20,99 +20,106 @@ _RUNNING = ("in_progress", "completed")
 
 
 @rule("tool.unknown", updates=(_UPDATE,))
-def call_was_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def call_was_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates of a tool call that nothing has announced; in v2 the first one creates it."""
-    session, name = talk.session(seen.session), seen.message.tool_call
-    if session is None or name is None or talk.dialect == V2 or not session.calls.lacks(name):
+    session, name = conversation.session(message.session), message.parsed.tool_call
+    if (
+        session is None
+        or name is None
+        or conversation.dialect == V2
+        or not session.calls.lacks(name)
+    ):
         return
-    if talk.pairs.excused[CALL]:
+    if conversation.pairs.excused[CALL]:
         return  # its announcement could not be read
-    if not talk.is_opening(seen.session, *OPENING):
+    if not conversation.is_opening(message.session, *OPENING):
         text = f"the tool call {shown(name)} was not announced"
-        yield Breach(text, place=_place(talk, "toolCallId"))
+        yield Breach(text, place=_place(conversation, "toolCallId"))
 
 
 @rule("tool.id-reused", updates=(_CALL,))
-def call_is_new(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def call_is_new(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a second ``tool_call`` with the id of another one, but for a replayed history."""
-    session, name = talk.session(seen.session), seen.message.tool_call
+    session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
-    if call is None or call.announced_seq is None or talk.dialect == V2:
+    if call is None or call.announced_seq is None or conversation.dialect == V2:
         return
-    if not talk.is_opening(seen.session, *OPENING):
+    if not conversation.is_opening(message.session, *OPENING):
         text = f"the tool call {shown(call.id)} is announced again"
         severity = None if call.is_over else Severity.WARNING
         yield Breach(text, (call.announced_seq,), severity=severity,
-                     place=_place(talk, "toolCallId"))  # fmt: skip
+                     place=_place(conversation, "toolCallId"))  # fmt: skip
 
 
 @rule("tool.permission-first", requests=(PERMISSION,))
-def call_comes_before_permission(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def call_comes_before_permission(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports a permission that is asked for a tool call that nothing has announced."""
-    session, name = talk.session(seen.session), seen.message.tool_call
+    session, name = conversation.session(message.session), message.parsed.tool_call
     if session is not None and name is not None and session.calls.lacks(name):
         yield Breach(f"permission is asked for the tool call {shown(name)} before it is announced")
 
 
 @rule("tool.final-changed", updates=TOOL_CALLS)
-def final_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def final_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds another status of a tool call that was over."""
-    call, status = _known(seen, talk), seen.message.status
+    call, status = _known(message, conversation), message.parsed.status
     if call is None or status is None or not call.is_over or status == call.status:
         return
-    if not talk.is_opening(seen.session, *OPENING):
+    if not conversation.is_opening(message.session, *OPENING):
         text = f"the tool call {shown(call.id)} was {call.status}, but becomes {status}"
         yield Breach(text, frames_of(call.status_seq))
 
 
 @rule("tool.status-back", updates=TOOL_CALLS)
-def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def status_goes_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that were in progress and become pending."""
-    call = _known(seen, talk)
-    is_back = seen.message.status == "pending" and "status" in seen.update
+    call = _known(message, conversation)
+    is_back = message.parsed.status == "pending" and "status" in message.update
     if call is not None and call.status == "in_progress" and is_back:
         text = f"the tool call {shown(call.id)} was in_progress, but becomes pending"
         yield Breach(text, frames_of(call.status_seq))
 
 
 @rule("tool.runs-unanswered", updates=(_UPDATE,))
-def answers_come_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def answers_come_first(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that run while the permission for them is still asked for."""
-    call = _known(seen, talk)
-    if call is not None and call.asked_seq is not None and seen.message.status in _RUNNING:
-        text = f"the tool call {shown(call.id)} is {seen.message.status}"
+    call = _known(message, conversation)
+    if call is not None and call.asked_seq is not None and message.parsed.status in _RUNNING:
+        text = f"the tool call {shown(call.id)} is {message.parsed.status}"
         yield Breach(f"{text} before its permission is answered", (call.asked_seq,))
 
 
 @rule("tool.no-progress", updates=(_UPDATE,))
-def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def progress_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports tool calls that are over without having been in progress.
 
     Those that were refused, and those of a turn that is cancelled, never run.
     """
-    call, turn = _known(seen, talk), talk.turn(seen.done.turn)
+    call, turn = _known(message, conversation), conversation.turn(message.transition.turn)
     if call is None or call.status != "pending" or call.has_run or call.refused_seq is not None:
         return
     if turn is not None and turn.cancel_seq is not None:
         return
-    if talk.is_opening(seen.session, *OPENING):
+    if conversation.is_opening(message.session, *OPENING):
         return
-    if seen.message.status in ("completed", "failed"):
+    if message.parsed.status in ("completed", "failed"):
         text = f"the tool call {shown(call.id)} was never in_progress"
         yield Breach(text, frames_of(call.status_seq))
 
 
 @rule("tool.update-empty", updates=(_UPDATE,), alone=True)
-def update_changes_something(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def update_changes_something(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports updates that name the tool call alone."""
-    if seen.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and seen.update:
-        yield Breach(f"the update of the tool call {shown(seen.message.tool_call)} changes nothing")
+    if message.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and message.update:
+        yield Breach(
+            f"the update of the tool call {shown(message.parsed.tool_call)} changes nothing"
+        )
 
 
 @rule("tool.emptied", updates=(_UPDATE,), requests=(PERMISSION,))
-def what_is_known_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an empty title or input of a tool call that had one before."""
-    call, (said, place) = _known(seen, talk), _call(seen)
+    call, (said, place) = _known(message, conversation), _call(message)
     for name in NAMING:
         if call is not None and said.get(name) in ("", {}) and name in call.named:
             text = f"the {name} of the tool call {shown(call.id)} was given, but becomes empty"
@@ -120,11 +127,11 @@ def what_is_known_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
-def content_has_items(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def content_has_items(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds blocks of content that are not wrapped as an item of a tool call's content."""
-    if talk.dialect == DRAFT:
+    if conversation.dialect == DRAFT:
         return
-    call, place = _call(seen)
+    call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         kind = member(item, "type")
         if kind in _BLOCKS:
@@ -133,9 +140,9 @@ def content_has_items(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 @rule("tool.path-absolute", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
-def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds relative paths of diffs and locations."""
-    call, place = _call(seen)
+    call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         if member(item, "type") == "diff" and is_relative(path := member(item, "path")):
             text = f"the path {shown(path)} of a diff is not absolute"
@@ -145,15 +152,15 @@ def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
             text = f"the path {shown(path)} of a location is not absolute"
             yield Breach(text, place=f"{place}/locations/{at}/path")
     location = call.get("location")
-    if talk.dialect == DRAFT and is_relative(path := member(location, "path")):
+    if conversation.dialect == DRAFT and is_relative(path := member(location, "path")):
         yield Breach(f"the path {shown(path)} of a location is not absolute",
                      place=f"{place}/location/path")  # fmt: skip
 
 
 @rule("tool.line", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
-def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lines below 1 in locations."""
-    call, place = _call(seen)
+    call, place = _call(message)
     for at, location in enumerate(items(call.get("locations"))):
         line = integer(member(location, "line"))
         if line is not None and line < 1:
@@ -162,29 +169,29 @@ def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 
 
 @rule("tool.terminal-unknown", updates=TOOL_CALLS, requests=(PERMISSION,))
-def terminal_was_created(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def terminal_was_created(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals in a tool call that the client has not created.
 
     A client that announces ``_meta.terminal_output`` shows terminals that the agent runs itself,
     an extension of Zed.
     """
-    if talk.dialect != V1 or talk.is_opening(seen.session, *OPENING):
+    if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return
-    if talk.client.offers("_meta", "terminal_output"):
+    if conversation.client.offers("_meta", "terminal_output"):
         return
-    for place, name in _terminals(seen):
-        if talk.terminals.lacks(name) and not talk.pairs.excused[TERMINAL]:
+    for place, name in _terminals(message):
+        if conversation.terminals.lacks(name) and not conversation.pairs.excused[TERMINAL]:
             yield Breach(f"the terminal {shown(name)} was not created", place=place)
 
 
 @rule("tool.terminal-released", updates=TOOL_CALLS)
-def terminal_is_not_released(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def terminal_is_not_released(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals that a tool call shows first after they were released."""
-    if talk.dialect != V1 or talk.is_opening(seen.session, *OPENING):
+    if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return
-    call = _known(seen, talk)
-    for place, name in _terminals(seen):
-        terminal = talk.terminals.get(name)
+    call = _known(message, conversation)
+    for place, name in _terminals(message):
+        terminal = conversation.terminals.get(name)
         is_shown = call is not None and name in call.terminals
         if terminal is not None and terminal.release_seq is not None and not is_shown:
             text = f"the terminal {shown(name)} is shown for the first time after its release"
@@ -192,13 +199,13 @@ def terminal_is_not_released(seen: CheckedMessage, talk: Conversation) -> Iterat
 
 
 @rule("tool.ran-unpermitted", updates=TOOL_CALLS)
-def refused_does_not_run(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def refused_does_not_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that go on after their permission was refused.
 
     Only what is completed has run. Agents report that a call is in progress before they have read
     the answer, or on the way to ``failed``, so that this is a hint.
     """
-    call, status = _known(seen, talk), seen.message.status
+    call, status = _known(message, conversation), message.parsed.status
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
         return
     severity = Severity.INFO if status == "in_progress" else None
@@ -206,32 +213,32 @@ def refused_does_not_run(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     yield Breach(text, (call.refused_seq,), severity=severity)
 
 
-def _known(seen: CheckedMessage, talk: Conversation) -> CallRecord | None:
+def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | None:
     """The tool call that a message is about; None if the message begins it."""
-    session, name = talk.session(seen.session), seen.message.tool_call
-    if session is None or name is None or seen.done.begins_call:
+    session, name = conversation.session(message.session), message.parsed.tool_call
+    if session is None or name is None or message.transition.begins_call:
         return None
     return session.calls.get(name)
 
 
-def _call(seen: CheckedMessage) -> tuple[dict[str, Any], str]:
+def _call(message: CheckedMessage) -> tuple[dict[str, Any], str]:
     """The members of the tool call of a message, and where they stand."""
-    if seen.update_kind:
-        is_draft = "update" not in seen.params
-        return seen.update, "/params/data" if is_draft else "/params/update"
+    if message.update_kind:
+        is_draft = "update" not in message.params
+        return message.update, "/params/data" if is_draft else "/params/update"
     for names in (("toolCall",), ("subject", "toolCall")):
-        if isinstance(call := member(seen.params, *names), dict):
+        if isinstance(call := member(message.params, *names), dict):
             return call, "/params/" + "/".join(names)
     return {}, "/params/toolCall"
 
 
-def _terminals(seen: CheckedMessage) -> Iterator[tuple[str, str]]:
-    call, place = _call(seen)
+def _terminals(message: CheckedMessage) -> Iterator[tuple[str, str]]:
+    call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         name = member(item, "terminalId")
         if member(item, "type") == "terminal" and isinstance(name, str):
             yield f"{place}/content/{at}/terminalId", name
 
 
-def _place(talk: Conversation, name: str) -> str:
-    return "/params/data/id" if talk.dialect == DRAFT else f"/params/update/{name}"
+def _place(conversation: Conversation, name: str) -> str:
+    return "/params/data/id" if conversation.dialect == DRAFT else f"/params/update/{name}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.check.check_values import Breach
+from acp_proxy.check.check_values import Breach, Breaches
 from acp_proxy.check.check_wording import dialect_name, shown
 from acp_proxy.check.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation
@@ -37,56 +37,58 @@ _MOST = 1_000
 
 
 @rule("update.unknown", updates=(ANY,), odd=True, alone=True)
-def kind_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def kind_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates of a kind that does not exist."""
-    kind = seen.update_kind
-    if kind in _KINDS.get(talk.dialect or "", (kind,)) or not kind:
+    kind = message.update_kind
+    if kind in _KINDS.get(conversation.dialect or "", (kind,)) or not kind:
         return
-    if talk.dialect == V2 and kind.startswith("_"):
+    if conversation.dialect == V2 and kind.startswith("_"):
         return
-    if ("update" in seen.params) == (talk.dialect != DRAFT):
-        place = "/params/type" if talk.dialect == DRAFT else "/params/update/sessionUpdate"
-        yield Breach(f"{dialect_name(talk.dialect)} has no update {shown(kind)}", place=place)
+    if ("update" in message.params) == (conversation.dialect != DRAFT):
+        place = "/params/type" if conversation.dialect == DRAFT else "/params/update/sessionUpdate"
+        yield Breach(
+            f"{dialect_name(conversation.dialect)} has no update {shown(kind)}", place=place
+        )
 
 
 @rule("update.wrong-dialect", last=True, alone=True)
-def form_is_of_the_dialect(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def form_is_of_the_dialect(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates in the envelope of another dialect."""
-    if talk.dialect is None or not seen.update_kind:
+    if conversation.dialect is None or not message.update_kind:
         return
-    if ("update" in seen.params) == (talk.dialect == DRAFT):
+    if ("update" in message.params) == (conversation.dialect == DRAFT):
         forms = ["type and data", "update.sessionUpdate"]
-        got, expected = reversed(forms) if talk.dialect == DRAFT else forms
-        text = f"the update has {got}; {dialect_name(talk.dialect)} has {expected}"
+        got, expected = reversed(forms) if conversation.dialect == DRAFT else forms
+        text = f"the update has {got}; {dialect_name(conversation.dialect)} has {expected}"
         yield Breach(text, place="/params")
 
 
 @rule("update.message-id", updates=_CHUNKS)
-def ids_do_not_return(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports ids of messages that had ended, since one with another id had begun."""
-    session, name = talk.session(seen.session), seen.update.get("messageId")
-    if session is None or talk.dialect != V1 or not isinstance(name, str):
+    session, name = conversation.session(message.session), message.update.get("messageId")
+    if session is None or conversation.dialect != V1 or not isinstance(name, str):
         return
-    if session.message_ids.get(seen.update_kind) == name or seen.sender != AGENT:
+    if session.message_ids.get(message.update_kind) == name or message.sender != AGENT:
         return
-    had_ended = f"{seen.update_kind} {name}" in session.past_message_ids
-    if had_ended and not talk.is_opening(seen.session, *HISTORY):
+    had_ended = f"{message.update_kind} {name}" in session.past_message_ids
+    if had_ended and not conversation.is_opening(message.session, *HISTORY):
         yield Breach(f"the message {shown(name)} goes on after another one has begun",
                      place="/params/update/messageId")  # fmt: skip
 
 
 @rule("plan.entry", updates=PLANS, alone=True)
-def entries_are_whole(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds entries of plans that lack a member, or have another value than is allowed."""
-    members = _ENTRY.get(talk.dialect or "")
-    if members is None or ("update" in seen.params) == (talk.dialect == DRAFT):
+    members = _ENTRY.get(conversation.dialect or "")
+    if members is None or ("update" in message.params) == (conversation.dialect == DRAFT):
         return
-    for at, entry in enumerate(plan_of(seen.update)[1][:_MOST]):
+    for at, entry in enumerate(plan_of(message.update)[1][:_MOST]):
         for name, allowed in members.items():
             value = member(entry, name)
             if isinstance(value, str) and (not allowed or value in allowed):
                 continue
-            place = f"{_plan_place(seen)}/{at}"
+            place = f"{_plan_place(message)}/{at}"
             if not isinstance(entry, dict):
                 yield Breach(f"an entry of the plan is {shown(entry)}", place=place)
                 break
@@ -96,60 +98,60 @@ def entries_are_whole(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 @rule("plan.partial", updates=PLANS)
-def updates_are_complete(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def updates_are_complete(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports entries that one update leaves out and a later one has again."""
-    before = _plan_before(seen, talk)
+    before = _plan_before(message, conversation)
     if before is None or not before.left_out:
         return
-    texts = [_text(entry) for entry in plan_of(seen.update)[1][:_MOST]]
+    texts = [_text(entry) for entry in plan_of(message.update)[1][:_MOST]]
     back = [text for text in texts if text is not None and text in before.left_out]
     for seq in sorted({before.left_out[text] for text in back}):
         named = ", ".join(shown(text) for text in back if before.left_out[text] == seq)
         text = f"the plan leaves out {named[:200]}, which a later update has again"
-        yield Breach(text, (seen.seq,), seq=seq)
+        yield Breach(text, (message.seq,), seq=seq)
 
 
 @rule("plan.regression", updates=PLANS)
-def states_move_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def states_move_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports entries that were completed and are pending again."""
-    before = _plan_before(seen, talk)
+    before = _plan_before(message, conversation)
     if before is None:
         return
-    entries = plan_of(seen.update)[1][:_MOST]
+    entries = plan_of(message.update)[1][:_MOST]
     texts = [_text(entry) for entry in entries]
     for at, text in enumerate(texts):
         was_done = text is not None and before.entries.get(text) == "completed"
         if was_done and member(entries[at], "status") == "pending" and texts.count(text) == 1:
             yield Breach(f"the entry {shown(text)} was completed, but is pending", (before.seq,),
-                         place=f"{_plan_place(seen)}/{at}/status")  # fmt: skip
+                         place=f"{_plan_place(message)}/{at}/status")  # fmt: skip
 
 
 @rule("commands.slash", updates=_COMMANDS, alone=True)
-def names_have_no_slash(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def names_have_no_slash(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds names of commands that begin with a slash."""
-    for place, name in _names(seen):
+    for place, name in _names(message):
         if name.startswith("/"):
             yield Breach(f"the command {shown(name)} is named with a slash", place=place)
 
 
 @rule("commands.duplicate", updates=_COMMANDS, alone=True)
-def names_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds names that stand twice in a list."""
     known: set[str] = set()
-    for place, name in _names(seen):
+    for place, name in _names(message):
         if name in known:
             yield Breach(f"several commands have the name {shown(name)}", place=place)
         known.add(name)
 
 
 @rule("commands.unknown", requests=(PROMPT,))
-def command_is_advertised(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def command_is_advertised(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports prompts that begin with a command that is not in the latest list."""
-    session = talk.session(seen.session)
+    session = conversation.session(message.session)
     if session is None or not session.commands:
         return
-    name = "content" if talk.dialect == DRAFT else "prompt"
-    blocks = seen.params.get(name)
+    name = "content" if conversation.dialect == DRAFT else "prompt"
+    blocks = message.params.get(name)
     first = blocks[0] if isinstance(blocks, list) and blocks else None
     text = member(first, "text") if member(first, "type") == "text" else None
     command = _COMMAND.match(text) if isinstance(text, str) else None
@@ -158,17 +160,21 @@ def command_is_advertised(seen: CheckedMessage, talk: Conversation) -> Iterator[
                      place=f"/params/{name}/0/text")  # fmt: skip
 
 
-def _plan_before(seen: CheckedMessage, talk: Conversation) -> PlanRecord | None:
+def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
     """The update of the same plan before this one, if it came in the same turn."""
-    session = talk.session(seen.session)
-    before = None if session is None else session.plans.get(plan_of(seen.update)[0])
-    return before if before is not None and before.turn == seen.done.turn is not None else None
+    session = conversation.session(message.session)
+    before = None if session is None else session.plans.get(plan_of(message.update)[0])
+    return (
+        before
+        if before is not None and before.turn == message.transition.turn is not None
+        else None
+    )
 
 
-def _plan_place(seen: CheckedMessage) -> str:
-    if "update" not in seen.params:
+def _plan_place(message: CheckedMessage) -> str:
+    if "update" not in message.params:
         return "/params/data/steps"
-    is_nested = isinstance(seen.update.get("plan"), dict)
+    is_nested = isinstance(message.update.get("plan"), dict)
     return "/params/update/plan/entries" if is_nested else "/params/update/entries"
 
 
@@ -178,11 +184,11 @@ def _text(entry: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _names(seen: CheckedMessage) -> Iterator[tuple[str, str]]:
+def _names(message: CheckedMessage) -> Iterator[tuple[str, str]]:
     """Yields the names of commands with their places."""
-    name = "availableCommands" if "update" in seen.params else "commands"
-    every = seen.update.get(name)
-    root = "/params/update" if "update" in seen.params else "/params/data"
+    name = "availableCommands" if "update" in message.params else "commands"
+    every = message.update.get(name)
+    root = "/params/update" if "update" in message.params else "/params/data"
     for at, one in enumerate(items(every, 10_000)):
         if isinstance(found := member(one, "name"), str):
             yield f"{root}/{name}/{at}/name", found

@@ -171,7 +171,7 @@ def reason(verdict: JobVerdict) -> str:
 
 def _listed(verdict: JobVerdict) -> list[Finding]:
     """Returns the findings that a verdict lists and that are not known."""
-    return in_order(one for one in findings_of(verdict) if not one.known)
+    return in_order(finding for finding in findings_of(verdict) if not finding.known)
 
 
 def _runs(verdict: JobVerdict) -> list[str]:

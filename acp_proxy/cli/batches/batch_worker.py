@@ -220,7 +220,10 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 def _ending(report: VerifyReport) -> str | None:
     """Returns how the agent ended, with its last line on stderr; None if it was not too early."""
-    code, kinds = report.agent_exit_code, {one.kind for one in report.conversation.divergences}
+    code, kinds = (
+        report.agent_exit_code,
+        {divergence.kind for divergence in report.conversation.divergences},
+    )
     has_stalled = DivergenceKind.STALL in kinds  # then it ended because we stopped it
     if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
         return None

@@ -86,10 +86,10 @@ def run_many(
     return code
 
 
-def _has_changed(one: SelectedRecording, verdict: JobVerdict) -> bool:
+def _has_changed(selected_recording: SelectedRecording, verdict: JobVerdict) -> bool:
     """Whether a verdict is on another recording than the one that is there now, or on none."""
     try:
-        return sha256_of(one.path) != verdict.sha256
+        return sha256_of(selected_recording.path) != verdict.sha256
     except OSError:
         return verdict.sha256 is not None
 

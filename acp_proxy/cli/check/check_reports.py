@@ -29,7 +29,7 @@ def junit(report: CheckReport, chosen: frozenset[str]) -> str:
         report: of the check.
         chosen: the rules that were reported.
     """
-    cases = [case for one in report.recordings for case in _cases(report, one, chosen)]
+    cases = [case for recording in report.recordings for case in _cases(report, recording, chosen)]
     return suite("acp-proxy check", cases)
 
 
@@ -39,9 +39,9 @@ def annotations(report: CheckReport) -> Iterator[str]:
     No text of a finding can become another command.
     """
     shown = 0
-    for one in report.recordings:
-        file = place_of(one)
-        for finding in in_order(one.findings):
+    for recording in report.recordings:
+        file = place_of(recording)
+        for finding in in_order(recording.findings):
             if finding.known:
                 continue
             if shown == LONG_LIST:
@@ -86,15 +86,15 @@ def with_findings(
     return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 
-def place_of(one: CheckedRecording) -> str:
+def place_of(checked_recording: CheckedRecording) -> str:
     """Returns the path of a recording's text form, from the current directory where it is below.
 
     A database has no lines, so it stands for what `export` makes of it.
     """
-    path = Path(one.path)
+    path = Path(checked_recording.path)
     if path.suffix != ".jsonl":
         is_file = path.suffix in (".db", ".log")
-        path = path.with_name(f"{path.stem if is_file else one.recording.name}.jsonl")
+        path = path.with_name(f"{path.stem if is_file else checked_recording.recording.name}.jsonl")
     try:
         relative = os.path.relpath(path)
     except OSError:
@@ -102,14 +102,16 @@ def place_of(one: CheckedRecording) -> str:
     return str(path) if relative.startswith("..") else Path(relative).as_posix()
 
 
-def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -> Iterator[Case]:
+def _cases(
+    report: CheckReport, checked_recording: CheckedRecording, chosen: frozenset[str]
+) -> Iterator[Case]:
     by_rule: dict[str, list[Finding]] = {}
-    for finding in in_order(one.findings):
+    for finding in in_order(checked_recording.findings):
         by_rule.setdefault(finding.rule, []).append(finding)
     counts: dict[str, int] = {}
-    for count in one.broken:
+    for count in checked_recording.broken:
         counts[count.rule] = counts.get(count.rule, 0) + count.count
-    for rule in looked_at(chosen, one.dialect, one.unchecked):
+    for rule in looked_at(chosen, checked_recording.dialect, checked_recording.unchecked):
         findings = by_rule.get(rule, [])
         failing = [f for f in findings if not f.known and is_failing(f.severity, report.fail_on)]
         lines = [_line(finding) for finding in findings[:LISTED]]
@@ -120,7 +122,7 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
             first = failing[0]
             failure = Failure(first.severity.value, f"{first.whose}: {_sentence(first)}", lines)
         output = lines if lines and failure is None else None
-        yield Case(f"check.{one.recording.name}", rule, failure, output=output)
+        yield Case(f"check.{checked_recording.recording.name}", rule, failure, output=output)
 
 
 def _line(finding: Finding) -> str:

@@ -41,12 +41,16 @@ def show_report(
     if most is None and page.screen.columns is not None:
         most = EXAMPLES
     was_long = False
-    shown = [one for one in report.recordings if not hides_clean or one.fails(report.fail_on)]
-    for number, one in enumerate(shown):
-        is_long = bool(sum(one.counts.values()))
+    shown = [
+        recording
+        for recording in report.recordings
+        if not hides_clean or recording.fails(report.fail_on)
+    ]
+    for number, recording in enumerate(shown):
+        is_long = bool(sum(recording.counts.values()))
         if number and (is_long or was_long):
             page.print()
-        _show_recording(page, one, most)
+        _show_recording(page, recording, most)
         was_long = is_long
     if len(report.recordings) > 1:
         page.print()
@@ -57,38 +61,46 @@ def show_report(
     page.flush()
 
 
-def _show_recording(page: RecordingPage, one: CheckedRecording, most: int | None) -> None:
-    dialect = one.dialect or V1
-    if not one.rules:
-        text = f"  ({one.recording.id})  not checked: no rule that was chosen is one of {dialect}"
-        page.wrap(piece(""), piece(one.recording.name, bold=True), piece(text))
+def _show_recording(
+    page: RecordingPage, checked_recording: CheckedRecording, most: int | None
+) -> None:
+    dialect = checked_recording.dialect or V1
+    if not checked_recording.rules:
+        text = (
+            f"  ({checked_recording.recording.id})  not checked: no rule that was chosen is one of"
+            f" {dialect}"
+        )
+        page.wrap(piece(""), piece(checked_recording.recording.name, bold=True), piece(text))
         return
-    if not sum(one.counts.values()):
-        known = f", {one.known:,} known" if one.known else ""
+    if not sum(checked_recording.counts.values()):
+        known = f", {checked_recording.known:,} known" if checked_recording.known else ""
         page.wrap(
             piece(""),
-            piece(one.recording.name, bold=True),
-            piece(f"  ({one.recording.id})  "),
-            *_verdict(one.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
-            piece(f"{known}: {counted(one.rules, 'rule')} of {dialect} looked at "
-                  f"{counted(one.frames, 'frame')}"),
+            piece(checked_recording.recording.name, bold=True),
+            piece(f"  ({checked_recording.recording.id})  "),
+            *_verdict(checked_recording.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
+            piece(f"{known}: {counted(checked_recording.rules, 'rule')} of {dialect} looked at "
+                  f"{counted(checked_recording.frames, 'frame')}"),
         )  # fmt: skip
-        _limits(page, one)
+        _limits(page, checked_recording)
         return
-    state = "running" if one.live else one.recording.shown_state
-    name = piece(one.recording.name, bold=True)
-    found = _verdict(one.counts, one.known)
-    page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *found)
-    why = f" ({one.dialect_reason or 'the dialect is unknown'})"
+    state = "running" if checked_recording.live else checked_recording.recording.shown_state
+    name = piece(checked_recording.recording.name, bold=True)
+    found = _verdict(checked_recording.counts, checked_recording.known)
+    page.wrap(piece(""), name, piece(f"  ({checked_recording.recording.id})  {state}  "), *found)
+    why = f" ({checked_recording.dialect_reason or 'the dialect is unknown'})"
     page.row("dialect", f"{dialect}{why}")
-    page.row("checked", f"{counted(one.rules, 'rule')}, {counted(one.frames, 'frame')}")
-    _limits(page, one)
-    for findings in by_rule(one.findings):
-        _group(page, one, findings, most)
+    page.row(
+        "checked",
+        f"{counted(checked_recording.rules, 'rule')}, {counted(checked_recording.frames, 'frame')}",
+    )
+    _limits(page, checked_recording)
+    for findings in by_rule(checked_recording.findings):
+        _group(page, checked_recording, findings, most)
 
 
 def _total(report: CheckReport) -> list[Piece]:
-    if not any(one.rules for one in report.recordings):
+    if not any(recording.rules for recording in report.recordings):
         return [piece("nothing was checked")]
     return _verdict(report.counts, report.known, _NOTHING_NEW if report.known else _CLEAN)
 
@@ -98,33 +110,37 @@ def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[
     return [*pieces, piece(f", {known:,} known", Ink.FAINT)] if known else pieces
 
 
-def _limits(page: RecordingPage, one: CheckedRecording) -> None:
+def _limits(page: RecordingPage, checked_recording: CheckedRecording) -> None:
     """What was not checked, or not in full."""
-    texts = [*one.notes]
-    if one.live:
+    texts = [*checked_recording.notes]
+    if checked_recording.live:
         texts.append("it is still being recorded: what comes later was not checked")
-    if one.recording.state == "incomplete" and not one.live:
+    if checked_recording.recording.state == "incomplete" and not checked_recording.live:
         texts.append("the recorder was killed, or could not write any more: the end is missing")
-    if one.unread:
-        large = counted(len(one.unread), "frame")
+    if checked_recording.unread:
+        large = counted(len(checked_recording.unread), "frame")
         texts.append(f"{large} too large to be decoded, of which only the envelope was checked")
-    if one.by_faults:
-        texts.append(f"{counted(one.by_faults, 'finding')} left out, made by a fault")
+    if checked_recording.by_faults:
+        texts.append(f"{counted(checked_recording.by_faults, 'finding')} left out, made by a fault")
     for number, text in enumerate(texts):
         page.row("" if number else "limits", text)
 
 
 def _group(
     page: RecordingPage,
-    one: CheckedRecording,
+    checked_recording: CheckedRecording,
     findings: Sequence[Finding],
     most: int | None,
 ) -> None:
     first = findings[0]
     rule = rules()[first.rule]
     mark, ink = MARKS[first.severity]
-    total = sum(c.count for c in one.broken if (c.rule, c.by) == (first.rule, first.by))
-    known = sum(f.known for f in one.findings if (f.rule, f.by) == (first.rule, first.by))
+    total = sum(
+        c.count for c in checked_recording.broken if (c.rule, c.by) == (first.rule, first.by)
+    )
+    known = sum(
+        f.known for f in checked_recording.findings if (f.rule, f.by) == (first.rule, first.by)
+    )
     times = max(total - known, len(findings))
     count = f"  {times:,} ×" if times > 1 else ""
     page.print()
@@ -203,10 +219,10 @@ def explain_rule(name: str) -> None:
     for label, text in rows.items():
         if text:
             page.wrap(piece(label.ljust(_LABEL)), piece(text))
-    for one in examples_of(name):
+    for example in examples_of(name):
         page.print()
-        page.print(*_title(one))
-        for line in one.lines:
+        page.print(*_title(example))
+        for line in example.lines:
             page.wrap(*_example_line(line), indent=5)
     page.flush()
 
@@ -226,11 +242,11 @@ def _severity(rule: Rule) -> str:
     return f"{rule.severity.value}, or less where something else may explain it"
 
 
-def _title(one: Example) -> list[Piece]:
+def _title(example: Example) -> list[Piece]:
     title = piece("breaks it", Ink.TROUBLE, bold=True)
-    if not one.is_broken:
+    if not example.is_broken:
         title = piece("keeps it", Ink.TO_CLIENT, bold=True)
-    return [title, piece(f", after {one.after}" if one.after else "")]
+    return [title, piece(f", after {example.after}" if example.after else "")]
 
 
 def _example_line(line: str) -> tuple[Piece, Piece]:

@@ -35,20 +35,20 @@ class DiffReporter:
         """Ends the report, after the last entry."""
 
 
-def report_diff(found: Diff, reporters: Sequence[DiffReporter]) -> None:
+def report_diff(diff: Diff, reporters: Sequence[DiffReporter]) -> None:
     """Reports a comparison in several forms; its entries are read once.
 
     Args:
-        found: the comparison.
+        diff: the comparison.
         reporters: one for each form.
     """
     for reporter in reporters:
-        reporter.begin(found)
-    for entry in found.entries():
+        reporter.begin(diff)
+    for entry in diff.entries():
         for reporter in reporters:
             reporter.entry(entry)
     for reporter in reporters:
-        reporter.end(found)
+        reporter.end(diff)
 
 
 class DiffJson(DiffReporter):
@@ -57,29 +57,29 @@ class DiffJson(DiffReporter):
     def __init__(self) -> None:
         self._out = Writer()
 
-    def begin(self, found: Diff) -> None:
+    def begin(self, diff: Diff) -> None:
         """Prints what was compared, and how the handshakes differ."""
         head = {
-            "a": _members(found.a),
-            "b": _members(found.b),
-            "expect": found.expect,
-            "is_equal": found.is_equal,
-            "counts": _counts(found.counts),
-            "aliases": found.aliases,
+            "a": _members(diff.a),
+            "b": _members(diff.b),
+            "expect": diff.expect,
+            "is_equal": diff.is_equal,
+            "counts": _counts(diff.counts),
+            "aliases": diff.aliases,
         }
         self._line("diff", head)
-        for one in found.handshake:
+        for one in diff.handshake:
             self._line("handshake", _members(one))
 
     def entry(self, entry: DiffEntry) -> None:
         """Prints an entry."""
         self._line("entry", {**_members(entry), "fields": [*map(_members, entry.fields)]})
 
-    def end(self, found: Diff) -> None:
+    def end(self, diff: Diff) -> None:
         """Prints how the ends differ, and how long answers took."""
-        for one in found.ending:
+        for one in diff.ending:
             self._line("ending", _members(one))
-        for latency in found.latency:
+        for latency in diff.latency:
             self._line("latency", _members(latency))
         self._out.flush()
 
@@ -134,21 +134,21 @@ class DiffCases(DiffReporter):
         self._lines = DiffLines(Screen())
         self._places: dict[str, _Place] = {}
 
-    def begin(self, found: Diff) -> None:
+    def begin(self, diff: Diff) -> None:
         """Makes the cases that every comparison has."""
-        sessions = [name for name in found.aliases if name.startswith("session:")]
+        sessions = [name for name in diff.aliases if name.startswith("session:")]
         self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
-        self._add_fields("handshake", found.handshake)
+        self._add_fields("handshake", diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
         """Adds an entry to its lane's case."""
         place = self._places.setdefault(entry.lane, _Place())
         place.add(entry.change.value.replace("-", "_"), self._lines.entry(entry))
 
-    def end(self, found: Diff) -> None:
+    def end(self, diff: Diff) -> None:
         """Adds how the recordings ended."""
         self._places["ending"] = _Place()
-        self._add_fields("ending", found.ending)
+        self._add_fields("ending", diff.ending)
 
     @property
     def cases(self) -> list[Case]:
@@ -172,9 +172,9 @@ class RuleHint(DiffReporter):
         self._ignored: dict[str, None] = {}
         self._has_moved = False
 
-    def begin(self, found: Diff) -> None:
+    def begin(self, diff: Diff) -> None:
         """Proposes to ignore the differences of the handshakes."""
-        self._add(found.handshake)
+        self._add(diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
         """Proposes to ignore the places that have changed."""

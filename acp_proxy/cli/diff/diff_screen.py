@@ -12,14 +12,7 @@ from acp_proxy.cli.diff.diff_reports import DiffReporter
 from acp_proxy.cli.screens.output import Page
 from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
-from acp_proxy.diff.diff_result import (
-    Change,
-    Diff,
-    DiffEntry,
-    Field,
-    MethodLatency,
-    verdict,
-)
+from acp_proxy.diff.diff_result import Change, Diff, DiffEntry, Field, MethodLatency, verdict
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
@@ -50,21 +43,21 @@ class DiffScreen(DiffReporter):
         self._most = most
         self._entries = 0
 
-    def begin(self, found: Diff) -> None:
+    def begin(self, diff: Diff) -> None:
         """Prints what was compared, and what comes before the first entry."""
-        newest = max(found.a.frames, found.b.frames)
+        newest = max(diff.a.frames, diff.b.frames)
         self._lines = DiffLines(self._page.screen, newest)
-        self._aliases = found.aliases
-        self._page.lines(_sides(found, self._page.screen))
-        if found.is_equal:
+        self._aliases = diff.aliases
+        self._page.lines(_sides(diff, self._page.screen))
+        if diff.is_equal:
             return
         self._page.print()
-        if found.counts.total > _MANY:
-            self._verdict(found)
-        self._page.print(*_legend(found))
-        if found.handshake:
+        if diff.counts.total > _MANY:
+            self._verdict(diff)
+        self._page.print(*_legend(diff))
+        if diff.handshake:
             self._title(piece("handshake", bold=True))
-            for one in found.handshake:
+            for one in diff.handshake:
                 self._page.lines(self._lines.field(one))
 
     def entry(self, entry: DiffEntry) -> None:
@@ -77,31 +70,31 @@ class DiffScreen(DiffReporter):
             self._title(*self._lane_title(entry))
         self._page.lines(self._lines.entry(entry))
 
-    def end(self, found: Diff) -> None:
+    def end(self, diff: Diff) -> None:
         """Prints how it ended, how quick answers were, and the verdict."""
         if self._most is not None and self._entries > self._most:
             more = counted(self._entries - self._most, "more difference")
             self._title(piece(f"… and {more}", Ink.FAINT))
-        if found.ending:
+        if diff.ending:
             self._title(piece("ending", bold=True))
-            for one in found.ending:
+            for one in diff.ending:
                 self._page.print(*_ending(one))
-        notable = [one for one in found.latency if _longest(one) >= _NOTABLE_NS]
+        notable = [one for one in diff.latency if _longest(one) >= _NOTABLE_NS]
         if notable:
             self._title(piece("answers", bold=True))
-            self._page.lines(table(_latencies(notable, found.steps_ns), self._page.screen))
-            rest = len(found.latency) - len(notable)
+            self._page.lines(table(_latencies(notable, diff.steps_ns), self._page.screen))
+            rest = len(diff.latency) - len(notable)
             if rest:
                 self._page.print(
                     piece(f"… and {counted(rest, 'method')} that took less than 1 ms", Ink.FAINT)
                 )
         self._page.print()
-        self._verdict(found)
+        self._verdict(diff)
         self._page.flush()
 
-    def _verdict(self, found: Diff) -> None:
-        ink = Ink.TO_CLIENT if found.is_equal else None
-        self._page.wrap(piece(""), piece(verdict(found), ink, bold=True))
+    def _verdict(self, diff: Diff) -> None:
+        ink = Ink.TO_CLIENT if diff.is_equal else None
+        self._page.wrap(piece(""), piece(verdict(diff), ink, bold=True))
 
     def _title(self, *pieces: Piece) -> None:
         self._page.print()
@@ -116,13 +109,13 @@ class DiffScreen(DiffReporter):
             yield piece(f"  {' / '.join(ids)}", Ink.FAINT)
 
 
-def _sides(found: Diff, screen: Screen) -> Iterator[str]:
-    a, b = sides = (found.a, found.b)
+def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
+    a, b = sides = (diff.a, diff.b)
     names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
     begun = [
         "imported" if one.started_at is None
         else f"{clock(one.started_at, has_zone=has_zone):%Y-%m-%d %H:%M}"
-        for one, has_zone in zip(sides, found.has_zones, strict=True)
+        for one, has_zone in zip(sides, diff.has_zones, strict=True)
     ]  # fmt: skip
     states = ["" if s.state == "complete" else s.state for s in sides]
     lines = table(
@@ -141,10 +134,10 @@ def _sides(found: Diff, screen: Screen) -> Iterator[str]:
     yield from lines
 
 
-def _legend(found: Diff) -> Iterator[Piece]:
+def _legend(diff: Diff) -> Iterator[Piece]:
     """Explains the marks that occur, and the numbers."""
-    counts = found.counts
-    fields = {one.only for one in (*found.handshake, *found.ending)}
+    counts = diff.counts
+    fields = {one.only for one in (*diff.handshake, *diff.ending)}
     has = {
         Change.ONLY_A: counts.only_a or counts.changed or "a" in fields,
         Change.ONLY_B: counts.only_b or counts.changed or "b" in fields,
@@ -159,14 +152,14 @@ def _legend(found: Diff) -> Iterator[Piece]:
         yield "#1 #2 the frame in A and in B", Ink.FAINT, False
 
 
-def _ending(one: Field) -> Iterator[Piece]:
+def _ending(field: Field) -> Iterator[Piece]:
     """How the agent ended: with an exit code or by a signal, so one side may have neither."""
-    is_signal = one.pointer == "/exit_signal"
-    a, b = map(_signal, (one.a, one.b)) if is_signal else (one.a, one.b)
+    is_signal = field.pointer == "/exit_signal"
+    a, b = map(_signal, (field.a, field.b)) if is_signal else (field.a, field.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
     mark, ink, _ = MARKS[change]
     yield f"{mark} ", ink, True
-    yield piece(f"{one.pointer.removeprefix('/').replace('_', ' ')}  ")
+    yield piece(f"{field.pointer.removeprefix('/').replace('_', ' ')}  ")
     if a is not None:
         yield piece(str(a), Ink.TROUBLE)
     if change is Change.CHANGED:
@@ -182,21 +175,25 @@ def _signal(number: int | None) -> object:
         return number
 
 
-def _longest(one: MethodLatency) -> int:
-    return max(one.a_max_ns or 0, one.b_max_ns or 0)
+def _longest(method_latency: MethodLatency) -> int:
+    return max(method_latency.a_max_ns or 0, method_latency.b_max_ns or 0)
 
 
-def _latencies(found: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> list[Column]:
-    directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in found]
+def _latencies(
+    method_latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]
+) -> list[Column]:
+    directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in method_latencies]
 
     def took(name: str) -> list[Cell]:
         step_ns = steps_ns[name.startswith("b_")]
-        return [cell(duration(getattr(one, name), step_ns)) for one in found]
+        return [cell(duration(getattr(one, name), step_ns)) for one in method_latencies]
 
     def count(name: str) -> list[Cell]:
-        return [cell(f"{n:,}" if (n := getattr(one, name)) else "") for one in found]
+        return [cell(f"{n:,}" if (n := getattr(one, name)) else "") for one in method_latencies]
 
-    methods = [cell(o.method, ink) for o, (_, ink) in zip(found, directions, strict=True)]
+    methods = [
+        cell(o.method, ink) for o, (_, ink) in zip(method_latencies, directions, strict=True)
+    ]
     return [
         Column("", [cell(words[:1], ink) for words, ink in directions]),
         Column("method", methods, least=16),
@@ -204,17 +201,17 @@ def _latencies(found: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> lis
         Column("B", count("b_count"), right=True),
         Column("p50 A", took("a_p50_ns"), right=True),
         Column("p50 B", took("b_p50_ns"), right=True),
-        Column("ratio", [_ratio(one) for one in found], right=True),
+        Column("ratio", [_ratio(one) for one in method_latencies], right=True),
         Column("max A", took("a_max_ns"), right=True, rank=1),
         Column("max B", took("b_max_ns"), right=True, rank=1),
     ]
 
 
-def _ratio(one: MethodLatency) -> Cell:
+def _ratio(method_latency: MethodLatency) -> Cell:
     """How many times as long an answer of B takes."""
-    if not one.a_p50_ns or not one.b_p50_ns:
+    if not method_latency.a_p50_ns or not method_latency.b_p50_ns:
         return cell("")
-    ratio = one.b_p50_ns / one.a_p50_ns
-    is_slow = ratio >= _SLOWER and one.b_p50_ns - one.a_p50_ns >= _MUCH_NS
+    ratio = method_latency.b_p50_ns / method_latency.a_p50_ns
+    is_slow = ratio >= _SLOWER and method_latency.b_p50_ns - method_latency.a_p50_ns >= _MUCH_NS
     text = f"×{ratio:,.0f}" if ratio >= 9.95 else f"×{ratio:.1f}" if ratio >= 0.095 else "<×0.1"
     return cell(text, Ink.STDERR if is_slow else None)

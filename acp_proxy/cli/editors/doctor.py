@@ -115,7 +115,7 @@ def _refuse_ignored(found: str) -> None:
         raise ValueError(found)
 
 
-def masked(found: Examination) -> Examination:
+def masked(examination: Examination) -> Examination:
     """Masks secrets, unless the command shows them."""
     mask = masker()
     results = [
@@ -125,25 +125,25 @@ def masked(found: Examination) -> Examination:
             advice=mask.text(result.advice),
             commands=[mask.text(command) for command in result.commands],
         )
-        for result in found.results
+        for result in examination.results
     ]
     return evolve(
-        found,
-        command=[mask.text(word) for word in found.command],
-        recordings=mask.text(found.recordings),
+        examination,
+        command=[mask.text(word) for word in examination.command],
+        recordings=mask.text(examination.recordings),
         results=results,
     )
 
 
-def show_examination(found: Examination) -> None:
+def show_examination(examination: Examination) -> None:
     """Prints all results.
 
     Args:
-        found: what was found, without secrets.
+        examination: what was found, without secrets.
     """
     page = Page(stdout_screen())
     label, count = "", 0
-    for result in found.results:
+    for result in examination.results:
         count = count + 1 if result.check == label else 1
         shown = result.check if count == 1 else ""
         label = result.check
@@ -153,7 +153,7 @@ def show_examination(found: Examination) -> None:
             continue
         page.lines(_lines(result, shown, page.screen))
     page.line("")
-    page.wrap(*_total(found))
+    page.wrap(*_total(examination))
     page.flush()
 
 
@@ -172,9 +172,9 @@ def _lines(result: CheckResult, label: str, screen: Screen) -> Iterator[str]:
         yield screen.whole(indent, piece(command, bold=True))
 
 
-def _total(found: Examination) -> list[Piece]:
-    wrong = sum(result.status is CheckStatus.ERROR for result in found.results)
-    worth = sum(result.status is CheckStatus.WARNING for result in found.results)
+def _total(examination: Examination) -> list[Piece]:
+    wrong = sum(result.status is CheckStatus.ERROR for result in examination.results)
+    worth = sum(result.status is CheckStatus.WARNING for result in examination.results)
     verdict = piece(f"✗ {counted(wrong, 'problem')}", Ink.TROUBLE, bold=True)
     if not wrong:
         verdict = piece("✓ nothing is wrong", Ink.TO_CLIENT, bold=True)

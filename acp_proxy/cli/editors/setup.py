@@ -161,22 +161,22 @@ def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
 
 
 def _agents(
-    found: FoundClient, name: str | None, machine: Machine, *, is_one: bool
+    found_client: FoundClient, name: str | None, machine: Machine, *, is_one: bool
 ) -> list[ConfiguredAgent]:
     """Returns the agents to be recorded.
 
     Raises:
         Refusal: none can be, or several could and one is wanted.
     """
-    title = found.client.title
-    for problem in found.problems:
+    title = found_client.client.title
+    for problem in found_client.problems:
         if is_one:
             raise Refusal(problem)
         warn(problem)
     if name is not None:
-        return [_agent_named(found, name, machine)]
-    agents = _unrecorded(found, machine)
-    if not agents and found.recorded:
+        return [_agent_named(found_client, name, machine)]
+    agents = _unrecorded(found_client, machine)
+    if not agents and found_client.recorded:
         raise Refusal(f"each agent of {title} is recorded already; --agent NAME takes another one")
     if not agents:
         agents = [
@@ -186,38 +186,41 @@ def _agents(
         ]
     if not agents:
         has_none = f"{title} has no agent that can be recorded"
-        if found.files and not found.client.owns_files:
-            has_none = f"{found.path}, which is only searched, names no known agent"
+        if found_client.files and not found_client.client.owns_files:
+            has_none = f"{found_client.path}, which is only searched, names no known agent"
         raise Refusal(f"{has_none}, and PATH has no known one;"
                       f" name one, such as --agent opencode, or give its command, such as"
-                      f" `acp-proxy setup {found.client.name} -- python agent.py`")  # fmt: skip
+                      f" `acp-proxy setup {found_client.client.name} --"
+                      " python agent.py`")  # fmt: skip
     if is_one and len(agents) > 1:
         names = ", ".join(repr(agent.name) for agent in agents)
         raise Refusal(f"several agents could be recorded; expected --agent with one of {names}")
     return agents
 
 
-def _unrecorded(found: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
+def _unrecorded(found_client: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
     """Returns the agents of a client's settings that can be recorded and are not yet."""
-    done = {_identity(agent) for agent in found.recorded}
-    plain = [_startable(agent, machine) for agent in found.agents if not agent.proxy]
+    done = {_identity(agent) for agent in found_client.recorded}
+    plain = [_startable(agent, machine) for agent in found_client.agents if not agent.proxy]
     return [agent for agent in plain if agent is not None and _identity(agent) not in done]
 
 
-def _agent_named(found: FoundClient, name: str, machine: Machine) -> ConfiguredAgent:
+def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> ConfiguredAgent:
     word = name.removeprefix("@").lower()
-    here = [agent for agent in found.agents if agent.name.lower() == word]
+    here = [agent for agent in found_client.agents if agent.name.lower() == word]
     for agent in here:
         if (startable := _startable(agent, machine)) is None:
-            raise Refusal(f"{found.client.title} keeps the command of {agent.name!r} to itself;"
-                          " name a known agent, or add it as a custom one first")  # fmt: skip
+            raise Refusal(
+                f"{found_client.client.title} keeps the command of {agent.name!r} to itself; name a"
+                " known agent, or add it as a custom one first"
+            )
         if agent.proxy:
             raise Refusal(f"{agent.name!r} is recorded already, as {agent.path} has it")
         return startable
     if id_ := agent_id(word):
         return known_agent(id_, machine)
-    names = [*(agent.name for agent in found.agents), *known_names()]
-    own = f"`acp-proxy setup {found.client.name} -- {name}` takes a command"
+    names = [*(agent.name for agent in found_client.agents), *known_names()]
+    own = f"`acp-proxy setup {found_client.client.name} -- {name}` takes a command"
     raise Refusal(unknown(name, names, "agent", own))
 
 
@@ -237,43 +240,48 @@ def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | No
     return evolve(known, path=agent.path, env={**known.env, **agent.env}, value=agent.value)
 
 
-def _print(found: FoundClient, agents: list[RecordedAgent]) -> None:
+def _print(found_client: FoundClient, agents: list[RecordedAgent]) -> None:
     if not is_unredacted():
         shown = [hidden_agent(agent, masker()) for agent in agents]
         if shown != agents:
-            means = ", and --write copies them" if found.client.section else ""
+            means = ", and --write copies them" if found_client.client.section else ""
             warn(f"values of variables and secrets are hidden; --unredacted shows them{means}")
         agents = shown
-    warn(f"{found.client.place(found.path)}:")
+    warn(f"{found_client.client.place(found_client.path)}:")
     writer = Writer()
-    for line in found.client.snippet(agents).split("\n"):
-        if isinstance(found.client, JsonClient):
+    for line in found_client.client.snippet(agents).split("\n"):
+        if isinstance(found_client.client, JsonClient):
             writer.json(line.encode())
         else:
             writer.line(visible(line))
 
 
-def _write(found: FoundClient, agent: RecordedAgent, machine: Machine, *, is_sure: bool) -> None:
-    client = found.client
+def _write(
+    found_client: FoundClient, agent: RecordedAgent, machine: Machine, *, is_sure: bool
+) -> None:
+    client = found_client.client
     if not client.section or not isinstance(client, JsonClient):
         raise Refusal(f"the settings of {client.title} are yours to change: paste what"
                       f" `acp-proxy setup {client.name}` prints")  # fmt: skip
-    for one in found.recorded:
+    for one in found_client.recorded:
         if one.command == agent.command:
             raise Refusal(f"{one.name!r} in {one.path} records this agent already")
-    file = read(found.path)
+    file = read(found_client.path)
     check_writable(file)
     name = _free_name(agent, [*entries(file.data or b"", client.section)])
     change = insertion(file.data or b"", client.section, name, client.entry(agent))
-    _say_diff(file.data, change.after, found.path)
+    _say_diff(file.data, change.after, found_client.path)
     if not is_sure:
         if not sys.stdin.isatty() or not sys.stderr.isatty():
             raise Refusal("expected --yes, since there is no terminal to ask on")
-        if not ask(f"write {found.path}?"):
+        if not ask(f"write {found_client.path}?"):
             warn("nothing was written")
             sys.exit(1)
-    add(_log(machine, found.path), file, change, client.section, name)
-    say(f"added {name!r} to {found.path}; `acp-proxy setup {client.name} --undo` takes it back")
+    add(_log(machine, found_client.path), file, change, client.section, name)
+    say(
+        f"added {name!r} to {found_client.path}; `acp-proxy setup {client.name} --undo` takes it"
+        " back"
+    )
 
 
 def _free_name(agent: RecordedAgent, names: list[str]) -> str:

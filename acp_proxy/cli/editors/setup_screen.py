@@ -52,11 +52,11 @@ def masker() -> Masker:
     return Masker(redactor.text, redactor.command)
 
 
-def listed(found: FoundClient, mask: Masker) -> ListedClient:
+def listed(found_client: FoundClient, mask: Masker) -> ListedClient:
     """Returns the JSON form of a client and its agents, with secrets in commands masked.
 
     Args:
-        found: the client.
+        found_client: the client.
         mask: masks the words of commands.
     """
     agents = [
@@ -68,16 +68,16 @@ def listed(found: FoundClient, mask: Masker) -> ListedClient:
             bool(agent.proxy),
             str(agent.path),
         )
-        for agent in found.agents
+        for agent in found_client.agents
     ]
     return ListedClient(
-        found.client.name,
-        found.client.title,
-        found.is_installed,
-        [*map(str, found.files)],
-        bool(found.client.section),
+        found_client.client.name,
+        found_client.client.title,
+        found_client.is_installed,
+        [*map(str, found_client.files)],
+        bool(found_client.client.section),
         agents,
-        [*found.problems],
+        [*found_client.problems],
     )
 
 

@@ -8,11 +8,7 @@ import click
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import (
-    filter_argument,
-    number_option,
-    read_argument,
-)
+from acp_proxy.cli.options import filter_argument, number_option, read_argument
 from acp_proxy.cli.screens.output import progress, say_json, warn
 from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.audit.audit import audit as read_audit

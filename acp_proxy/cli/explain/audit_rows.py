@@ -205,7 +205,7 @@ def remarks(action: Action, seqs: Mapping[int, int]) -> str:
         found.append(f"perhaps the same as {', '.join(same[:3])}")
     if action.not_from_agent:
         found.append("made up by a fault")
-    errors = [one.error for one in action.requests if one.error]
+    errors = [request.error for request in action.requests if request.error]
     return "; ".join([*found, *errors[-1:]])
 
 
@@ -230,20 +230,28 @@ def answers(audit: Audit) -> str:
     return f"asked {counted(count, 'time')}: {words}" if count else never
 
 
-def session(one: AuditedSession) -> str:
+def session(audited_session: AuditedSession) -> str:
     """Returns where a session works."""
-    where = one.cwd if one.cwd is not None else "in a directory that is not in the recording"
-    return " + ".join([where, *one.directories])
+    where = (
+        audited_session.cwd
+        if audited_session.cwd is not None
+        else "in a directory that is not in the recording"
+    )
+    return " + ".join([where, *audited_session.directories])
 
 
 def servers(sessions: Iterable[AuditedSession]) -> list[str]:
     """Returns the MCP servers of all sessions, each once."""
-    return [*dict.fromkeys(_server(one) for session in sessions for one in session.mcp_servers)]
+    return [
+        *dict.fromkeys(
+            _server(mcp_server) for session in sessions for mcp_server in session.mcp_servers
+        )
+    ]
 
 
-def _server(one: AuditedServer) -> str:
-    how = one.command or one.url or "through the client"
-    return f"{one.name} ({one.type}): {how}"
+def _server(audited_server: AuditedServer) -> str:
+    how = audited_server.command or audited_server.url or "through the client"
+    return f"{audited_server.name} ({audited_server.type}): {how}"
 
 
 def _path(path: AuditedPath) -> Mark:

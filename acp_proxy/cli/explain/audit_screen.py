@@ -69,9 +69,9 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     if began := started_at(recording):
         zone = "of that zone" if recording.has_zone else "those of the log"
         page.row("started at", f"{began}; the times below are {zone}")
-    for number, one in enumerate(audit.sessions[:_MOST]):
-        many = f"{shortened(one.id)}  " if len(audit.sessions) > 1 else ""
-        page.row("" if number else "works in", f"{many}{rows.session(one)}")
+    for number, session in enumerate(audit.sessions[:_MOST]):
+        many = f"{shortened(session.id)}  " if len(audit.sessions) > 1 else ""
+        page.row("" if number else "works in", f"{many}{rows.session(session)}")
     _more(page, len(audit.sessions) - _MOST)
     servers = rows.servers(audit.sessions)
     for number, server in enumerate(servers[:_MOST]):

@@ -13,11 +13,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import (
-    filter_argument,
-    number_option,
-    read_argument,
-)
+from acp_proxy.cli.options import filter_argument, number_option, read_argument
 from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
 from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import (

@@ -10,15 +10,7 @@ from acp_proxy.base.wording import seconds
 from acp_proxy.cli.group import recordings
 from acp_proxy.cli.screens.output import Page, stdout_screen
 from acp_proxy.cli.screens.recording_page import begun
-from acp_proxy.cli.screens.styled_text import (
-    STREAM_INKS,
-    Ink,
-    columns_of,
-    fit,
-    fit_end,
-    pad,
-    piece,
-)
+from acp_proxy.cli.screens.styled_text import STREAM_INKS, Ink, columns_of, fit, fit_end, pad, piece
 from acp_proxy.explain.describe.tool_texts import call_label, short_id
 from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.explain.search.stream_matches import SearchHit

@@ -9,22 +9,12 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording, require
-from acp_proxy.cli.options import (
-    filter_argument,
-    number_option,
-    read_argument,
-)
+from acp_proxy.cli.options import filter_argument, number_option, read_argument
 from acp_proxy.cli.screens.output import progress, say_json, stdout_screen, warn
 from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
-from acp_proxy.explain.stats.statistics import (
-    Statistics,
-    gather,
-    slowest,
-    waterfall,
-    with_texts,
-)
+from acp_proxy.explain.stats.statistics import Statistics, gather, slowest, waterfall, with_texts
 from acp_proxy.explain.stats.turn_times import TurnTime
 from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.recording.recording import needs
@@ -110,11 +100,11 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
 
 
 @needs("middle", "durations")
-def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:
+def _turn(reader: RecordingReader, statistics: Statistics, number: int | None) -> TurnTime | None:
     """The turn that is shown step by step."""
     if number is None:
-        return next(iter(slowest(found.turns, 1)), None)
-    every = {turn.id: turn for turn in found.turns}
+        return next(iter(slowest(statistics.turns, 1)), None)
+    every = {turn.id: turn for turn in statistics.turns}
     if number not in every:
         every = {turn.id: turn for turn in gather(reader, top=0).turns}
     if number not in every:

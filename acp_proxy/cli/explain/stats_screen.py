@@ -12,12 +12,7 @@ from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.explain.origins import why_no_times
 from acp_proxy.explain.stats.statistics import Statistics
-from acp_proxy.explain.stats.traffic import (
-    CallStatistics,
-    MethodStatistics,
-    halved,
-    sparkline,
-)
+from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, halved, sparkline
 from acp_proxy.explain.stats.turn_times import Part, TurnTime
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.recording.recording import Recording
@@ -55,7 +50,7 @@ _SHORT = {"session/request_permission": "permission"}
 
 def show_statistics(
     screen: Screen,
-    found: Statistics,
+    statistics: Statistics,
     recording: Recording,
     turns: Sequence[TurnTime],
     shown: TurnTime | None,
@@ -64,13 +59,13 @@ def show_statistics(
 
     Args:
         screen: what it has to fit.
-        found: the statistics.
+        statistics: the statistics.
         recording: of which they are.
         turns: those to list.
         shown: the turn of the waterfall, if there is one.
     """
     page = Page(screen)
-    page.lines(_StatisticsScreen(screen, recording).lines(found, turns, shown))
+    page.lines(_StatisticsScreen(screen, recording).lines(statistics, turns, shown))
     page.flush()
 
 
@@ -85,45 +80,47 @@ class _StatisticsScreen:
 
     def lines(
         self,
-        found: Statistics,
+        statistics: Statistics,
         turns: Sequence[TurnTime],
         shown: TurnTime | None,
     ) -> Iterator[str]:
         recording, why = self._recording, why_no_times(self._recording)
-        frames = counted(found.frames, "frame")
-        sums = filter(None, (self._took(found.duration_ns), frames, byte_size(found.bytes)))
+        frames = counted(statistics.frames, "frame")
+        sums = filter(
+            None, (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
+        )
         yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
         if why:
             yield self._line(why)
         else:
-            yield from self._whole(found)
-        if found.methods:
-            yield from self._section("methods", self._methods(found.methods))
-        if found.tool_calls:
-            yield from self._section("tool calls", self._calls(found.tool_calls))
+            yield from self._whole(statistics)
+        if statistics.methods:
+            yield from self._section("methods", self._methods(statistics.methods))
+        if statistics.tool_calls:
+            yield from self._section("tool calls", self._calls(statistics.tool_calls))
             yield from self._more(
-                found.tool_call_count - len(found.tool_calls), "lighter tool call"
+                statistics.tool_call_count - len(statistics.tool_calls), "lighter tool call"
             )
         if turns:
             columns = _untimed(turns) if why else self._turns(turns)
             yield from self._section("turns", columns)
             noun = "later turn" if why else "quicker turn"
-            yield from self._more(len(found.turns) - len(turns), noun)
-        if found.waterfall is not None and shown is not None:
+            yield from self._more(len(statistics.turns) - len(turns), noun)
+        if statistics.waterfall is not None and shown is not None:
             state = "open" if shown.open else shown.stop_reason or "ended"
             title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
-            is_open = recording.is_open(live=found.live)
-            yield from self._section(title, self._waterfall(found.waterfall, is_open))
-            left_out = found.waterfall.left_out
+            is_open = recording.is_open(live=statistics.live)
+            yield from self._section(title, self._waterfall(statistics.waterfall, is_open))
+            left_out = statistics.waterfall.left_out
             yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
 
     def _took(self, ns: int | None) -> str:
         return duration(ns, self._recording.step_ns)
 
-    def _whole(self, found: Statistics) -> Iterator[str]:
+    def _whole(self, statistics: Statistics) -> Iterator[str]:
         """How the recording divides, then how its turns do."""
-        whole, turns = found.time, found.turns
-        if turns or whole.before_turns_ns < found.duration_ns:
+        whole, turns = statistics.time, statistics.turns
+        if turns or whole.before_turns_ns < statistics.duration_ns:
             yield self._line(
                 f"{self._took(whole.before_turns_ns)} before the first prompt,"
                 f" {self._took(whole.in_turns_ns)} in turns,"

@@ -107,7 +107,7 @@ def conclude(
         settings: what is compared, and where reports go.
     """
     played = plays.report(engine, old.known_secrets | new.known_secrets)
-    was_stopped = any(done.get("action") in ("passed on", "sent") for done in _signals(old))
+    was_stopped = any(signal.get("action") in ("passed on", "sent") for signal in _signals(old))
     options = evolve(
         settings.compared,
         only=Direction.TO_CLIENT.value,  # our own messages follow from the agent's
@@ -193,14 +193,18 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
     """The errors of the agent; the client's messages are recorded ones."""
     findings = in_order(checked.findings)
-    return [one for one in findings if one.by == AGENT and one.severity is Severity.ERROR]
+    return [
+        finding
+        for finding in findings
+        if finding.by == AGENT and finding.severity is Severity.ERROR
+    ]
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
     """Which signal the recorder sent to an agent that did not end by itself, and why."""
-    for done in _signals(reader):
-        if done.get("action") == "sent":
-            return plain(f"{done.get('name')} sent: {done.get('reason')}")
+    for signal in _signals(reader):
+        if signal.get("action") == "sent":
+            return plain(f"{signal.get('name')} sent: {signal.get('reason')}")
     return None
 
 
@@ -209,10 +213,10 @@ def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
     return (event.data for event in events(reader, "signal"))
 
 
-def _print_conversation(found: PlayReport) -> None:
-    for line in plays.text(found):
+def _print_conversation(play_report: PlayReport) -> None:
+    for line in plays.text(play_report):
         say(line)
-    for line in (*plays.remarks(found), *masked_lines(found.divergences)):
+    for line in (*plays.remarks(play_report), *masked_lines(play_report.divergences)):
         warn(line)
 
 
@@ -222,8 +226,12 @@ def _junit(report: VerifyReport, compared: Sequence[Case]) -> str:
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
     """The cases of the conversation: one for the connection, one for each lane that diverged."""
-    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
-    of_connection = [one for one in counted if one.lane == "connection"]
+    counted = [
+        divergence
+        for divergence in report.conversation.divergences
+        if divergence.rank is not Rank.INFO
+    ]
+    of_connection = [divergence for divergence in counted if divergence.lane == "connection"]
     whole = failure_of(of_connection, plays.REPORTER.lines_of)
     if report.verdict == "incomplete":
         whole = Failure("incomplete", _RESULTS["incomplete"])
@@ -235,5 +243,5 @@ def _cases_of(report: VerifyReport) -> Iterator[Case]:
             first, lines = broken[0], short_text(report.check)
             failure = Failure(first.rule, f"by the agent: #{first.seq}: {first.text}", lines)
         yield Case("verify", "rules", failure)
-    sessions = [one for one in counted if one.lane != "connection"]
+    sessions = [divergence for divergence in counted if divergence.lane != "connection"]
     yield from lane_cases("verify", sessions, plays.REPORTER.lines_of)

@@ -65,16 +65,18 @@ def suite(name: str, cases: Sequence[Case]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def replay_suite(found: "ReplayReport") -> str:
+def replay_suite(replay_report: "ReplayReport") -> str:
     """The text of a replay's report: a case for all of it, and one for each lane that diverged."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
-    is_incomplete = found.verdict == "incomplete"
-    failure = Failure("incomplete", headline(found)) if is_incomplete else None
-    lanes = lane_cases(f"replay.{found.recording}", found.divergences, REPORTER.lines_of)
-    output = masked_lines(found.divergences) or None
-    whole = Case("replay", found.recording, failure, output=output)
-    return suite(f"acp-proxy replay {found.recording}", [whole, *lanes])
+    is_incomplete = replay_report.verdict == "incomplete"
+    failure = Failure("incomplete", headline(replay_report)) if is_incomplete else None
+    lanes = lane_cases(
+        f"replay.{replay_report.recording}", replay_report.divergences, REPORTER.lines_of
+    )
+    output = masked_lines(replay_report.divergences) or None
+    whole = Case("replay", replay_report.recording, failure, output=output)
+    return suite(f"acp-proxy replay {replay_report.recording}", [whole, *lanes])
 
 
 def lane_cases(
@@ -90,8 +92,8 @@ def lane_cases(
         lines_of: formats one.
     """
     lanes: dict[str, list[Divergence]] = {}
-    for one in divergences:
-        lanes.setdefault(one.lane, []).append(one)
+    for divergence in divergences:
+        lanes.setdefault(divergence.lane, []).append(divergence)
     for lane in sorted(lanes):
         if (failure := failure_of(lanes[lane], lines_of)) is not None:
             yield Case(classname, lane, failure)
@@ -109,7 +111,7 @@ def failure_of(
     cause = root_cause(divergences)
     if cause is None:
         return None
-    lines = [line for one in divergences for line in lines_of(one)]
+    lines = [line for divergence in divergences for line in lines_of(divergence)]
     return Failure(cause.kind, cause.summary, lines)
 
 

@@ -10,12 +10,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.help import cli_command
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.options import (
-    file_option,
-    filter_argument,
-    number_option,
-    read_argument,
-)
+from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.screens.output import Writer, progress, say, warn
 from acp_proxy.cli.store.masked_copy import (

@@ -218,9 +218,9 @@ def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
 
 def _summary(made: ImportedLog, path: Path) -> str:
     """Says in one line what became of a log, and what it does not have."""
-    origins = [one.origin for one in made.connections]
+    origins = [connection.origin for connection in made.connections]
     words = {word for origin in origins for word in origin.lost}
-    messages = sum(one.messages for one in made.connections)
+    messages = sum(connection.messages for connection in made.connections)
     parts = [f"{path}: {made.source.title} with {counted(messages, 'message')}", _lines(made.lines)]
     if len(made.connections) > 1:
         parts.append(f"{len(made.connections)} connections, each a recording")

@@ -204,43 +204,46 @@ def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], st
     return tuple(findings[:SHORT_LIST]), waiting_for(waiting)
 
 
-def _broken_rules(found: Sequence[ListedRecording]) -> dict[Path, dict[str, int] | None]:
+def _broken_rules(
+    listed_recordings: Sequence[ListedRecording],
+) -> dict[Path, dict[str, int] | None]:
     """Counts what a check finds in each, by severity."""
     from acp_proxy.check.check_report import counts_of  # late: it takes a while
 
-    readable = [entry.path for entry in found if entry.recording is not None]
+    readable = [entry.path for entry in listed_recordings if entry.recording is not None]
     counts = mapped(partial(counts_of, unredacted=is_unredacted()), readable)
     checked = progress(counts, len(readable), "checking")
     return dict(zip(readable, checked, strict=True))
 
 
 def _print_recordings(
-    found: Sequence[ListedRecording], broken: Mapping[Path, dict[str, int] | None] | None = None
+    listed_recordings: Sequence[ListedRecording],
+    broken: Mapping[Path, dict[str, int] | None] | None = None,
 ) -> None:
     """Prints a table, and below it why some recordings cannot be read.
 
     Args:
-        found: the recordings.
+        listed_recordings: the recordings.
         broken: what a check found in each, if they were checked.
     """
     checked = broken or {}
     page = Page(stdout_screen())
     now = None if page.screen.columns is None else datetime.now().astimezone()
-    rows = [_cells(entry, recording, now, checked.get(entry.path)) for entry in found
+    rows = [_cells(entry, recording, now, checked.get(entry.path)) for entry in listed_recordings
             if (recording := entry.recording) is not None]  # fmt: skip
     if rows:
         filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
         filled = [one for one in filled if one.title != _BROKEN or checked]
         page.lines(table(filled, page.screen, is_list=True))
         page.flush()
-    for entry in found:
+    for entry in listed_recordings:
         if entry.problem is not None:
             warn(entry.problem)
-    _note_masked(found)
+    _note_masked(listed_recordings)
 
 
-def _note_masked(found: Sequence[ListedRecording]) -> None:
-    note_masked(sum(entry.masked for entry in found), "in this list")
+def _note_masked(listed_recordings: Sequence[ListedRecording]) -> None:
+    note_masked(sum(entry.masked for entry in listed_recordings), "in this list")
 
 
 def _cells(
@@ -319,13 +322,13 @@ def _tail(directory: str) -> str:
     return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
 
 
-def _total(found: list[ListedRecording], readable: int, where: Path) -> str:
+def _total(listed_recordings: list[ListedRecording], readable: int, where: Path) -> str:
     """Counts what is listed, of how many; files that cannot be read are counted apart."""
-    listed = [entry for entry in found if entry.recording is not None]
+    listed = [entry for entry in listed_recordings if entry.recording is not None]
     few = "" if len(listed) == readable else f" of {readable}"
     total = byte_size(sum(entry.size for entry in listed))
     text = f"{len(listed)}{few} recording{'s' * (readable != 1)}, {total} in {where}"
-    if unreadable := len(found) - len(listed):
+    if unreadable := len(listed_recordings) - len(listed):
         text += f"; {unreadable} file{'s' * (unreadable > 1)} cannot be read"
     return text
 

@@ -88,15 +88,15 @@ class DoctorContext:
         return shlex.join([*(("acp-proxy",) if is_named else self.own), *map(str, words)])
 
 
-def is_same(one: Path, other: Path) -> bool:
+def is_same(path: Path, other: Path) -> bool:
     """Whether two paths lead to the same existing file.
 
     Args:
-        one: a path.
+        path: a path.
         other: another path.
     """
     try:
-        return one.samefile(other)
+        return path.samefile(other)
     except OSError:
         return False
 

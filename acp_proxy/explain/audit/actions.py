@@ -286,9 +286,11 @@ class ActionLog:
         None if there is none, or if there are several.
         """
         found = {
-            one.id: one
-            for one in self._candidates(probe)
-            if not one.call.is_over and not is_refused(one) and is_alike(one, probe)
+            candidate.id: candidate
+            for candidate in self._candidates(probe)
+            if not candidate.call.is_over
+            and not is_refused(candidate)
+            and is_alike(candidate, probe)
         }
         return next(iter(found.values())) if len(found) == 1 else None
 
@@ -302,19 +304,23 @@ class ActionLog:
         """Links a request that belongs to no tool call with the permissions of its turn."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
-            near = [one.tool_call for one in self._candidates(probe) if _share_path(one, probe)]
+            near = [
+                candidate.tool_call
+                for candidate in self._candidates(probe)
+                if _share_path(candidate, probe)
+            ]
             action.tool_call = near[0] if len(set(near)) == 1 else None
             return
-        if alike := [one for one in asked if is_alike(one, probe)]:
+        if alike := [candidate for candidate in asked if is_alike(candidate, probe)]:
             action.same_asked = copy(alike[-1].permissions[-1])
             return
         granted = [
-            one
-            for one in asked
-            if one.kind is probe.kind
-            and one.permissions[-1].decision == "granted"
-            and not one.requests
-            and not one.call.is_over
+            candidate
+            for candidate in asked
+            if candidate.kind is probe.kind
+            and candidate.permissions[-1].decision == "granted"
+            and not candidate.requests
+            and not candidate.call.is_over
         ]
         if len(granted) == 1 and (granted[0].paths or granted[0].command):
             action.instead_of = granted[0]

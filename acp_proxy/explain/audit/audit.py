@@ -154,64 +154,66 @@ class AuditPass(Listener):
         started_at = read_time(reader.recording.started_at)
         self.log = ActionLog(self._connection, self.sessions, started_at)
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes a frame, or a run of pieces.
 
         Args:
             run: the frame, or the run of which it is the first.
             message: its message.
-            done: what that has changed.
+            transition: what that has changed.
         """
         if run.kind == "stderr":
             return
-        for one, its_done in messages_of(message, done):
+        for one, its_done in messages_of(message, transition):
             self._take(run, one, its_done)
 
-    def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def _take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         if message.kind is Kind.NOTIFICATION:
             if message.method == UPDATE and run.stream == _TO_CLIENT:
-                self._take_update(run, message, done)
-        elif done.opened is not None:
+                self._take_update(run, message, transition)
+        elif transition.opened is not None:
             if run.stream == _TO_CLIENT:
-                self._take_request(run, message, done)
+                self._take_request(run, message, transition)
             elif message.method in OPENING:
-                session = None if message.method == FORK else done.session
+                session = None if message.method == FORK else transition.session
                 params = part(self._value(run, message), "params")
-                self.sessions.asked(done.opened.id, run.seq, session, params)
-        elif (exchange := done.answered) is not None:
+                self.sessions.asked(transition.opened.id, run.seq, session, params)
+        elif (exchange := transition.answered) is not None:
             if run.stream != _TO_CLIENT:
                 value = self._value(run, message)
-                self.log.take_answer(_moment(run, done), exchange, value)
+                self.log.take_answer(_moment(run, transition), exchange, value)
             elif exchange.method in OPENING:
                 is_result = message.kind is Kind.RESPONSE
                 result = part(self._value(run, message), "result") if is_result else None
-                self.sessions.answered(exchange.id, done.session, result)
+                self.sessions.answered(exchange.id, transition.session, result)
 
-    def _take_update(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def _take_update(self, run: FrameRun, message: Message, transition: Transition) -> None:
         is_terminal = message.update == _TERMINAL_UPDATE and message.terminal is not None
-        if done.tool_call is None and not is_terminal:
+        if transition.tool_call is None and not is_terminal:
             return
-        if done.turn is None and self._messages.is_history(run.seq, done.session):
+        if transition.turn is None and self._messages.is_history(run.seq, transition.session):
             return
         _, update = kind_and_update(part(self._value(run, message), "params"))
-        moment = _moment(run, done)
-        if done.tool_call is None:
+        moment = _moment(run, transition)
+        if transition.tool_call is None:
             self.log.take_terminal(moment, update)
         else:
             if message.update == CONTENT_CHUNK:
                 update = {"content": [update.get("content")]}
-            self.log.take_update(moment, done.tool_call, update, begins=done.begins_call)
+            self.log.take_update(
+                moment, transition.tool_call, update, begins=transition.begins_call
+            )
 
-    def _take_request(self, run: FrameRun, message: Message, done: Transition) -> None:
-        exchange = done.opened
+    def _take_request(self, run: FrameRun, message: Message, transition: Transition) -> None:
+        exchange = transition.opened
         assert exchange is not None
         method = message.method or ""
         if method in _ABOUT_TERMINALS:
             return
-        params, moment = part(self._value(run, message), "params"), _moment(run, done)
+        params, moment = part(self._value(run, message), "params"), _moment(run, transition)
         action = None
         if method == PERMISSION:
-            begins = done.begins_call
+            begins = transition.begins_call
             action = self.log.take_permission(moment, exchange, params, begins=begins)
         elif effect_of(method, self._connection.dialect) not in _HARMLESS:
             action = self.log.take_request(moment, exchange, params)
@@ -226,8 +228,8 @@ class AuditPass(Listener):
         return {} if stored is None else stored.message
 
 
-def _moment(run: FrameRun, done: Transition) -> Moment:
-    return Moment(run.seq, run.t_ns, done.session, done.turn)
+def _moment(run: FrameRun, transition: Transition) -> Moment:
+    return Moment(run.seq, run.t_ns, transition.session, transition.turn)
 
 
 def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = iter) -> Audit:
@@ -251,7 +253,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
     counts: dict[str, Counter[str]] = {}
     for action in actions:
         counts.setdefault(action.kind.value, Counter())[action.status.value] += 1
-    asked = {id(one): one for action in actions for one in action.permissions}
+    asked = {id(permission): permission for action in actions for permission in action.permissions}
     found = find(actions, asked=reading.log.permissions.any_asked)
     found = [finding for finding in found if recording.knows(*KINDS[finding.kind])]
     return Audit(
@@ -263,7 +265,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         actions=actions,
         counts={kind: dict(statuses) for kind, statuses in counts.items()},
         sources=dict(Counter(action.source.value for action in actions)),
-        answers=dict(Counter(one.decision for one in asked.values())),
+        answers=dict(Counter(permission.decision for permission in asked.values())),
         findings=found,
         left_out=reading.log.left_out,
     )

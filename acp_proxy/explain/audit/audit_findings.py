@@ -290,10 +290,12 @@ def _is_unclear(action: Action) -> bool:
 
 def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
     quick = {
-        id(one): action
+        id(permission): action
         for action in actions
-        for one in action.permissions
-        if one.decision == GRANTED and one.waited_ns is not None and one.waited_ns < _AT_ONCE_NS
+        for permission in action.permissions
+        if permission.decision == GRANTED
+        and permission.waited_ns is not None
+        and permission.waited_ns < _AT_ONCE_NS
     }
     if found := _unique(quick.values()):
         count = counted(len(quick), "permission request")

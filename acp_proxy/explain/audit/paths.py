@@ -82,15 +82,15 @@ _locate_again = lru_cache(1024)(_locate)
 """Cached, since an agent names the same few files many times."""
 
 
-def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
+def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
     """Whether two paths may name one file; in unknown places, only file names are compared.
 
     Args:
-        one: a path.
+        audited_path: a path.
         other: another path of the same session.
     """
-    first, second = _folded(one.shown), _folded(other.shown)
-    is_unknown = PathPlace.UNKNOWN in (one.place, other.place)
+    first, second = _folded(audited_path.shown), _folded(other.shown)
+    is_unknown = PathPlace.UNKNOWN in (audited_path.place, other.place)
     if is_unknown and not (_is_rooted(first) and _is_rooted(second)):
         return re.split(r"[/\\]", first)[-1] == re.split(r"[/\\]", second)[-1]
     return first == second
@@ -164,7 +164,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
     if is_within(whole, directories):
         return PathPlace.INSIDE
     is_clear = _is_rooted(directories[0]) and not is_within(
-        _folded(whole), [_folded(one) for one in directories]
+        _folded(whole), [_folded(directory) for directory in directories]
     )
     return PathPlace.OUTSIDE if is_clear else PathPlace.UNKNOWN
 

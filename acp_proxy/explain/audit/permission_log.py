@@ -4,12 +4,7 @@ from bisect import bisect_left
 from typing import Any
 
 from acp_proxy.base.limits import LISTED, NAMED, PARTS
-from acp_proxy.explain.audit.audit_values import (
-    Action,
-    ActionKind,
-    AuditedPermission,
-    LastingGrant,
-)
+from acp_proxy.explain.audit.audit_values import Action, ActionKind, AuditedPermission, LastingGrant
 from acp_proxy.explain.audit.paths import cut
 from acp_proxy.explain.describe.phrases import Value, part, word
 from acp_proxy.protocol.connection_state import Exchange

@@ -201,11 +201,11 @@ class Streams:
             return self._close(frame.session) if begins else []
         key = (frame.session, chunk.update, chunk.message_id)
         text = self._texts.get(key)
-        found: list[SearchHit] = []
+        search_hits: list[SearchHit] = []
         if text is None:
-            found = self._close(frame.session)
+            search_hits = self._close(frame.session)
             if len(self._texts) >= _MOST_RUNS:
-                found += self._end(next(iter(self._texts)))
+                search_hits += self._end(next(iter(self._texts)))
             text = self._texts[key] = _Text(self._pattern)
         else:
             self._texts.move_to_end(key)
@@ -214,9 +214,9 @@ class Streams:
         if self._earliest is not None and frame.seq < self._earliest:
             self._earliest = frame.seq
         if text.size > self._full:
-            found += text.look(is_whole=False)
+            search_hits += text.look(is_whole=False)
             self._move()
-        return found
+        return search_hits
 
     def finish(self) -> list[SearchHit]:
         """Returns the matches in messages that have not ended."""

@@ -18,12 +18,7 @@ from acp_proxy.explain.show.failures import (
     refused_logins,
 )
 from acp_proxy.explain.show.losses import fault_effects, gaps, stalls, undelivered
-from acp_proxy.explain.show.silences import (
-    given_up,
-    late_cancels,
-    long_silences,
-    silent_client,
-)
+from acp_proxy.explain.show.silences import given_up, late_cancels, long_silences, silent_client
 from acp_proxy.explain.show.unanswered import unanswered
 from acp_proxy.recording.recording import Fact
 

@@ -20,11 +20,7 @@ from acp_proxy.explain.show.conversation_summary import (
 )
 from acp_proxy.explain.show.error_groups import Rules, read_errors
 from acp_proxy.explain.show.frame_pass import FrameCounts, running_calls
-from acp_proxy.explain.show.summary_values import (
-    ErrorTally,
-    InvalidLines,
-    OpenRequest,
-)
+from acp_proxy.explain.show.summary_values import ErrorTally, InvalidLines, OpenRequest
 from acp_proxy.explain.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
 from acp_proxy.recording.recording import RecordedEvent, Recording, StoredFrame, needs
@@ -209,7 +205,7 @@ class DiagnosisContext:
         if end is None:
             end = _END if self.client_end is None else self.client_end.seq
         frames = frames_before(self.reader, "to-client", end, _MOST_FRAMES)
-        mine = (one for one in frames if one.session in (turn.session, None))
+        mine = (frame for frame in frames if frame.session in (turn.session, None))
         last = next(mine, None)
         return last if last is not None and last.seq > turn.prompt_seq else None
 

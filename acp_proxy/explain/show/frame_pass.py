@@ -116,38 +116,38 @@ class FrameCounts(Listener):
         self._reader = reader
         self._messages = messages
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes a frame, or a run of pieces.
 
         Args:
             run: the frame, or the run of which it is the first.
             message: its message.
-            done: what that has changed.
+            transition: what that has changed.
         """
         self.counts[run.stream, run.kind] += run.frames
         if run.kind == "stderr":
             return
         self.last_seq = run.last_seq
-        for one, its_done in messages_of(message, done):
+        for one, its_done in messages_of(message, transition):
             self._take(run, one, its_done)
         if run.last_seq != run.seq:
             self.is_exact = False
             self.updates += run.frames - 1
 
-    def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
-        for turn in done.ended:
+    def _take(self, run: FrameRun, message: Message, transition: Transition) -> None:
+        for turn in transition.ended:
             self.calls_of_turns[turn.id] = turn.tool_calls
         is_update = message.method == UPDATE and message.rpc_id is None
         self.updates += is_update
         if message.update == NEW_CHILD and len(self.parents) < KEPT_ACTIONS:
             child = word(kind_and_update(body(message, "params"))[1], "sessionId")
             self.parents.setdefault(child, message.session or "")
-        if done.tool_call is None:
+        if transition.tool_call is None:
             return
-        calls, key = self.calls, (done.session, done.tool_call)
-        if done.turn is None and self._messages.is_history(run.seq, done.session):
+        calls, key = self.calls, (transition.session, transition.tool_call)
+        if transition.turn is None and self._messages.is_history(run.seq, transition.session):
             return
-        if done.begins_call:
+        if transition.begins_call:
             calls.begin(key)
         if is_update:
             raw = message.raw

@@ -9,11 +9,7 @@ from acp_proxy.base.safe_text import plain
 from acp_proxy.base.wording import duration, named_cancels
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, requests_by_number
-from acp_proxy.explain.show.diagnosis_context import (
-    RECEIVERS,
-    DiagnosisContext,
-    named_calls,
-)
+from acp_proxy.explain.show.diagnosis_context import RECEIVERS, DiagnosisContext, named_calls
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.explain.show.summary_values import CurrentWait, OpenRequest
 from acp_proxy.explain.waits import OpenWait, Party, PendingRequest, Silence

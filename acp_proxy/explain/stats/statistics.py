@@ -90,19 +90,19 @@ class TurnsAndCalls(Listener):
         self._messages = messages
         self._first = dict[CallKey, int]()
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes a frame, or a run of pieces.
 
         Args:
             run: the frame, or the run of which it is the first.
             message: its message.
-            done: what that has changed.
+            transition: what that has changed.
         """
-        for _, its_done in messages_of(message, done):
+        for _, its_done in messages_of(message, transition):
             if its_done.tool_call is not None:
                 self._take_call(run.seq, (its_done.session, its_done.tool_call), its_done)
-        if done.updated is not None and done.tool_call is None:
-            running = self.times.running.get(done.updated.id)
+        if transition.updated is not None and transition.tool_call is None:
+            running = self.times.running.get(transition.updated.id)
             if running is not None and running.first_chunk_ns is None:
                 self._find_chunk(run, running)
 
@@ -114,11 +114,11 @@ class TurnsAndCalls(Listener):
                 turn.first_chunk_ns = max(0, t_ns - turn.start_ns)
                 return
 
-    def _take_call(self, seq: int, key: CallKey, done: Transition) -> None:
+    def _take_call(self, seq: int, key: CallKey, transition: Transition) -> None:
         first = self._first.setdefault(key, seq)
-        if not done.begins_call or first == seq:
+        if not transition.begins_call or first == seq:
             return
-        since = self._messages.history_seq(done.session) if done.turn is None else None
+        since = self._messages.history_seq(transition.session) if transition.turn is None else None
         if since is None or first >= since:
             self.repeated.setdefault(key, array("q")).append(seq)
 
@@ -155,7 +155,7 @@ def gather(
     turns, whole = passed.times.turn_times(end_ns)
     methods = traffic.methods()
     known = partial(known_value, reader.recording)
-    found = Statistics(
+    statistics = Statistics(
         str(reader.path),
         reader.live,
         end_ns,
@@ -167,7 +167,7 @@ def gather(
         traffic.calls,
         [known(_named(reader, call, span)) for call, span in traffic.heaviest_calls(top)],
     )
-    return known(found)
+    return known(statistics)
 
 
 def _end_ns(reader: RecordingReader) -> int:

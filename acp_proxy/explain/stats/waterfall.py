@@ -142,17 +142,17 @@ class Waterfalls(Listener):
         """Whether all turns have ended."""
         return not self._coming and not self._open
 
-    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+    def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         """Takes the next frame, or run of frames.
 
         Args:
             run: the frame, or a run in which no pause is longer than `UNBROKEN_NS`.
             message: the first message in it; what belongs to no turn is passed over.
-            done: what it has changed.
+            transition: what it has changed.
         """
-        moved = self._take_ended(run, done.method)
+        moved = self._take_ended(run, transition.method)
         over: list[Turn] = []
-        for _, its_done in messages_of(message, done):
+        for _, its_done in messages_of(message, transition):
             if its_done.begun is not None:
                 self._begin(its_done.begun.id, run.t_ns)
             over += its_done.ended
@@ -163,17 +163,17 @@ class Waterfalls(Listener):
             if its_done.begins_call and (calling := self._of(its_done.turn)) is not None:
                 calling.begin_call(its_done.tool_call or "")
         is_said = run.stream == Direction.TO_CLIENT and run.kind == "notification"
-        saying = self._of(done.turn) if is_said else None
-        is_call = done.tool_call is not None and done.method == UPDATE
+        saying = self._of(transition.turn) if is_said else None
+        is_call = transition.tool_call is not None and transition.method == UPDATE
         if saying is not None and not is_call:
             self._say(saying, run)
         for turn_id, now_ns in moved.items():
             self._open[turn_id].now_ns = now_ns
         if saying is not None and is_call:
-            saying.update_call(done.tool_call or "", run)
+            saying.update_call(transition.tool_call or "", run)
         for turn in over:
             if (ended := self._open.pop(turn.id, None)) is not None:
-                ended.end(run, done.method)
+                ended.end(run, transition.method)
                 self._finished.append(ended.finished())
 
     def finish(self) -> list[TurnWaterfall]:

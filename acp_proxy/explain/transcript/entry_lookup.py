@@ -122,9 +122,9 @@ class CallMessages:
         )
 
     def _blocks(self, call: Value, most: int | None) -> list[TextBlock]:
-        found: list[TextBlock] = []
+        text_blocks: list[TextBlock] = []
         if (given := given_to(call)) not in (None, {}, []):
-            found.append(value_block(given, most, "input"))
+            text_blocks.append(value_block(given, most, "input"))
         shown = [*blocks_of(call.get("content"), most, "output")]
         if self._streamed.characters:
             shown.append(TextBlock(TextForm.TEXT, self._streamed.text, "output"))
@@ -136,10 +136,10 @@ class CallMessages:
             shown = [*output_blocks(call.get("rawOutput"), most)]
         elif self._limits.is_full and "rawOutput" in call:
             shown.append(json_block(call["rawOutput"], most, "raw output"))
-        found += shown
+        text_blocks += shown
         if error := call.get("error"):
-            found.append(value_block(error, most, "error"))
-        return found
+            text_blocks.append(value_block(error, most, "error"))
+        return text_blocks
 
 
 _CREATE, _OUTPUT = "terminal/create", "terminal/output"
@@ -321,12 +321,12 @@ class MessageLookup:
         """
         key = (row["session"], terminal)
         numbers = frames_of_terminal(self._reader, *key, row["seq"] if is_new else 0)
-        found = TerminalMessages(self._limits, terminal)
-        found.add_all(self._about_terminal(numbers, key))
+        terminal_messages = TerminalMessages(self._limits, terminal)
+        terminal_messages.add_all(self._about_terminal(numbers, key))
         unended = "did not end"
         if self._reader.is_open:
             unended = "running" if self._reader.live else "open"
-        return found.entry(row["seq"], row["t_ns"], unended=unended)
+        return terminal_messages.entry(row["seq"], row["t_ns"], unended=unended)
 
     def asked(self, row: Row) -> AskedRequest:
         """Returns a request with its answer."""

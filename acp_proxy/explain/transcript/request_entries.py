@@ -8,15 +8,7 @@ from acp_proxy.base.limits import DESCRIPTION, PARTS
 from acp_proxy.base.safe_text import plain
 from acp_proxy.explain.describe.error_texts import describe_error
 from acp_proxy.explain.describe.method_texts import MCP_ERROR, mcp_error
-from acp_proxy.explain.describe.phrases import (
-    Value,
-    joined,
-    message_of,
-    number,
-    part,
-    parts,
-    word,
-)
+from acp_proxy.explain.describe.phrases import Value, joined, message_of, number, part, parts, word
 from acp_proxy.explain.describe.tool_texts import chosen_option, tool_input, tool_name
 from acp_proxy.explain.preview import preview
 from acp_proxy.explain.show.chosen_messages import StoredMessage

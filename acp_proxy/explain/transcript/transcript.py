@@ -23,12 +23,7 @@ from acp_proxy.explain.observed_faults import mark
 from acp_proxy.explain.origins import known_value
 from acp_proxy.explain.preview import preview
 from acp_proxy.explain.transcript import request_entries
-from acp_proxy.explain.transcript.contents import (
-    MessageRun,
-    TextCollector,
-    blocks_of,
-    text_block,
-)
+from acp_proxy.explain.transcript.contents import MessageRun, TextCollector, blocks_of, text_block
 from acp_proxy.explain.transcript.entries import (
     EntryKind,
     TextBlock,

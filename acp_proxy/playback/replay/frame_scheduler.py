@@ -144,7 +144,7 @@ class FrameScheduler:
     def _needs_more(self) -> bool:
         schedule = self._schedule
         requests = self._requests.open_in(schedule.lanes[None])
-        answered = max((one.step.response_seq or 0 for one in requests), default=0)
+        answered = max((request.step.response_seq or 0 for request in requests), default=0)
         if schedule.horizon == 0 or answered > schedule.horizon:
             return True
         if len(schedule.lanes) == 1 and not schedule.connection.waiting and not requests:

@@ -108,51 +108,55 @@ def report(
     )
 
 
-def text(found: ReplayReport) -> list[str]:
+def text(replay_report: ReplayReport) -> list[str]:
     """Formats a report as lines for the terminal; a clean replay without withheld frames has none.
 
     Control characters in what came from the recording or the client are made visible.
     """
-    return [visible(line) for line in _replay_lines(found) + _fault_lines(found)]
+    return [visible(line) for line in _replay_lines(replay_report) + _fault_lines(replay_report)]
 
 
-def _fault_lines(found: ReplayReport) -> list[str]:
+def _fault_lines(replay_report: ReplayReport) -> list[str]:
     """Which faults fired, which never did, and how to reproduce them."""
-    if found.faults is None:
+    if replay_report.faults is None:
         return []
-    fired = [f"{name} {count}" for name, count in found.faults.items() if count]
-    lines = [f"faults that fired: {', '.join(fired) or 'none'}; seed {found.seed}"]
-    lines += [f"warning: {name} never fired" for name, count in found.faults.items() if not count]
-    lines += summaries(found.divergences, DivergenceKind.DROPPED)
-    return [*lines, f"reproduce with: {found.reproduce}"]
+    fired = [f"{name} {count}" for name, count in replay_report.faults.items() if count]
+    lines = [f"faults that fired: {', '.join(fired) or 'none'}; seed {replay_report.seed}"]
+    lines += [
+        f"warning: {name} never fired" for name, count in replay_report.faults.items() if not count
+    ]
+    lines += summaries(replay_report.divergences, DivergenceKind.DROPPED)
+    return [*lines, f"reproduce with: {replay_report.reproduce}"]
 
 
-def _replay_lines(found: ReplayReport) -> list[str]:
-    if found.verdict == "clean" and not found.withheld:
-        return masked_lines(found.divergences)
-    lines = [f"replay of {found.recording}: {headline(found)}"]
-    blocks = REPORTER.blocks(found.divergences, found.left_out)
+def _replay_lines(replay_report: ReplayReport) -> list[str]:
+    if replay_report.verdict == "clean" and not replay_report.withheld:
+        return masked_lines(replay_report.divergences)
+    lines = [f"replay of {replay_report.recording}: {headline(replay_report)}"]
+    blocks = REPORTER.blocks(replay_report.divergences, replay_report.left_out)
     lines += [line for block in blocks for line in ("", *block)]
-    if found.verdict in ("stalled", "diverged") and found.waits:
+    if replay_report.verdict in ("stalled", "diverged") and replay_report.waits:
         lines += ["", "waiting:"]
-        lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]
-    if found.bindings and blocks:
+        lines += [
+            f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in replay_report.waits
+        ]
+    if replay_report.bindings and blocks:
         lines += ["", "the client's own values:"]
-        lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
-    return lines + masked_lines(found.divergences) + _withheld_lines(found)
+        lines += [f"  {old} is now {new}" for old, new in replay_report.bindings.items()]
+    return lines + masked_lines(replay_report.divergences) + _withheld_lines(replay_report)
 
 
-def _withheld_lines(found: ReplayReport) -> list[str]:
+def _withheld_lines(replay_report: ReplayReport) -> list[str]:
     """Returns lines on what the client was not asked for, and which options allow it."""
-    outside = found.withheld_outside
+    outside = replay_report.withheld_outside
     if outside:
         return [
             "",
             "withheld from the client, as it would write or run something outside the directories"
             f" that the client named: {_numbers(outside)}; --allow-outside lets it pass",
         ]
-    if found.withheld:
-        return ["", f"withheld from the client (--inert): {_numbers(found.withheld)}"]
+    if replay_report.withheld:
+        return ["", f"withheld from the client (--inert): {_numbers(replay_report.withheld)}"]
     return []
 
 
@@ -160,21 +164,21 @@ def _numbers(seqs: Sequence[int]) -> str:
     return listed([f"#{seq}" for seq in seqs], SHOWN)
 
 
-def headline(found: ReplayReport) -> str:
+def headline(replay_report: ReplayReport) -> str:
     """The verdict, and how much was played."""
     played = (
-        f"{counted(found.frames_sent, 'frame')} sent,"
-        f" {counted(found.messages_matched, 'message')} matched"
+        f"{counted(replay_report.frames_sent, 'frame')} sent,"
+        f" {counted(replay_report.messages_matched, 'message')} matched"
     )
-    unplayed = f"{counted(found.unplayed, 'frame')} unplayed"
-    match found.verdict:
+    unplayed = f"{counted(replay_report.unplayed, 'frame')} unplayed"
+    match replay_report.verdict:
         case "clean":
             return f"clean; {played}"
         case "incomplete":
             return f"the recording is incomplete, and was played to its end; {played}"
         case "stalled":
             return f"stalled; {played}, {unplayed}"
-    primary = sum(one.rank is Rank.PRIMARY for one in found.divergences)
+    primary = sum(divergence.rank is Rank.PRIMARY for divergence in replay_report.divergences)
     return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
 
 

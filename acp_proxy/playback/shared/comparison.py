@@ -13,11 +13,7 @@ from urllib.parse import unquote_to_bytes
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.playback.shared.bindings import Bindings, path_in
-from acp_proxy.playback.shared.secret_pairs import (
-    SecretPair,
-    has_secret,
-    pairs_in,
-)
+from acp_proxy.playback.shared.secret_pairs import SecretPair, has_secret, pairs_in
 from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import parts_of, picked, pointer
@@ -168,11 +164,15 @@ class Comparer:
         found = self._compared(("params",), was, now, None)
         found.differences = [
             evolve(
-                one,
-                recorded=one.recorded if one.recorded != _NOTHING else shown(_at(old, one.pointer)),
-                live=one.live if one.live != _NOTHING else shown(_at(new, one.pointer)),
+                difference,
+                recorded=difference.recorded
+                if difference.recorded != _NOTHING
+                else shown(_at(old, difference.pointer)),
+                live=difference.live
+                if difference.live != _NOTHING
+                else shown(_at(new, difference.pointer)),
             )
-            for one in found.differences
+            for difference in found.differences
         ]
         return found
 
@@ -292,7 +292,7 @@ class Comparer:
         self, found: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
         """Compares a value that a client may choose, but only once."""
-        proposed = (one[2] for one in found.proposals if one[:2] == (place, old))
+        proposed = (proposal[2] for proposal in found.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:
             found.proposals.append((place, old, new))

@@ -201,7 +201,8 @@ class PermissionMatcher:
         """Reads what the recorded agent announced and asked, in order."""
         recording = self._recording
         requests = {
-            one.ask.exchange: recording.messages.request(one) for one in recording.permissions
+            permission.ask.exchange: recording.messages.request(permission)
+            for permission in recording.permissions
         }
         wanted = {call_named(request) for request in requests.values()} - {None}
         calls = ToolCalls(null_clears=recording.is_v2)
@@ -209,9 +210,9 @@ class PermissionMatcher:
         for seq, moment, exchange in sorted(self._moments(are_announced=bool(wanted))):
             if moment == _ANNOUNCED:
                 message = read(recording.script.wire(seq).raw)
-                for one in message.members or (message,):
-                    if one.tool_call in wanted:
-                        calls.take(one)
+                for permission in message.members or (message,):
+                    if permission.tool_call in wanted:
+                        calls.take(permission)
                 continue
             request = requests[exchange]
             announced = calls.announced(request)
@@ -224,8 +225,8 @@ class PermissionMatcher:
 
     def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
         """Yields the frames by which scopes change or are used: number, what it is, exchange."""
-        for one in self._recording.permissions:
-            seq, exchange = one.step.seq, one.ask.exchange
+        for permission in self._recording.permissions:
+            seq, exchange = permission.step.seq, permission.ask.exchange
             reply = self._recording.replies.get(exchange)
             yield seq, _ASKED, exchange
             yield seq if reply is None else reply.step.seq, _ANSWERED, exchange

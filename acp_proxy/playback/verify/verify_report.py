@@ -79,33 +79,33 @@ def _unanswered(request: SentRequest, now: int) -> UnansweredRequest:
     return UnansweredRequest(request.lane.title, step.seq, step.title, waited_ms)
 
 
-def text(found: PlayReport) -> Iterator[str]:
+def text(play_report: PlayReport) -> Iterator[str]:
     """Yields the divergences that count and the requests without an answer, in lines."""
-    blocks = REPORTER.blocks(found.divergences, found.left_out)
+    blocks = REPORTER.blocks(play_report.divergences, play_report.left_out)
     for block in blocks:
         yield from block
         yield ""
-    if blocks and found.owed:
+    if blocks and play_report.owed:
         yield "not answered:"
-        for one in found.owed[:SHOWN]:
+        for one in play_report.owed[:SHOWN]:
             yield f"  {one.lane}: {one.method} #{one.seq}, for {one.waited_ms / 1000:.1f} s"
         yield ""
 
 
-def remarks(found: PlayReport) -> Iterator[str]:
+def remarks(play_report: PlayReport) -> Iterator[str]:
     """Yields what was sent early or withheld, in lines; this may explain other differences."""
     for kind, rest in (
         (DivergenceKind.EARLY, "went out early"),
         (DivergenceKind.WITHHELD, "are withheld"),
     ):
-        of_kind = [one for one in found.divergences if one.kind is kind]
-        for one in of_kind[:NAMED]:
-            yield from REPORTER.lines_of(one)
+        of_kind = [divergence for divergence in play_report.divergences if divergence.kind is kind]
+        for divergence in of_kind[:NAMED]:
+            yield from REPORTER.lines_of(divergence)
         if len(of_kind) > NAMED:
             yield f"... and {len(of_kind) - NAMED} more {rest}"
 
 
-def headline(found: PlayReport) -> str:
+def headline(play_report: PlayReport) -> str:
     """Returns how much was played: ``4 turns, 41 frames``."""
-    frames = found.frames_sent + found.lines_received
-    return f"{counted(found.turns, 'turn')}, {counted(frames, 'frame')}"
+    frames = play_report.frames_sent + play_report.lines_received
+    return f"{counted(play_report.turns, 'turn')}, {counted(frames, 'frame')}"

@@ -185,7 +185,11 @@ class OwnGroup:
                 return []
         from acp_proxy.record.capture.process_table import all_processes
 
-        return [found for found in all_processes() if found.group == self.id and found.alive]
+        return [
+            all_process
+            for all_process in all_processes()
+            if all_process.group == self.id and all_process.alive
+        ]
 
 
 def _start_guardian() -> int:

@@ -331,7 +331,7 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
             return False
         try:
             value = json.loads(row["raw"])
-            return any(_reaches(one, keys, fits) for one in _members(value))
+            return any(_reaches(member, keys, fits) for member in _members(value))
         except (ValueError, RecursionError):
             return False
 

@@ -136,7 +136,11 @@ def read_text_form(
         if recording.dialect in (V1, V2, DRAFT) and recording.dialect_reason != FORMER_REASON:
             rows.set_dialect(recording.dialect)
         origin = recording.origin
-        named = {one.seq: one.method for one in origin.named_answers} if origin is not None else {}
+        named = (
+            {named_answer.seq: named_answer.method for named_answer in origin.named_answers}
+            if origin is not None
+            else {}
+        )
         committed = 0
         for count, line in enumerate(lines.others(), 1):
             _add(rows, line, named)

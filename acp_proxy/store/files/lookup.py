@@ -143,11 +143,11 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
     likely = (path for path in every if word in path.name or may_have(path, word))
     known = _without_texts_of_databases(_readable(likely))
     matches = (
-        [one for one in known if one[1].name == word]
-        or [one for one in known if one[1].id.startswith(word)]
-        or [one for one in known if one[0].name.startswith(word)]
-        or [one for one in known if one[1].name.startswith(word)]
-        or [one for one in known if word in one[0].name or word in one[1].name]
+        [match for match in known if match[1].name == word]
+        or [match for match in known if match[1].id.startswith(word)]
+        or [match for match in known if match[0].name.startswith(word)]
+        or [match for match in known if match[1].name.startswith(word)]
+        or [match for match in known if word in match[0].name or word in match[1].name]
     )
     if len(matches) == 1:
         return matches[0][0]
@@ -159,7 +159,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
             f"name, the start of an id, or latest{near}; `acp-proxy list` shows them"
         )
-    named = listed([f"{path.name} ({one.id})" for path, one in matches], EXAMPLES)
+    named = listed([f"{path.name} ({match.id})" for path, match in matches], EXAMPLES)
     raise NoSuchRecording(
         f"{word!r} fits {len(matches)} recordings: {named}; give more of the name or the id,"
         " or the file"
@@ -238,9 +238,9 @@ def _with_log(directory: Path) -> list[Path]:
     return []
 
 
-def _without_texts_of_databases(found: Iterable[_Known]) -> list[_Known]:
+def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
     """Leaves out the texts of recordings whose database is there as well."""
-    every = list(found)
+    every = list(knowns)
     databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
     return [
         (path, recording)
@@ -257,7 +257,7 @@ def _other(word: str, directory: Path) -> str | None:
         if place.is_dir():
             return _directory(place, [path.name for path in paths(place)])
         if (kind := kind_of(place)) is not None:
-            hint = "; `acp-proxy inspect` reads a text from a pipe as -" if kind == "a pipe" else ""
+            hint = "; `acp-proxy show -` reads a text from a pipe" if kind == "a pipe" else ""
             return f"{place} is {kind}: expected the file of a recording{hint}"
     return None
 

@@ -76,17 +76,17 @@ class RowBatch:
     state: tuple[int, str] | None = None
     """The log's offset and the indexer's state behind this batch, if there is to be a next."""
 
-    def keep(self, done: Transition) -> None:
+    def keep(self, transition: Transition) -> None:
         """Keeps the exchanges and turns that a message has changed."""
-        if done.updated is not None:  # by most frames
-            self.turns[done.updated.id] = done.updated
-        elif (exchange := done.opened or done.answered) is not None:
+        if transition.updated is not None:  # by most frames
+            self.turns[transition.updated.id] = transition.updated
+        elif (exchange := transition.opened or transition.answered) is not None:
             self.exchanges[exchange.id] = exchange
-            if done.begun is not None:
-                self.turns[done.begun.id] = done.begun
-        for turn in done.ended:
+            if transition.begun is not None:
+                self.turns[transition.begun.id] = transition.begun
+        for turn in transition.ended:
             self.turns[turn.id] = turn
-        for member in done.members:
+        for member in transition.members:
             self.keep(member)
 
     def write(self, connection: sqlite3.Connection, schema: str) -> None:

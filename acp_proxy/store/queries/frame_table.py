@@ -22,13 +22,7 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording.recording import FrameRun, StoredFrame
 from acp_proxy.store.queries.batch_members import members_of
-from acp_proxy.store.tables.checked_values import (
-    LineTooLarge,
-    Mistyped,
-    Row,
-    is_excerpt,
-    select,
-)
+from acp_proxy.store.tables.checked_values import LineTooLarge, Mistyped, Row, is_excerpt, select
 from acp_proxy.store.tables.schema import (
     AS_STORED,
     EVERY_ROW,

@@ -29,7 +29,7 @@ COMMANDS = (
 DEADLINE_S = 300.0
 """After which somebody writes into every pipe, so that no mistake waits for ever."""
 PIPES: list[Path] = []
-PIPE = " is a pipe: expected the file of a recording; `acp-proxy inspect` reads a text from a pipe"
+PIPE = " is a pipe: expected the file of a recording; `acp-proxy show -` reads a text from a pipe"
 
 
 def directory(path: Path) -> None:

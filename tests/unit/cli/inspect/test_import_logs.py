@@ -292,7 +292,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
         ('{"a": 1}', (), "none of its lines is an ACP message"),
         ("{" * 3000, (), "none of its lines is an ACP message"),
         ("{ jsonrpc: '2.0', id: 1, result: [Object] }", (), "its messages have other text around"),
-        ("(\xb5/\xfd", (), "it is compressed with zstd: `zstdcat FILE | acp-proxy inspect"),
+        ("(\xb5/\xfd", (), "it is compressed with zstd: `zstdcat FILE | acp-proxy import"),
         ("\x1f\x8b", (), "it is compressed with gzip: `zcat FILE | acp-proxy import -`"),
         ("%PDF-1.4", (), "it is a PDF; expected text"),
     ],

@@ -41,7 +41,7 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert found.stdout == ""
     assert found.stderr.count("\n") == 1
-    assert f"inspect export {bad} -o FILE --level secrets" in found.stderr
+    assert f"export {bad} -o FILE --level secrets" in found.stderr
     assert run("inspect", "secrets", "--check", good, masked).exit_code == 0
     assert run("inspect", "secrets", good).stdout == "no secret was found, and none is masked\n"
     assert run("inspect", "secrets", masked).stdout.endswith("the file itself holds none\n")
@@ -57,7 +57,7 @@ def test_the_gate_finds_what_others_may_show(
     monkeypatch.setattr("acp_proxy.cli.opening.read_stdin", lambda: io.BytesIO(text))
     found = run("inspect", "secrets", "--check", "-")
     assert found.exit_code == 1
-    assert "inspect export - -o FILE" in found.stderr
+    assert "export - -o FILE" in found.stderr
 
 
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
