@@ -22,6 +22,8 @@ _STOP_REASONS = {
     V1: frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}),
     DRAFT: frozenset({"end_turn", "cancelled", "max_tokens", "error"}),
 }
+MISSING = re.compile(r"not found|unknown|no such|does ?n.t exist|does not exist", re.IGNORECASE)
+"""Words of an error about a thing that is not there."""
 LOST = re.compile(
     r"(?:session|thread|conversation)\b.{0,60}\b(?:not found|does ?n.t exist|unknown|no longer)"
     r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",

@@ -14,7 +14,7 @@ from acp_proxy.check.checked_message import CheckedMessage, items
 from acp_proxy.check.conversation.conversation import Conversation, TurnText
 from acp_proxy.check.conversation.session_record import EndedTurn
 from acp_proxy.check.registry import ANY, rule, turn_rule
-from acp_proxy.check.rules.prompts import LOST
+from acp_proxy.check.rules.prompts import LOST, MISSING
 from acp_proxy.explain.findings import ENVIRONMENT
 from acp_proxy.explain.show.environment import NO_LOGIN, OUTSIDE, outside_reason
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1
@@ -184,7 +184,8 @@ def sessions_are_found(seen: CheckedMessage, conversation: Conversation) -> Brea
     data = seen.error.get("data")
     session = conversation.session(name)
     said = f"{message} {data}" if data else message
-    if session is None or not session.opened or session.closed_seq or not LOST.search(said):
+    is_lost = LOST.search(said) or (name in said and MISSING.search(said))
+    if session is None or not session.opened or session.closed_seq or not is_lost:
         return
     text = f"the agent does not find the session {shown(name)}, which it has opened itself"
     yield Breach(f"{text}: {shown(said, _LINE)}", (session.seq, seen.request.seq))

@@ -45,7 +45,8 @@ def call_is_new(message: CheckedMessage, conversation: Conversation) -> Breaches
     if call is None or call.announced_seq is None or conversation.dialect == V2:
         return
     if not conversation.is_opening(message.session, *OPENING):
-        text = f"the tool call {shown(call.id)} is announced again"
+        name = shown(call.id) if call.id else "with an empty id"
+        text = f"the tool call {name} is announced again"
         severity = None if call.is_over else Severity.WARNING
         yield Breach(text, (call.announced_seq,), severity=severity,
                      place=_place(conversation, "toolCallId"))  # fmt: skip

@@ -16,7 +16,8 @@ from acp_proxy.store.queries.recorded_events import is_stopping_signal
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 """Signals with which an agent does not crash."""
-_KILLED = "its signal did not come through acp-proxy"
+_FROM_OUTSIDE_CODES = {128 + signum for signum in _FROM_OUTSIDE}
+"""Exit codes by which an agent, or a launcher of it, tells of such a signal."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
@@ -121,12 +122,11 @@ def _blame(
         return None, "acp-proxy stopped it after its client had left"
     if exit_.data.get("signal") in _FROM_OUTSIDE:
         # A signal to the whole process group may end the agent before it is seen here.
-        if _stopped_by(context) is not None:
-            return CLIENT, None
-        is_systems = exit_.data["signal"] == SIGKILL  # as it kills what takes too much memory
-        return (ENVIRONMENT, None) if is_systems else (None, _KILLED)
+        return (ENVIRONMENT if _stopped_by(context) is None else CLIENT), None
     if signal is not None:
         return CLIENT, None
+    if exit_.data.get("code") in _FROM_OUTSIDE_CODES and context.client_end is None:
+        return ENVIRONMENT, None
     if context.client_end is not None and not context.cut:
         return None, "its client had left"
     return AGENT, None

@@ -61,7 +61,9 @@ _REASONS = (
         r"|exec format error|permission denied|not recognized as an internal|ImportError"
         r"|failed to locate|executable file not found|program not found|unsupported engine"
         r"|(?:requires|unsupported) node|library not loaded|symbol lookup error|bad cpu type"
-        r"|is not installed",
+        r"|is not installed|ERR_REQUIRE_ESM|ERR_UNKNOWN_BUILTIN_MODULE|SyntaxError: invalid syntax"
+        r"|SyntaxError: (?:Cannot use import|Unexpected (?:token|identifier|reserved)"
+        r"(?!.* JSON\b))",
     ),
     (
         "the command is no ACP agent",

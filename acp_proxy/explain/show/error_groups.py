@@ -12,6 +12,7 @@ anything. What no specification requires is not reported, nor is a method whose 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -29,7 +30,7 @@ from acp_proxy.explain.describe.phrases import Value, number, part, word
 from acp_proxy.explain.show.chosen_messages import StoredMessage, messages_of_exchanges
 from acp_proxy.explain.show.summary_values import ErrorTally
 from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
-from acp_proxy.protocol.dialects import LOGIN, PERMISSION, V1
+from acp_proxy.protocol.dialects import LOGIN, OPENING, PERMISSION, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import SENDERS, Direction
 from acp_proxy.recording.recording import needs
@@ -130,6 +131,11 @@ class Rules:
 _REFUSED = (-32600, -32601, -32602)
 _read_requests = needs("parts", unknown={})(messages_of_exchanges)
 """Reads what was refused, but for what others have left out of a request that may be the reason."""
+_MISSING = re.compile(
+    r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
+    re.IGNORECASE,
+)
+"""Words of an error about a path that is not there."""
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
@@ -155,14 +161,15 @@ def read_errors(
     rows = {(row.response_seq, row.id): row for row in failed}
     answers = messages_of_exchanges(reader, rows)
     codes = {key: number(_error(answer), "code") for key, answer in answers.items()}
-    refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
+    refused = ((rows[key].request_seq, key[1]) for key in answers
+               if codes[key] in _REFUSED or rows[key].method in OPENING)  # fmt: skip
     requests = _read_requests(reader, refused)
     rules = read_rules() if requests else Rules(dialect, {})
     groups: dict[_Group, list[tuple[StoredMessage, int]]] = {}
     for key, answer in answers.items():
         row, code = rows[key], codes[key]
         request = requests.get((row.request_seq, row.id))
-        blame = _blame(row, code, request, rules, injected.get(answer.seq))
+        blame = _blame(row, answer, request, rules, injected.get(answer.seq))
         group = row.direction, row.method, code, *blame
         groups.setdefault(group, []).append((answer, row.request_seq))
     tallies = [_tally(group, same, dialect) for group, same in groups.items()]
@@ -176,7 +183,7 @@ def _error(answer: StoredMessage) -> Value:
 
 def _blame(
     row: ExchangeRow,
-    code: int | None,
+    answer: StoredMessage,
     request: StoredMessage | None,
     rules: Rules,
     rule: str | None,
@@ -186,7 +193,12 @@ def _blame(
         return "fault", rule
     if request is not None and (why := rules.violation(row.direction, row.method, request.message)):
         return sender, why
-    is_answerers = code == -32603 or row.method == PERMISSION  # a valid request has an answer
+    if request is not None and row.method in OPENING:
+        cwd, error = word(request.part("params"), "cwd"), json.dumps(_error(answer))
+        if cwd and cwd in error and _MISSING.search(error):
+            return sender, f"whose cwd the {answerer} does not find"
+    is_internal = number(_error(answer), "code") == -32603
+    is_answerers = is_internal or row.method == PERMISSION  # a valid request has an answer
     if row.method in LOGIN and request is not None:
         is_answerers = is_answerers or rules.offers(row.direction, row.method, request.message)
     return (answerer, "") if is_answerers else (None, "")

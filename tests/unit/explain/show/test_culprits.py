@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.check.judgement import check_whole
 from acp_proxy.explain.show.environment import outside_reason
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.recording import log_format as capture_log
@@ -90,6 +91,9 @@ def words(chat: LogWriter) -> str:
         (1, "ImportError: cannot import name 'run'", "environment"),
         (1, "You must set the GEMINI_API_KEY environment variable", "environment"),
         (1, "Error: No provider configured", "environment"),
+        (1, "SyntaxError: Unexpected token 'with'", "environment"),
+        (143, "", "environment"),
+        (1, "SyntaxError: Unexpected token < in JSON at position 0", "agent"),
         (1, "TypeError: undefined is not a function", "agent"),
         (1, "", "agent"),
     ],
@@ -470,6 +474,33 @@ def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, sever
     chat.to_agent(error(0, -32603, message))
     leaves(chat)
     assert ("answer.error", severity, "client") in judged(chat)
+
+
+@pytest.mark.parametrize(
+    ("words", "by"),
+    [("Directory does not exist: /p", "client"), ("Internal error: Cannot open /p", "agent")],
+)
+def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: str, by: str) -> None:
+    """An error that says the directory of the request is missing is about the request."""
+    chat.to_agent(INITIALIZE)
+    chat.to_client(result(0, protocolVersion=1))
+    chat.to_agent(request(1, "session/new", cwd="/p", mcpServers=[]))
+    chat.to_client(error(1, -32603, words))
+    leaves(chat)
+    assert ("answer.error", "error", by) in judged(chat)
+
+
+def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
+    """An error that names the id of an open session, and that nothing is found, is the agent's."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    failure = {"code": -32002, "message": "Resource not found", "data": {"uri": "s"}}
+    chat.to_client({"jsonrpc": "2.0", "id": 2, "error": failure})
+    leaves(chat)
+    chat.close()
+    chat.abandon()
+    with RecordingReader(chat.path) as reader:
+        assert "session.lost" in {finding.rule for finding in check_whole(reader).findings}
 
 
 @pytest.mark.parametrize(
