@@ -1,1 +1,1 @@
-"""Values, texts and system calls that every room uses; this room knows no other."""
+"""Values, text helpers and system calls that every room uses. Imports no other room."""

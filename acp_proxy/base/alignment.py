@@ -1,13 +1,13 @@
 """Aligns two sequences: pairs equal items, in order.
 
-Patience, and then some: what occurs once on both sides is paired, and the longest choice of such
-pairs that is in order holds; between two that hold, the same begins anew. Where no item is rare
-enough, stretches of items are, longer and longer ones. What is small is solved exactly. Time grows
-with n log n where n is what is different, memory with n.
+Extended patience diff: items that occur once on both sides are paired, and the longest chain of
+such pairs that is in order is kept. The same is repeated between each two pairs. Where no item is
+rare enough, runs of items are matched, longer and longer ones. Small ranges are solved exactly.
+Time is O(n log n) and memory O(n), where n counts the items that differ.
 
-Libraries were weighed: `difflib` takes time with the square of n, and so do its ports to C where
-much differs; those that look for the longest common subsequence itself keep n * m bits; the well
-known implementation of patience sorting comes under a licence that ours cannot take in.
+Libraries were considered. `difflib` takes quadratic time, and so do its ports to C where much
+differs. Those that compute the longest common subsequence need n * m bits. The well-known
+implementation of patience diff has a licence that ours cannot include.
 """
 
 from bisect import bisect_left
@@ -19,11 +19,11 @@ from operator import lt
 Items = Sequence[Hashable]
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
-"""The lengths of the runs of items that are searched for, in order."""
+"""The lengths of the runs of items to search for, in this order."""
 _PASSES = 32
-"""How often all items may be read; the rest is then aligned in one step, less well."""
+"""How often all items may be read; the rest is then aligned in one step, less precisely."""
 _EXACT = 1024
-"""The most pairs of items for which all are tried."""
+"""Ranges with at most this many pairs of items are solved exactly."""
 
 
 def align(a: Items, b: Items) -> list[Pair]:
@@ -33,36 +33,36 @@ def align(a: Items, b: Items) -> list[Pair]:
         a: hashable items.
         b: hashable items.
     """
-    found: list[Pair] = []
+    matches: list[Pair] = []
     spans = [(0, len(a), 0, len(b))]
     budget = _PASSES * (len(a) + len(b))
     while spans:
         a_start, a_end, b_start, b_end = spans.pop()
         while a_start < a_end and b_start < b_end and a[a_start] == b[b_start]:
-            found.append((a_start, b_start))
+            matches.append((a_start, b_start))
             a_start, b_start = a_start + 1, b_start + 1
         while a_start < a_end and b_start < b_end and a[a_end - 1] == b[b_end - 1]:
             a_end, b_end = a_end - 1, b_end - 1
-            found.append((a_end, b_end))
+            matches.append((a_end, b_end))
         if a_start == a_end or b_start == b_end:
             continue
         of_a, of_b = range(a_start, a_end), range(b_start, b_end)
         if len(of_a) * len(of_b) <= _EXACT:
-            found += _exactly(a, of_a, b, of_b)
+            matches += _exactly(a, of_a, b, of_b)
             continue
         budget -= len(of_a) + len(of_b)
         if budget < 0:
-            found += _at_once(a, of_a, b, of_b)
+            matches += _at_once(a, of_a, b, of_b)
             continue
         anchors = _anchors(a, of_a, b, of_b)
         if not anchors:
             continue
-        found += anchors
+        matches += anchors
         bounds = [(a_start - 1, b_start - 1), *anchors, (a_end, b_end)]
         for (a_left, b_left), (a_right, b_right) in pairwise(bounds):
             if a_right - a_left > 1 and b_right - b_left > 1:
                 spans.append((a_left + 1, a_right, b_left + 1, b_right))
-    return sorted(found)
+    return sorted(matches)
 
 
 def gaps(pairs: Sequence[Pair], size_a: int, size_b: int) -> Iterator[tuple[range, range]]:
@@ -78,12 +78,12 @@ def gaps(pairs: Sequence[Pair], size_a: int, size_b: int) -> Iterator[tuple[rang
 
 
 def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
-    """Returns the longest choice of pairs in which both positions increase."""
+    """Returns the longest subsequence of pairs in which both positions increase."""
     places = [place for _, place in pairs]
     if all(map(lt, places, places[1:])):
-        return list(pairs)  # as most are
+        return list(pairs)  # the usual case
     tails: list[int] = []
-    last: list[int] = []  # of each length, the index of the pair that ends it lowest
+    last: list[int] = []  # by length: the index of the pair with the lowest end
     before = [-1] * len(pairs)
     for index, (_, place) in enumerate(pairs):
         length = bisect_left(tails, place)
@@ -102,7 +102,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
-    """Returns pairs that are kept: items that occur once on both sides, or else the rarest ones."""
+    """Returns pairs to keep: items that occur once on both sides, or else the rarest ones."""
     for length in _STRETCHES:
         in_a, in_b = _once(a, of_a, length), _once(b, of_b, length)
         pairs = [(place, in_b[item]) for item, place in in_a.items() if item in in_b]
@@ -112,7 +112,7 @@ def _anchors(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
 
 
 def _once(items: Items, within: range, length: int) -> dict[Hashable, int]:
-    """Returns the runs of items that occur once, and where they begin, in order."""
+    """Returns the runs of items that occur once, with their positions, in order."""
     places: dict[Hashable, int] = {}
     twice: set[Hashable] = set()
     for place in range(within.start, within.stop - length + 1):
@@ -127,7 +127,7 @@ def _once(items: Items, within: range, length: int) -> dict[Hashable, int]:
 
 
 def _rarest(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
-    """Pairs the rarest common items in order: the n-th one in A with the n-th one in B."""
+    """Pairs the rarest common items: the n-th occurrence in A with the n-th in B, in order."""
     in_a, in_b = _places(a, of_a), _places(b, of_b)
     common = [item for item in in_a if item in in_b]
     fewest = min((max(len(in_a[item]), len(in_b[item])) for item in common), default=0)
@@ -136,7 +136,7 @@ def _rarest(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
 
 
 def _at_once(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
-    """Pairs the n-th item of each kind in A with the n-th one in B."""
+    """Pairs the n-th occurrence of each item in A with the n-th in B."""
     in_a, in_b = _places(a, of_a), _places(b, of_b)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))
@@ -150,14 +150,14 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 
 
 def _exactly(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
-    """The longest common subsequence, by trying all pairs.
+    """Yields the longest common subsequence, computed from all pairs.
 
-    Of several that are as long it is the one between which as many others as can be stand side by
-    side, so that they may have changed into each other.
+    Among sequences of equal length it prefers the one that leaves the most unpaired items side by
+    side, since those may have changed into each other.
     """
     width, b_start = len(of_b), of_b.start
     a_start, a_end = of_a.start, of_a.stop
-    same = width + len(of_a) + 1  # outweighs all others
+    same = width + len(of_a) + 1  # outweighs all unequal pairs together
     rows = [[0] * (width + 1)]
     for i in range(a_end - 1, a_start - 1, -1):
         below, row = rows[-1], [0] * (width + 1)

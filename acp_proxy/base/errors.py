@@ -1,7 +1,7 @@
 """Every exception of the package, on one screen.
 
-Bad traffic is data and raises nothing. These are for bad use and for recordings that cannot be
-read; the message is one line: what was expected, what came, and what to do.
+Bad traffic is data and raises nothing. These exceptions are for bad use and for recordings that
+cannot be read. Their message is one line: what was expected, what came, and what to do.
 """
 
 import shlex
@@ -13,14 +13,14 @@ class AcpProxyError(Exception):
 
 
 class NoSuchRecording(AcpProxyError):
-    """Raised when no recording has a name, or several have it."""
+    """Raised when no recording has the given name, or several have it."""
 
 
 class UnreadableRecording(AcpProxyError):
     """Raised when a file exists but cannot be read as a recording."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        one_line = " ".join(reason.splitlines())  # it may quote what the file holds
+        one_line = " ".join(reason.splitlines())  # it may quote the file
         super().__init__(f"cannot read {path} as a recording: {one_line}")
 
 
@@ -34,17 +34,15 @@ class DamagedRecording(UnreadableRecording):
     def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))
         damaged = f"it is damaged ({reason}); try `sqlite3 {quoted} .recover`"
-        # No other program should be sent to what may be made to harm whoever reads it.
-        super().__init__(path, f"no recorder has made it so ({reason})" if is_foreign else damaged)
+        # Do not suggest another program for a file that may have been crafted to attack its reader.
+        super().__init__(path, f"no recorder writes this ({reason})" if is_foreign else damaged)
 
 
 class NewerRecording(UnreadableRecording):
     """Raised when a newer version of acp-proxy made the recording."""
 
     def __init__(self, path: Path, version: int, ours: int) -> None:
-        super().__init__(
-            path, f"it has format {version} and this is format {ours}; upgrade acp-proxy"
-        )
+        super().__init__(path, f"expected at most format {ours}, got {version}; upgrade acp-proxy")
 
 
 class CannotAnnotate(AcpProxyError):
@@ -89,7 +87,7 @@ class BadResults(AcpProxyError):
 
 
 class ClusterFailed(AcpProxyError):
-    """Raised when a cluster cannot run a batch, or runs it no longer."""
+    """Raised when a cluster cannot run a batch, or stops running it."""
 
 
 class LogMoved(Exception):

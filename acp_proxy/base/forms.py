@@ -1,39 +1,39 @@
 """The one converter that reads and writes our own values as JSON.
 
-A member whose name in JSON is another one says so, as does one that is computed:
-``field(metadata={"json": "problems"})``; ``{"optional": True}`` leaves one out that has its
-default. Values need not import this module for
-that, and so begin without cattrs.
+A field whose name in JSON differs says so, and so does a computed field:
+``field(metadata={"json": "problems"})``. ``{"optional": True}`` omits the field while it has its
+default. Values need not import this module for that, so they load without cattrs.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from attrs import fields, has
-from cattrs.gen import make_dict_unstructure_fn, override
+from cattrs import override
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 from cattrs.preconf.json import make_converter
 
 converter = make_converter()
-"""attrs values to plain JSON and back; ACP frames never pass through it."""
+"""Converts attrs values to plain JSON and back; never used for ACP frames."""
 
 
 def _marked(cls: type) -> dict[str, Any]:
-    """Returns the metadata of members that have another name in JSON, or may be left out there."""
-    if not has(cls):
-        return {}
+    """Returns how to write the fields that are renamed or optional in JSON."""
     return {
-        field.name: field.metadata
-        for field in fields(cls)
+        field.name: override(field.metadata.get("optional"), field.metadata.get("json"), omit=False)
+        for field in (fields(cls) if has(cls) else ())
         if {*field.metadata} & {"json", "optional"}
     }
 
 
-def _unstructure(cls: type) -> Callable[[Any], dict[str, Any]]:
-    marks = {
-        name: override(rename=mark.get("json"), omit_if_default=mark.get("optional"), omit=False)
-        for name, mark in _marked(cls).items()
-    }
-    return make_dict_unstructure_fn(cls, converter, **marks)  # type: ignore[arg-type]
+def _renamed(cls: type) -> dict[str, Any]:
+    return {name: override(rename=mark.rename) for name, mark in _marked(cls).items()}
 
 
-converter.register_unstructure_hook_factory(lambda cls: bool(_marked(cls)), _unstructure)
+converter.register_unstructure_hook_factory(
+    lambda cls: bool(_marked(cls)),
+    lambda cls: make_dict_unstructure_fn(cls, converter, **_marked(cls)),
+)
+converter.register_structure_hook_factory(
+    lambda cls: bool(_renamed(cls)),
+    lambda cls: make_dict_structure_fn(cls, converter, **_renamed(cls)),
+)

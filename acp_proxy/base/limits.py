@@ -1,61 +1,61 @@
-"""The limits of size that several parts share, one for each purpose.
+"""Size limits that several rooms share, one for each purpose.
 
-All are chosen by us: a format or an algorithm that has a limit of its own has it in its module.
-This module imports nothing, so that the recorder can use it before anything else is loaded.
+All are our own choice; a limit that a format or an algorithm imposes is in its module. This module
+imports nothing, so that the recorder can use it before anything else is loaded.
 """
 
-# Bytes that are read at once.
+# Bytes per read.
 CHUNK = 64 << 10
 """Bytes that a recorder reads at once."""
 PIECE = 1 << 20
 """Bytes of a long value that are read or written at once."""
 READ_AHEAD = 1 << 20
-"""Bytes of the following lines that are read to mask a text that goes on in them."""
+"""Bytes of the following lines that are read to mask a text that continues there."""
 
-# Lines that are read whole or in part.
+# Lines that are read as a whole or in part.
 LINE_EDGE = 64 << 10
-"""Bytes that are read at either end of a line that is too large to be read whole."""
+"""Bytes that are read at either end of a line that is too large to be read as a whole."""
 LOG_HEAD = 64 << 10
-"""Bytes by which a log of another tool is recognized."""
+"""Bytes that are read to recognize another tool's log."""
 SMALL_LINE = 1 << 20
 """Bytes of the largest line that is read as a piece of a text, or masked as one value."""
 LARGE_LINE = 2 << 20
-"""Bytes of a line, newline included, from which on only its edges are read as JSON."""
+"""Bytes of a line, newline included, from which on only its edges are parsed as JSON."""
 WHOLE_LINE = 4 << 20
-"""Bytes of the largest line that is read whole to be described."""
+"""Bytes of the largest line that is parsed as a whole to be described."""
 PREVIEWED_LINE = 8_000_000
-"""Bytes of the largest line of which a preview reads more than its beginning."""
+"""Bytes of the largest line that a preview reads beyond its beginning."""
 PLAYED_LINE = 64 << 20
-"""Bytes of the largest line that is played; about three times that is held to send it."""
+"""Bytes of the largest line that is played; sending it takes about three times the memory."""
 LINE_WITHOUT_END = 256 << 20
-"""Bytes without a newline after which they count as a line."""
+"""Bytes without a newline that are stored as one line."""
 
-# Values and files that are read whole.
+# Values and files that are read as a whole.
 LABEL = 4 << 20
-"""Bytes of a label, or of what is known of a recording. A recorder reads no more than 2 MB of a
-line as JSON, so none that it writes is longer."""
+"""Bytes of a label, or of a recording's metadata. A recorder parses at most 2 MB of a line as JSON,
+so it never writes a longer label."""
 WHOLE_VALUE = 16 << 20
 """Bytes of the largest value of a database that is read as a whole."""
 PLAN_FILE = 1_000_000
-"""Bytes that a plan may have."""
+"""Bytes of the largest plan of faults."""
 SETTINGS_FILE = 16 << 20
 """Bytes of the largest settings file of a client that is read."""
 
-# What is held in memory.
+# Memory.
 WAITING_BYTES = 1 << 20
-"""Bytes of frames that may wait to go out."""
+"""Bytes of frames that may wait to be sent."""
 COMPARED_TEXT = 1 << 18
-"""Characters of a text that are held and aligned as a whole."""
+"""Characters of a text that are kept in memory and aligned as a whole."""
 KEPT_CONTENTS = 64 << 20
-"""Characters of contents of files that a verification keeps."""
+"""Characters of file contents that a verification keeps."""
 
 # Numbers.
 SAFE_NUMBER = 1 << 53
-"""From here on a number in JSON may be changed by a tool that reads it as a double."""
+"""A tool that reads JSON numbers as doubles may change a number from here on."""
 LAST_NUMBER = (1 << 63) - 1
-"""The largest number that a column of a database can hold; no frame has it."""
+"""The largest number that a database column can hold; no frame has it."""
 
-# Texts that are shown, cut to a number of characters.
+# Characters of a text that are shown; the rest is cut.
 PHRASE = 60
 """Characters of a text that is named in a sentence."""
 RULE_NAME = 80
@@ -69,21 +69,21 @@ SENTENCE = 300
 DESCRIPTION = 500
 """Characters of a line that describes a message, or bytes of the message itself."""
 SHOWN_VALUE = 1000
-"""Characters of a value that is shown as it is."""
+"""Characters of a value that is shown unchanged."""
 SHOWN_LINE = 2000
 """Characters of a line that are shown: of a text, a path, a command or a match."""
 SHOWN_FRAME = 1 << 20
 """Characters of a whole frame that are written before the rest is cut."""
 SHOWN_BYTES = 16 << 10
-"""Bytes of what a fault delivered, beyond which a report has only its size."""
+"""Bytes that a fault delivered; of more a report shows only the size."""
 
-# Items that are listed one by one; of the others there is at most a count.
+# Items that are listed; the others are at most counted.
 NAMED = 3
 """Items that a sentence names."""
 EXAMPLES = 5
 """Items that are named as examples, of each kind."""
 SHORT_LIST = 20
-"""Items of a list that is one of many, such as the remarks at one message."""
+"""Items of one list among many, such as the remarks at one message."""
 PARTS = 50
 """Parts of one message or tool call: options, paths, items of content, differing places."""
 LISTED = 100
@@ -93,9 +93,9 @@ BLOCKS = 200
 LONG_LIST = 1000
 """Items of a list that may be long: lines of a text, words of a command, events."""
 
-# Entries that a table remembers.
+# Entries in memory.
 CANDIDATES = 50
-"""Messages that are compared to find those most like another one."""
+"""Messages that are compared to find the most similar ones."""
 REMEMBERED = 1000
 """Entries of a table: sessions, terminals, tool calls of a session, divergences, secrets."""
 CACHED = 4096

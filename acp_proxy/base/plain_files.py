@@ -1,7 +1,7 @@
-"""Opens plain files and nothing else, and names what else a path leads to.
+"""Opens plain files only, and names the other kinds that a path may lead to.
 
-To open a FIFO may wait for ever, and to open a device may have effects, so each path is checked
-before it is opened.
+Opening a FIFO may block for ever, and opening a device may have side effects, so each path is
+checked before it is opened.
 """
 
 import errno
@@ -23,7 +23,7 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def kind_of(path: Path) -> str | None:
-    """Names what a path leads to, without opening it; None for a plain file, or nothing."""
+    """Names the kind of file that a path leads to; None for a plain file or a missing one."""
     mode = _mode(path)
     if mode is None and path.is_symlink():
         return "a symbolic link to nothing"
@@ -31,21 +31,21 @@ def kind_of(path: Path) -> str | None:
 
 
 def kind_at(path: Path | str) -> str | None:
-    """Names what is at a path itself; None for a plain file of one name, or nothing.
+    """Names what is at a path itself; None for a missing file or a plain one with a single name.
 
     Unlike `kind_of` it follows no symbolic link. A file with a second name may belong to others.
     """
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError as e:
         if e.errno in _MISSING:
             return None
         raise
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return "a symbolic link"
-    if stat.S_ISREG(found.st_mode):
-        return "a file with a second name" if found.st_nlink > 1 else None
-    return _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
+    if stat.S_ISREG(status.st_mode):
+        return "a file with a second name" if status.st_nlink > 1 else None
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "no file")
 
 
 def reason(error: OSError) -> str:
@@ -61,16 +61,16 @@ def trouble_with(path: Path) -> str | None:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a path leads to a plain file, as far as it can be checked."""
+    """Whether a path leads to a plain file; False if that cannot be checked."""
     mode = _mode(path)
     return isinstance(mode, int) and stat.S_ISREG(mode)
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """Opens a plain file for reading; never waits.
+    """Opens a plain file for reading; never blocks.
 
     Raises:
-        OSError: it cannot be opened, or is not a plain file.
+        OSError: the path cannot be opened, or is not a plain file.
     """
     if (kind := kind_of(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
@@ -78,7 +78,7 @@ def open_plain(path: Path) -> BufferedReader:
 
 
 def _mode(path: Path) -> int | str | None:
-    """Returns the mode of a file; None if there is nothing, or why it cannot be checked."""
+    """Returns the mode of a file, None if it is missing, or why it cannot be checked."""
     try:
         return path.stat().st_mode
     except OSError as e:

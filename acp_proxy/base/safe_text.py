@@ -1,4 +1,4 @@
-"""Makes recorded text safe to print: it cannot control a terminal, and nothing is invisible."""
+"""Makes recorded text safe to print: no character controls the terminal or is invisible."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _UNSEEN = (
     "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-"""What a reviewer does not see, or what commands a terminal; within JSON it can be an escape."""
+"""Characters that are invisible or control a terminal; within JSON each can be an escape."""
 
 
 def plain(text: str) -> str:
@@ -32,11 +32,11 @@ def _escaped(text: str) -> str:
 
 
 def visible_json(line: bytes) -> bytes:
-    """Writes invisible characters in a line of JSON as escapes, which mean the same."""
+    """Writes invisible characters in a line of JSON as escapes with the same meaning."""
     if line.isascii() and b"\x7f" not in line:
         return line
     text = line.decode()
-    if text.isprintable():  # which nearly all are, and is quicker to ask
+    if text.isprintable():  # true for nearly every line, and faster to test
         return line
     return re.sub(_UNSEEN, _json_escape, text).encode()
 

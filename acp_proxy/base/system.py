@@ -1,6 +1,6 @@
-"""What operating systems differ in, for the code that also runs on Windows.
+"""Differences between operating systems, for the code that also runs on Windows.
 
-What starts agents needs process groups and signals, and uses those modules as they are.
+The code that starts agents needs process groups and signals, and uses those modules directly.
 """
 
 import os
@@ -13,35 +13,35 @@ except ImportError:
     HAS_LOCKS = False
 else:
     HAS_LOCKS = True
-    """Whether a log can be locked, which shows whether its recorder lives."""
+    """Whether a log can be locked, which shows whether its recorder is running."""
 
 CAN_START_AGENTS = HAS_LOCKS and hasattr(os, "posix_spawn")
 """Whether an agent can be run in a process group of its own."""
 
 OUTPUT_ENCODING = "utf-8" if os.name == "nt" else None
-"""Of a pipe, in place of a code page that lacks most characters; None for the locale's."""
+"""The encoding of a pipe, since a code page lacks most characters; None for the locale's."""
 
 _KILL, _STOP, _CONTINUE = 9, 19, 18  # as on Linux
 
 
 def flags(*names: str) -> int:
-    """Returns flags of `os.open`, which always opens bytes, not text.
+    """Returns flags of `os.open`, among them the one that opens bytes, not text.
 
     Args:
         *names: such as ``O_NOFOLLOW``; those that the system lacks are left out.
     """
-    found = 0
+    bits = 0
     for name in (*names, "O_BINARY"):
-        found |= getattr(os, name, 0)
-    return found
+        bits |= getattr(os, name, 0)
+    return bits
 
 
 PLAIN = flags("O_NONBLOCK", "O_NOFOLLOW")
-"""For a file that should be plain: following no symbolic link, and never waiting for a pipe."""
+"""Flags for a file that should be plain: follows no symbolic link and never waits for a pipe."""
 
 
 def signals(*names: str) -> tuple[signal.Signals, ...]:
-    """Returns the signals of these names; those that the system lacks are left out."""
+    """Returns the signals with these names; those that the system lacks are left out."""
     return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
 
 
@@ -56,17 +56,17 @@ def signal_name(number: int) -> str:
 SIGKILL: int = getattr(signal, "SIGKILL", _KILL)
 SIGSTOP: int = getattr(signal, "SIGSTOP", _STOP)
 SIGCONT: int = getattr(signal, "SIGCONT", _CONTINUE)
-"""Faults name these; where no process can get them, a replay still knows what they stand for."""
+"""Named by faults. Where no process can receive them, a replay still knows their meaning."""
 
 
 def unblock(signums: tuple[signal.Signals, ...]) -> None:
-    """Lets signals come that were blocked when the program started; elsewhere none was."""
+    """Unblocks signals that were blocked when the program started; does nothing on Windows."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signums)
 
 
 def is_readable(fd: int) -> bool:
-    """Whether reading a descriptor returns at once; False where that cannot be known."""
+    """Whether reading a descriptor returns at once; False where that is unknown."""
     if not hasattr(select, "poll"):
         return False
     poller = select.poll()
@@ -75,12 +75,12 @@ def is_readable(fd: int) -> bool:
 
 
 def share_lock(fd: int) -> bool:
-    """Takes a file's lock together with other readers, at once; False if it is not free."""
+    """Takes a shared lock on a file without waiting; False if it is not free."""
     return _lock(fd, fcntl.LOCK_SH)
 
 
 def take_lock(fd: int) -> bool:
-    """Takes a file's lock alone, at once; False if it is not free."""
+    """Takes an exclusive lock on a file without waiting; False if it is not free."""
     return _lock(fd, fcntl.LOCK_EX)
 
 

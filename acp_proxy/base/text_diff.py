@@ -1,6 +1,6 @@
 """Compares two texts: line by line, or word by word, with a few lines or words around a change.
 
-Words, single marks and stretches of white space are aligned; scripts that put no space between
+Words, single punctuation marks and runs of white space are aligned; scripts without spaces between
 words are aligned character by character. Two changes with less text between them than in either of
 them are joined, because single equal words between changes make a diff hard to read.
 """
@@ -14,21 +14,21 @@ from acp_proxy.base.alignment import align, gaps
 from acp_proxy.base.limits import COMPARED_TEXT
 
 Piece = tuple[str, str]
-"""``=``, ``-`` (only A has it) or ``+`` (only B has it), and the text."""
+"""``=``, ``-`` (only in A) or ``+`` (only in B), and the text."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 _AROUND = 40
-"""Characters on either side of a change, cut between words."""
+"""Characters of context on either side of a change, cut between words."""
 _ALIKE = 4
-"""Texts that have less than one in so many characters in common are shown apart."""
+"""Texts that share less than one in this many characters are shown one below the other."""
 _LINES_AROUND = 3
-"""Lines on either side of a change."""
+"""Lines of context on either side of a change."""
 
 
 class _Change(NamedTuple):
-    """A range of A, and the range of B that stands in its place: of characters, or of lines."""
+    """A range of A and the range of B that replaces it: of characters, or of lines."""
 
     a_start: int
     a_end: int
@@ -42,7 +42,7 @@ class _Change(NamedTuple):
 
 
 def unified(old: str, new: str) -> Iterator[str]:
-    """Yields the lines of a unified diff without the names of files; nothing if they are equal.
+    """Yields the lines of a unified diff without file names; nothing if the texts are equal.
 
     Args:
         old: the text before.
@@ -67,7 +67,7 @@ def unified(old: str, new: str) -> Iterator[str]:
 
 
 def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
-    """Yields changes; those whose surroundings overlap come together."""
+    """Groups changes whose context overlaps."""
     group: list[_Change] = []
     for change in changes:
         if group and change.a_start - group[-1].a_end > 2 * _LINES_AROUND:
@@ -79,7 +79,7 @@ def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
 
 
 def _span(start: int, end: int) -> str:
-    """A range of lines as unified diffs write it."""
+    """Writes a range of lines in the form of unified diffs."""
     count = end - start
     if count == 1:
         return f"{start + 1}"
@@ -94,8 +94,8 @@ def word_diff(a: str, b: str) -> list[Piece]:
         b: another one.
 
     Returns:
-        Pieces that are not empty. Those of ``=`` and ``-`` make up A, those of ``=`` and ``+`` B;
-        of a change what A has comes first.
+        Pieces that are not empty. The ``=`` and ``-`` pieces make up A, the ``=`` and ``+`` pieces
+        make up B. In a change the ``-`` piece comes first.
     """
     pieces: list[Piece] = []
     place = 0
@@ -111,12 +111,12 @@ def word_diff(a: str, b: str) -> list[Piece]:
 
 
 def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
-    """Compares two values word by word; returns nothing if that would not help to read them.
+    """Compares two values word by word; returns nothing if that would not help a reader.
 
     Args:
         a: a value.
         b: another one.
-        longest: characters of a text that can be shown as a whole.
+        longest: characters of the longest text that can be shown as a whole.
     """
     if not (isinstance(a, str) and isinstance(b, str)):
         return []
@@ -129,27 +129,27 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
 def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
     """Yields the changes with the text around them; changes close to each other are joined.
 
-    Where something is left out there is an ellipsis.
+    An ellipsis marks omitted text.
 
     Args:
-        pieces: of `word_diff`.
+        pieces: as returned by `word_diff`.
     """
-    found: list[Piece] = []
+    excerpt: list[Piece] = []
     last = len(pieces) - 1
     for number, (op, text) in enumerate(pieces):
         if op != "=":
-            found.append((op, text))
+            excerpt.append((op, text))
             continue
         before = _beginning(text) if number > 0 else ""
         after = _ending(text) if number < last else ""
         if len(before) + len(after) >= len(text):
-            found.append((op, text))
+            excerpt.append((op, text))
             continue
-        if found:
-            yield [*found, (op, f"{before}…")]
-        found = [(op, f"…{after}")] if after else []
-    if any(op != "=" for op, _ in found):
-        yield found
+        if excerpt:
+            yield [*excerpt, (op, f"{before}…")]
+        excerpt = [(op, f"…{after}")] if after else []
+    if any(op != "=" for op, _ in excerpt):
+        yield excerpt
 
 
 def _changes(a: str, b: str) -> Iterator[_Change]:
@@ -168,7 +168,7 @@ def _changes(a: str, b: str) -> Iterator[_Change]:
 
 
 def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterator[_Change]:
-    """Yields the differences of two stretches, token by token."""
+    """Yields the differences of two ranges, token by token."""
     tokens_a = token.findall(a, within.a_start, within.a_end)
     tokens_b = token.findall(b, within.b_start, within.b_end)
     a_at = [*accumulate(map(len, tokens_a), initial=within.a_start)]
@@ -190,7 +190,7 @@ def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:
-    """Returns a change without the equal words at its beginning and at its end."""
+    """Returns a change without the equal words at its start and its end."""
     rest_a, rest_b = a[change.a_start : change.a_end], b[change.b_start : change.b_end]
     start = rest_a.rfind(" ", 0, _common(rest_a, rest_b)) + 1
     rest_a, rest_b = rest_a[start:], rest_b[start:]
@@ -203,7 +203,7 @@ def _trimmed(a: str, b: str, change: _Change) -> _Change:
 
 
 def _common(a: str, b: str) -> int:
-    """Returns the length of the common beginning of two texts."""
+    """Returns the length of the common prefix of two texts."""
     least, most = 0, min(len(a), len(b))
     while least < most:
         middle = (least + most + 1) // 2
@@ -215,16 +215,16 @@ def _common(a: str, b: str) -> int:
 
 
 def _joined(changes: Iterator[_Change]) -> list[_Change]:
-    """Joins changes that have less between them than in them."""
-    found: list[_Change] = []
+    """Joins changes with less text between them than in them."""
+    joined: list[_Change] = []
     for change in changes:
-        found.append(change)
-        while len(found) > 1:
-            left, right = found[-2:]
+        joined.append(change)
+        while len(joined) > 1:
+            left, right = joined[-2:]
             if right.a_start - left.a_end > min(left.size, right.size):
                 break
-            found[-2:] = [_Change(left.a_start, right.a_end, left.b_start, right.b_end)]
-    return found
+            joined[-2:] = [_Change(left.a_start, right.a_end, left.b_start, right.b_end)]
+    return joined
 
 
 def _beginning(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Writes counts, times and sizes for people, and the word that somebody may have meant."""
+"""Writes counts, times and sizes for people, and suggests the word that was probably meant."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ _DAY = 86400
 _S = 10**9
 _UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "us"))
 _ALIKE = 0.6
-"""From 0 to 1: how similar a word is to the one that was meant."""
+"""From 0 to 1: how similar a word must be to count as the intended one."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -26,7 +26,7 @@ def numbered(seqs: Sequence[int]) -> str:
 
 
 def named_cancels(seqs: Sequence[int]) -> str:
-    """Writes which frames cancel a turn, such as ``2 cancels (#1, #2)``."""
+    """Writes the frames that cancel a turn, such as ``2 cancels (#1, #2)``."""
     return f"{counted(len(seqs), 'cancel')} ({numbered(seqs)})"
 
 
@@ -35,29 +35,29 @@ def listed(words: Sequence[str], most: int) -> str:
 
     Args:
         words: all of them.
-        most: how many are written.
+        most: the number of words to write.
     """
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return ", ".join(words[:most]) + more
 
 
 def without_middle(text: str, most: int) -> str:
-    """Cuts the middle of a text that is too long; its end often has the reason.
+    """Cuts the middle of a text that is too long; the reason of an error is often at its end.
 
     Args:
         text: the text.
-        most: the number of characters that are left, the ellipsis included.
+        most: the number of characters to keep, including the ellipsis.
     """
     end = most // 2
     return text if len(text) <= most else f"{text[: most - end - 1]}…{text[len(text) - end :]}"
 
 
 def share(part: int, whole: int) -> str:
-    """Writes a part of a whole in percent.
+    """Writes a part of a whole as a percentage.
 
     Args:
         part: the part.
-        whole: the whole, which is not 0.
+        whole: the whole; not 0.
     """
     return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
 
@@ -72,7 +72,7 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
 
     Args:
         ns: the duration.
-        step_ns: the steps in which it was measured; 0 for finer ones than are written.
+        step_ns: the resolution of the measurement; 0 if it is finer than the text shows.
     """
     if ns is None:
         return ""
@@ -92,7 +92,7 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
 
 
 def step(ns: int) -> str:
-    """Writes the unit of times in the largest unit of which it is a multiple."""
+    """Writes a resolution of times in the largest unit that divides it."""
     for unit, name in _UNITS:
         if ns % unit == 0:
             return f"{ns // unit} {name}"
@@ -112,7 +112,7 @@ def byte_size(count: int | None) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """Writes how long ago something was, or its date if that is more than a week.
+    """Writes how long ago something was, or its date if that was more than a week ago.
 
     Args:
         started: its time.
@@ -130,27 +130,27 @@ def when(started: datetime, now: datetime) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Returns the most similar word, or else the only one that begins so; may be empty.
+    """Returns the most similar word, or the only one with this beginning; empty if there is none.
 
     Args:
-        word: what was written.
-        words: those that there are.
+        word: the word that was written.
+        words: the known words.
     """
-    from difflib import get_close_matches  # late: needed for mistakes alone
+    from difflib import get_close_matches  # late: only needed after a mistake
 
     every = list(dict.fromkeys(words))
     if near := get_close_matches(word, every, 1, _ALIKE):
         return near[0]
-    beginning = [one for one in every if word and one.startswith(word)]
+    beginning = [choice for choice in every if word and choice.startswith(word)]
     return beginning[0] if len(beginning) == 1 else ""
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Returns the end of an error message, which names the nearest word; empty if none is near.
+    """Returns a suffix for an error message that names the nearest word; empty if none is near.
 
     Args:
-        word: what was written.
-        words: those that there are.
+        word: the word that was written.
+        words: the known words.
     """
     near = nearest(word, words)
     return f"; did you mean {near}?" if near else ""

@@ -42,8 +42,8 @@ def normalized(handshake: Any) -> Any:
     if not isinstance(handshake, dict):
         return handshake
     kept = {key: value for key, value in handshake.items() if key not in CAPABILITIES}
-    held = {key: value for key, value in handshake.items() if key in CAPABILITIES}
-    return {**kept, **_supported(held)}
+    groups = {key: value for key, value in handshake.items() if key in CAPABILITIES}
+    return {**kept, **_supported(groups)}
 
 
 def _supported(group: dict[str, Any]) -> dict[str, Any]:
@@ -94,8 +94,8 @@ class Need(NamedTuple):
 
     def path(self, dialect: str | None) -> tuple[str, ...]:
         """Returns the path of the capability in a dialect; empty if it needs none there."""
-        found = {V1: self.v1, V2: self.v2, DRAFT: self.draft}.get(dialect or "", "")
-        return tuple(found.split(".")) if found else ()
+        dotted = {V1: self.v1, V2: self.v2, DRAFT: self.draft}.get(dialect or "", "")
+        return tuple(dotted.split(".")) if dotted else ()
 
 
 def _session(rule: str, capability: str, *methods: str, has_v2: bool = True) -> Need:
@@ -126,8 +126,8 @@ _TERMINAL = ("wait_for_exit", "kill", "release")
 TABLE: tuple[Need, ...] = (
     # Of the agent
     Need("session.load-capability", ("session/load",), "loadSession", draft="loadSession"),
-    *(_session(one, one, has_v2=False) for one in ("resume", "close", "list")),
-    *(_session(one, one) for one in ("fork", "delete", "status")),
+    *(_session(name, name, has_v2=False) for name in ("resume", "close", "list")),
+    *(_session(name, name) for name in ("fork", "delete", "status")),
     _session("archive", "archive", "session/archive", "session/unarchive"),
     _session("archive", "archive", "session/list")._replace(where="archived"),
     _session("title", "title", "session/set_title"),
@@ -170,7 +170,7 @@ TABLE: tuple[Need, ...] = (
     Need("fs.read-capability", ("fs/read_text_file",), "fs.readTextFile", draft="fs.read"),
     Need("fs.write-capability", ("fs/write_text_file",), "fs.writeTextFile", draft="fs.write"),
     Need("term.capability", ("terminal/create",), "terminal", draft="terminal.create"),
-    Need("term.capability", tuple(f"terminal/{one}" for one in _TERMINAL), "terminal",
+    Need("term.capability", tuple(f"terminal/{name}" for name in _TERMINAL), "terminal",
          draft="terminal.create"),
     Need("term.capability", ("terminal/output",), "terminal"),  # goes to the agent in the draft
     _elicitation("form"),

@@ -155,7 +155,7 @@ class Connection:
             for turn in self.state.turns.get(transition.session or "", ()):
                 turn.is_cancelling = True
         evidence = self.state.evidence
-        if not evidence.is_complete and (message.state or message.update not in evidence.seen):
+        if not evidence.is_complete and (message.state or message.update not in evidence.kinds):
             self._detect_dialect(message)
         return transition
 
@@ -169,8 +169,8 @@ class Connection:
             return
         transition.updated = turn
         turn.updates += 1
-        if call is not None and call not in turn.seen:
-            turn.seen.add(call)
+        if call is not None and call not in turn.counted:
+            turn.counted.add(call)
             turn.asked.discard(call)
             turn.tool_calls += 1
         if message.state == "idle" and message.update == "state_update":  # v2
@@ -222,7 +222,7 @@ class Connection:
         """Takes a permission request for a tool call."""
         turn = self.turn_of(transition.session)
         transition.begins_call = self._tracker.begin_call(transition.session, message, turn)
-        if turn is not None and call not in turn.seen:
+        if turn is not None and call not in turn.counted:
             turn.asked.add(call)
 
     def _answer(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
@@ -264,14 +264,14 @@ class Connection:
         if transition.session is None:
             method = transition.method or ""
             if method.startswith("mcp/"):
-                found = self._session_of_server(message)
+                owner = self._session_of_server(message)
             elif self.dialect == DRAFT and method.startswith(("fs/", "terminal/", "_mcp/")):
-                found = self._session_of(transition.terminal, message)
+                owner = self._session_of(transition.terminal, message)
             else:
                 return
-            if found is None:
+            if owner is None:
                 return
-            transition.session = found or None  # a prompt without a session is a turn, too
+            transition.session = owner or None  # a prompt without a session is a turn, too
         turn = self.turn_of(transition.session)
         if turn is not None:
             transition.turn = turn.id
@@ -282,8 +282,8 @@ class Connection:
         every = self.state.servers.candidates(body(message, "params"))
         if not every and len(turns) == 1:
             return next(iter(turns))
-        found = [one for one in every if one in turns] or every
-        return found[0] if len(found) == 1 else None
+        owners = [session for session in every if session in turns] or every
+        return owners[0] if len(owners) == 1 else None
 
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
         """The session of a draft message that names none; empty for a turn without one."""
@@ -346,7 +346,7 @@ class Connection:
     def _detect_dialect(self, message: Message, answered: str | None = None) -> None:
         """Detects the dialect by the messages of the handshake and the first turn."""
         state, evidence = self.state, self.state.evidence
-        if evidence.take(message, answered) and (found := evidence.best()) is not None:
-            state.handshake.dialect, state.handshake.dialect_reason = found
+        if evidence.take(message, answered) and (owners := evidence.best()) is not None:
+            state.handshake.dialect, state.handshake.dialect_reason = owners
         if evidence.is_complete:
             state.evidence = Evidence(is_complete=True)

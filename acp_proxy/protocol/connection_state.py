@@ -52,7 +52,7 @@ class Turn:
     tool_calls: int = 0
     """Distinct ones."""
     duration_ns: int | None = None
-    seen: set[str] = field(factory=set)
+    counted: set[str] = field(factory=set, metadata={"json": "seen"})
     """The ids of the tool calls counted so far; one that is used again is counted again."""
     asked: set[str] = field(factory=set)
     """The ids of tool calls that only permission requests have named so far."""
@@ -124,11 +124,11 @@ class SessionDirectories:
         every = [params.get("workingDirectory"), params.get("cwd")]
         every += others if isinstance(others, list) else []
         named = [path for path in every if isinstance(path, str) and path]
-        found = [path.rstrip("/\\") or path for path in named]
-        if found and session is not None:
-            self.directories[session] = found
-        elif found:
-            self.opening[exchange] = found
+        paths = [path.rstrip("/\\") or path for path in named]
+        if paths and session is not None:
+            self.directories[session] = paths
+        elif paths:
+            self.opening[exchange] = paths
 
     def opened(self, exchange: int, session: str | None) -> None:
         """Takes the answer to such a request.
@@ -137,9 +137,9 @@ class SessionDirectories:
             exchange: its number.
             session: the session that it names; None if it opened none.
         """
-        found = self.opening.pop(exchange, None)
-        if found is not None and session is not None:
-            self.directories[session] = found
+        paths = self.opening.pop(exchange, None)
+        if paths is not None and session is not None:
+            self.directories[session] = paths
 
     def candidates(self, params: dict[str, Any]) -> list[str]:
         """The sessions in whose directories a message's path is; of nested ones the innermost."""
@@ -151,7 +151,7 @@ class SessionDirectories:
     def _owners(self, path: str) -> list[str]:
         innermost, owners = 0, list[str]()
         for session, every in self.directories.items():
-            depth = max((len(one) for one in every if is_within(path, [one])), default=0)
+            depth = max((len(root) for root in every if is_within(path, [root])), default=0)
             if depth > innermost:
                 innermost, owners = depth, [session]
             elif depth and depth == innermost:
@@ -182,8 +182,8 @@ class McpServers:
         """
         servers = params.get("mcpServers")
         every = [server for server in servers if isinstance(server, dict)] if servers else []
-        if found := [name for server in every if (name := _server_id(server)) is not None]:
-            self.opening[exchange] = found
+        if ids := [name for server in every if (name := _server_id(server)) is not None]:
+            self.opening[exchange] = ids
 
     def opened(self, exchange: int, session: str | None) -> None:
         """Takes the answer to such a request.
@@ -265,14 +265,14 @@ class Transition:
 
 def _server_id(holder: dict[str, Any]) -> str | None:
     """The id of an MCP server in a declaration or a message, in the spelling of any version."""
-    found = holder.get("serverId", holder.get("acpId", holder.get("id")))
-    return found if isinstance(found, str) else None
+    server_id = holder.get("serverId", holder.get("acpId", holder.get("id")))
+    return server_id if isinstance(server_id, str) else None
 
 
 def _named(holder: dict[str, Any], member: str) -> tuple[str | None, str | None]:
     """The name and the version of a peer; the 1.0 draft has them in ``info``."""
-    found = (holder.get(name) for name in (member, "info"))
-    info = next((one for one in found if isinstance(one, dict)), {})
+    values = (holder.get(name) for name in (member, "info"))
+    info = next((value for value in values if isinstance(value, dict)), {})
     return _text(info.get("name")), _text(info.get("version"))
 
 

@@ -87,7 +87,7 @@ class Evidence:
     """
 
     votes: list[Vote] = field(factory=list)
-    seen: set[str] = field(factory=set)
+    kinds: set[str] = field(factory=set, metadata={"json": "seen"})
     """The methods, updates and answers that have voted, or had nothing to say."""
     is_complete: bool = False
     """Whether the first turn has ended, and later messages change nothing."""
@@ -107,55 +107,53 @@ class Evidence:
         kind = f"answer to {answered}" if answered else message.update or message.method or ""
         vote = None
         if message.method in INITIALIZE and message.kind is Kind.REQUEST:
-            self.votes = [one for one in self.votes if one.place not in _HANDSHAKE]
+            self.votes = [earlier for earlier in self.votes if earlier.place not in _HANDSHAKE]
             vote = _vote_of_params(_params(message))
         elif answered in INITIALIZE:
             vote = _vote_of_result(body(message, "result"))
-        elif kind not in self.seen:
-            self.seen.add(kind)
+        elif kind not in self.kinds:
+            self.kinds.add(kind)
             vote = _vote_of_answer(message) if answered == PROMPT else _vote_of_frame(message)
         if message.error_code in _REFUSED and answered not in INITIALIZE:
-            self.votes = [one for one in self.votes if one.place != answered]
+            self.votes = [earlier for earlier in self.votes if earlier.place != answered]
         elif vote is not None:
             self.votes.append(vote)
         if answered == PROMPT and message.kind is Kind.RESPONSE:
             # In v2 this only accepts the prompt.
-            self.is_complete = (found := self.best()) is not None and found.dialect != V2
+            self.is_complete = (best := self.best()) is not None and best.dialect != V2
         elif message.update == "state_update" and message.state == "idle":
             self.is_complete = self.best() is not None
         return vote is not None or message.error_code is not None
 
     def best(self) -> DetectedDialect | None:
         """Returns the dialect for which there is most evidence; None while that is open."""
-        handshake = [one.dialects[0] for one in self.votes if one.place in _HANDSHAKE]
+        handshake = [vote.dialects[0] for vote in self.votes if vote.place in _HANDSHAKE]
         votes, possible = self.votes, [V1, V2, DRAFT]
         if handshake and handshake[-1] != V2:
             possible.remove(V2)  # the version is that of the answer, or at most that of the request
-            votes = [one for one in votes if one.place != INITIALIZE[0] or one.dialects != [V2]]
+            votes = [vote for vote in votes if vote.place != INITIALIZE[0] or vote.dialects != [V2]]
         weights = {
-            dialect: sum(one.weight for one in votes if dialect in one.dialects)
+            dialect: sum(vote.weight for vote in votes if dialect in vote.dialects)
             for dialect in possible
-            if any(dialect in one.dialects for one in votes)
+            if any(dialect in vote.dialects for vote in votes)
         }
-        leading = [one for one in weights if weights[one] == max(weights.values())]
-        preferred = [one for one in reversed(handshake) if one in leading]
+        leading = [dialect for dialect in weights if weights[dialect] == max(weights.values())]
+        preferred = [dialect for dialect in reversed(handshake) if dialect in leading]
         if not leading or (len(leading) > 1 and not preferred):
             return None
         best = preferred[0] if preferred else leading[0]
         mixed = _mixed(votes, best)
-        ours = [one for one in votes if best in one.dialects]
-        counted = [one for one in ours if one.weight and mixed] or ours
+        ours = [vote for vote in votes if best in vote.dialects]
+        counted = [vote for vote in ours if vote.weight and mixed] or ours
         reason = max(
-            counted, key=lambda one: (one.place in _HANDSHAKE, one.weight, -len(one.dialects))
+            counted, key=lambda vote: (vote.place in _HANDSHAKE, vote.weight, -len(vote.dialects))
         ).reason
         return DetectedDialect(best, "; ".join([reason, *mixed]))
 
 
 def _mixed(votes: list[Vote], dialect: str) -> list[str]:
     """What is written in another dialect; a few of the places."""
-    others = {
-        one.place: one.dialects[0] for one in votes if one.weight and dialect not in one.dialects
-    }
+    others = {v.place: v.dialects[0] for v in votes if v.weight and dialect not in v.dialects}
     return [f"{place} is written as {other}" for place, other in others.items()][:NAMED]
 
 
@@ -209,12 +207,12 @@ def _vote_of_frame(message: Message) -> Vote | None:
     if (members := _MEMBERS.get(method)) is None:
         return None
     params = _params(message)
-    found = [name for name in members if name in params]
-    if len(found) != 1:
+    present = [name for name in members if name in params]
+    if len(present) != 1:
         return None
     as_v1 = f"{method} as v1 writes it"
-    dialects = members[found[0]]
-    return Vote(method, dialects, as_v1 if dialects == [V1] else f"{method} with {found[0]}")
+    dialects = members[present[0]]
+    return Vote(method, dialects, as_v1 if dialects == [V1] else f"{method} with {present[0]}")
 
 
 def _vote_of_update(message: Message) -> Vote | None:
@@ -239,8 +237,8 @@ def body(message: Message, member: str) -> dict[str, Any]:
     Returns:
         An empty dict if the member is no object, or if the line was too large to be held.
     """
-    found = _member(message, member)
-    return found if isinstance(found, dict) else {}
+    value = _member(message, member)
+    return value if isinstance(value, dict) else {}
 
 
 def carries_mcp_error(message: Message) -> bool:

@@ -68,18 +68,18 @@ def _parts(path: str, separators: str) -> tuple[str, ...] | None:
     """
     names = re.split(f"[{re.escape(separators)}]", path)
     is_absolute = names[0] == "" or _DRIVE.match(path) is not None
-    found: list[str] = [names[0]] if is_absolute else []
+    kept: list[str] = [names[0]] if is_absolute else []
     for name in names[1:] if is_absolute else names:
         if name == "..":
-            if len(found) > is_absolute:
-                found.pop()
+            if len(kept) > is_absolute:
+                kept.pop()
             elif not is_absolute:
                 return None
         elif "\\" in separators and name.rstrip(". ") == "" and name not in ("", "."):
             return None  # a system that takes dots and blanks at the end away goes up here
         elif name not in ("", "."):
-            found.append(name)
-    return tuple(found)
+            kept.append(name)
+    return tuple(kept)
 
 
 def _begins(path: tuple[str, ...] | None, root: tuple[str, ...] | None) -> bool:

@@ -127,12 +127,12 @@ class Number(str):
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
     """Returns the members of a kind of object: what object each may be, and whether a scalar."""
-    found: dict[str, tuple[type[Struct] | None, bool]] = {}
+    kinds: dict[str, tuple[type[Struct] | None, bool]] = {}
     for name, declared in kind.__annotations__.items():
         types = get_args(declared) or (declared,)
         objects = (each for each in types if isinstance(each, type) and issubclass(each, Struct))
-        found[name] = next(objects, None), str in types or int in types
-    return found
+        kinds[name] = next(objects, None), str in types or int in types
+    return kinds
 
 
 _Picked = TypeVar("_Picked", bound=Struct)
@@ -147,17 +147,17 @@ def picked(kind: type[_Picked], value: object) -> _Picked | None:
     """
     if not isinstance(value, dict):
         return None
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, (inner, _) in fields_of(kind).items():
         if inner is Block:
-            found[name] = _content(value.get(name))
+            values[name] = _content(value.get(name))
         elif inner is not None:
-            found[name] = picked(inner, value.get(name))
+            values[name] = picked(inner, value.get(name))
         elif name == "text":
-            found[name] = _as_sent(value.get(name))
+            values[name] = _as_sent(value.get(name))
         elif name != "requestId":  # which is no string
-            found[name] = string(value, name)
-    return kind(**found)
+            values[name] = string(value, name)
+    return kind(**values)
 
 
 def _content(value: object) -> Content:
@@ -177,5 +177,5 @@ def string(value: dict[str, Any], key: str) -> str | None:
         value: a parsed object, in which integers may be `Number`.
         key: the member's name.
     """
-    found = _as_sent(value.get(key))
-    return None if found is None else storable(found)
+    text = _as_sent(value.get(key))
+    return None if text is None else storable(text)

@@ -124,15 +124,15 @@ def word(value: dict[str, Any], *keys: str) -> str:
         keys: names of members; the first that is a scalar counts.
     """
     for key in keys:
-        found = value.get(key)
-        if found is None or found == "":
+        scalar = value.get(key)
+        if scalar is None or scalar == "":
             continue
-        if isinstance(found, str):
-            return found
-        if isinstance(found, bool):
-            return "true" if found else "false"
-        if isinstance(found, int | float):
-            return str(found)
+        if isinstance(scalar, str):
+            return scalar
+        if isinstance(scalar, bool):
+            return "true" if scalar else "false"
+        if isinstance(scalar, int | float):
+            return str(scalar)
     return ""
 
 

@@ -246,9 +246,9 @@ def _token(raw: bytes, value: dict[str, Any]) -> str | None:
     if "id" not in value:
         return None
     try:
-        found = _decode_id(raw).id
-        if found is not UNSET:
-            return bytes(found).strip().decode()
+        rpc_id = _decode_id(raw).id
+        if rpc_id is not UNSET:
+            return bytes(rpc_id).strip().decode()
     except (msgspec.MsgspecError, RecursionError):
         pass
     return dict(_written(raw.decode()))["id"]

@@ -109,9 +109,9 @@ def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
     for start in (0, 1):  # a quote at the very beginning may have a backslash before it
         if match := _REST_OF_STRING.match(tail, start):
             rest = evolve(scanner, path=scanner.path.copy(), key=None, place=match.end())
-            found = list(rest.feed(tail))
+            later = list(rest.feed(tail))
             if not rest.path and not tail[rest.place :].strip():
-                yield from found
+                yield from later
                 return
 
 

@@ -101,7 +101,7 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
 def options_of(request: Any) -> list[dict[str, Any]]:
     """The options of a permission request, decoded; what is not an object is left out."""
     options = member(request, "params", "options")
-    return [one for one in options if isinstance(one, dict)] if isinstance(options, list) else []
+    return [item for item in options if isinstance(item, dict)] if isinstance(options, list) else []
 
 
 def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -101,13 +101,13 @@ class SessionTracker:
         calls = self._state.calls.setdefault(session or "", {})
         known = calls.get(call)
         is_over = known is None or known in FINAL  # after a turn, those that are over are forgotten
-        is_of_turn = turn is None or call in turn.seen or call in turn.asked
+        is_of_turn = turn is None or call in turn.counted or call in turn.asked
         if not is_another(how, is_over=is_over, is_of_turn=is_of_turn):
             return False
         calls.pop(call, None)
         _keep(calls, call, status or "pending")
         if turn is not None:
-            turn.seen.discard(call)
+            turn.counted.discard(call)
         return True
 
     def open_calls(self, session: str | None) -> dict[str, str]:

@@ -107,15 +107,15 @@ def spans(text: str, places: Places) -> list[Span]:
         text: the line.
         places: the places to find.
     """
-    found: list[Span] = []
+    hits: list[Span] = []
     try:
-        end = _collect(text, 0, places, found)
+        end = _collect(text, 0, places, hits)
     except (ValueError, IndexError, RecursionError):
         return []
-    return found if text[end:].strip(" \t\r\n") in ("}", "]") else []
+    return hits if text[end:].strip(" \t\r\n") in ("}", "]") else []
 
 
-def _collect(text: str, at: int, places: Places, found: list[Span]) -> int:
+def _collect(text: str, at: int, places: Places, hits: list[Span]) -> int:
     """Adds the places in the value that begins at ``at``; returns where its last member ends."""
     end = at
     for key, start, end in members(text, at):
@@ -123,9 +123,9 @@ def _collect(text: str, at: int, places: Places, found: list[Span]) -> int:
         if inner is None:
             continue
         if isinstance(inner, Place):
-            found.append(Span(start, end, inner))
+            hits.append(Span(start, end, inner))
         else:
-            _collect(text, start, inner, found)
+            _collect(text, start, inner, hits)
     return end
 
 

@@ -94,7 +94,7 @@ def lost_database(path: Path) -> None:
         (empty_file, "it is empty"),
         (empty_directory, "is a directory without recordings: expected a recording; "),
         (other_database, "it is a SQLite database of something else"),
-        (newer_version, f"it has format 1000 and this is format {VERSION}; upgrade acp-proxy"),
+        (newer_version, f"expected at most format {VERSION}, got 1000; upgrade acp-proxy"),
         (truncated, "it is damaged (database disk image is malformed)"),
         (headless, "it is damaged (database disk image is malformed)"),
         (broken_schema, "it is damaged (malformed database schema"),

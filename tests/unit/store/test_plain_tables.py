@@ -47,7 +47,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     said = complaint("inspect", "show", path)
-    assert f"no recorder has made it so ({table.upper()} is a view" in said
+    assert f"no recorder writes this ({table.upper()} is a view" in said
     assert "recover" not in said
     assert read_id_and_note(path) is None
 

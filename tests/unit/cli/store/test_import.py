@@ -94,7 +94,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
             "line 1: expected the text form of a recording, got a database",
         ),
         (HEADER + b"\n{}\n", "line 3: expected one of stream, event or fired, got {}"),
-        (HEADER.replace(b":1,", b":9,"), "it has format 9 and this is format 1; upgrade acp-proxy"),
+        (HEADER.replace(b":1,", b":9,"), "expected at most format 1, got 9; upgrade acp-proxy"),
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:

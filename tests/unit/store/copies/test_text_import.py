@@ -194,7 +194,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
 def test_a_newer_format_is_refused() -> None:
     """What a newer version wrote is neither read nor called damaged, whatever is in it."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
-    with pytest.raises(NewerRecording, match="it has format 2 and this is format 1; upgrade"):
+    with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
 
 

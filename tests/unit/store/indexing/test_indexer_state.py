@@ -56,7 +56,7 @@ def test_a_state_of_version_0_1_is_read(methods: list[str], settled: bool) -> No
     assert state.offset == 100
     assert connected.terminals == {"t": Terminal("a")}
     assert connected.unnamed.directories == {"a": ["/a"]}
-    assert connected.turns["a"][0].seen == {"c"}
+    assert connected.turns["a"][0].counted == {"c"}
     assert [e.method for open_ in connected.open[Direction.TO_AGENT].values() for e in open_] == (
         methods
     )
