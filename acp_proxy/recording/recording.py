@@ -264,10 +264,10 @@ class Recording:
     def words(self) -> list[str]:
         """The agent's command as words; none if the column is damaged."""
         try:
-            found = json.loads(self.command)
+            words = json.loads(self.command)
         except (ValueError, RecursionError):
             return []
-        return [str(one) for one in found] if isinstance(found, list) else []
+        return [str(word) for word in words] if isinstance(words, list) else []
 
     @property
     def has_zone(self) -> bool:

@@ -58,7 +58,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
     if method in OPENING:
         servers = params_of(json_or_none(raw)).get("mcpServers")
         every = servers if isinstance(servers, list) else []
-        return tuple(name for one in every for name in _servers(one))
+        return tuple(name for server in every for name in _servers(server))
     if method == "mcp/connect":
         connection = member(json_or_none(raw), "result", "connectionId")
         return (f"connection {connection}",) if isinstance(connection, str) else ()
@@ -74,8 +74,8 @@ def referred(raw: bytes) -> tuple[str, ...]:
 
 
 def _servers(holder: Any) -> tuple[str, ...]:
-    found = (member(holder, name) for name in _OF_SERVER)
-    return tuple(f"server {value}" for value in found if isinstance(value, str))
+    values = (member(holder, name) for name in _OF_SERVER)
+    return tuple(f"server {value}" for value in values if isinstance(value, str))
 
 
 REPLIES = ("response", "error")
@@ -113,8 +113,8 @@ class _Batch(NamedTuple):
 def _batch(raw: bytes) -> _Batch:
     """Reads a batch, of which each message is asked for by itself."""
     whole = read(raw)
-    requests = (one for one in reversed(whole.members) if one.kind is Kind.REQUEST)
-    return _Batch(whole, whole.members, {one.rpc_id: one for one in requests})
+    requests = (request for request in reversed(whole.members) if request.kind is Kind.REQUEST)
+    return _Batch(whole, whole.members, {request.rpc_id: request for request in requests})
 
 
 class Wire(NamedTuple):

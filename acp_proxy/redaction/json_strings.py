@@ -154,32 +154,32 @@ class StringWalk:
         Args:
             pieces: the bytes of the line without its newline, in any number of pieces.
         """
-        held, base = b"", 0  # bytes that are not read yet, and the place of the first
+        buffered, base = b"", 0  # bytes that are not read yet, and the place of the first
         source = iter(pieces)
         while True:
             piece = next(source, None)
-            held += piece or b""
-            if piece is not None and len(held) < WINDOW:
+            buffered += piece or b""
+            if piece is not None and len(buffered) < WINDOW:
                 continue  # a token must be whole, so small pieces are joined
             at, is_last = 0, piece is None
-            for token in tokens(held):
-                if not is_last and token.end >= len(held):
+            for token in tokens(buffered):
+                if not is_last and token.end >= len(buffered):
                     break  # it may go on in the next piece
                 at = token.end
                 if token.string is None:
                     self._take_other(token)
-                elif (found := self._take_string(token, base)) is not None:
-                    yield found
+                elif (value := self._take_string(token, base)) is not None:
+                    yield value
             if is_last:
-                self.is_json = self.is_json and not held[at:].strip()
+                self.is_json = self.is_json and not buffered[at:].strip()
                 return
-            begin = at + len(held[at:]) - len(held[at:].lstrip())
-            held, base = held[begin:], base + begin
-            if len(held) >= WINDOW:
-                if held[:1] != b'"':
+            begin = at + len(buffered[at:]) - len(buffered[at:].lstrip())
+            buffered, base = buffered[begin:], base + begin
+            if len(buffered) >= WINDOW:
+                if buffered[:1] != b'"':
                     self.is_json = False
                     return
-                held, base = yield from self._long_string(held, base, source)
+                buffered, base = yield from self._long_string(buffered, base, source)
 
     def _take_other(self, token: Token) -> None:
         """Updates the state for a token that is not a string."""
@@ -211,37 +211,37 @@ class StringWalk:
         return JsonString(self._path(), self._owner(), start, string, True)
 
     def _long_string(
-        self, held: bytes, base: int, source: Iterator[bytes]
+        self, buffered: bytes, base: int, source: Iterator[bytes]
     ) -> Generator[JsonString, None, tuple[bytes, int]]:
         """Yields the parts of a string that is longer than `WINDOW` bytes.
 
         Args:
-            held: the bytes that were read, from the string's opening quote on.
+            buffered: the bytes that were read, from the string's opening quote on.
             base: the offset of the first of them in the line.
             source: the pieces of the line after them.
 
         Returns:
             The bytes after the string that were read, and the offset of the first in the line.
         """
-        held, base = held[1:], base + 1
+        buffered, base = buffered[1:], base + 1
         is_key, is_over = self._expects_key, False
         while True:
-            while not is_over and len(held) < WINDOW + OVERLAP:
+            while not is_over and len(buffered) < WINDOW + OVERLAP:
                 piece = next(source, None)
                 is_over = piece is None
-                held += piece or b""
-            end = _end_of(_INSIDE, held, len(held))
+                buffered += piece or b""
+            end = _end_of(_INSIDE, buffered, len(buffered))
             if not is_key:
-                yield JsonString(self._path(), self._owner(), base, held[:end], False)
-            if held[end : end + 1] == b'"':
+                yield JsonString(self._path(), self._owner(), base, buffered[:end], False)
+            if buffered[end : end + 1] == b'"':
                 self._expects_key = False
-                return held[end + 1 :], base + end + 1
-            if is_over or end < len(held) - _LONGEST_ESCAPE:
+                return buffered[end + 1 :], base + end + 1
+            if is_over or end < len(buffered) - _LONGEST_ESCAPE:
                 self.is_json = False
-                return b"", base + len(held)
+                return b"", base + len(buffered)
             # An escape must not be cut, so the next part begins after a whole one.
-            kept = _end_of(_INSIDE, held, end - OVERLAP)
-            held, base = held[kept:], base + kept
+            kept = _end_of(_INSIDE, buffered, end - OVERLAP)
+            buffered, base = buffered[kept:], base + kept
 
     def _path(self) -> _Path:
         return tuple([(each.key or "") if each.is_object else _ITEM for each in self._open])

@@ -23,7 +23,7 @@ from acp_proxy.base.limits import LONG_LIST, REMEMBERED
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random
-from acp_proxy.redaction.text_search import Found
+from acp_proxy.redaction.text_search import SecretMatch
 
 BEGINNING = 3
 """The least number of characters that count as the beginning of a secret at the end of a text."""
@@ -119,7 +119,7 @@ class SecretValues:
         """Whether the end of a text without needles may be the beginning of a value; fast."""
         return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
-    def find(self, text: str, places: Places | None = None) -> list[Found]:
+    def find(self, text: str, places: Places | None = None) -> list[SecretMatch]:
         """Returns the values in a text, in order and without overlaps, with their markers as kinds.
 
         Of several values that begin at the same index, the longest is returned.
@@ -129,7 +129,7 @@ class SecretValues:
             places: the matches of `needles` in the text, if they are known.
         """
         starts = self._starts(text, places)
-        found: list[Found] = []
+        matches: list[SecretMatch] = []
         end = 0
         for start in sorted(starts):
             if start < end:
@@ -138,9 +138,9 @@ class SecretValues:
                 marker = self.forms.get(text[start : start + size])
                 if marker is not None and start + size <= len(text):
                     end = start + size
-                    found.append(Found(start, end, marker))
+                    matches.append(SecretMatch(start, end, marker))
                     break
-        return found
+        return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
         """Returns each index at which values may begin, with their lengths, longer ones first."""

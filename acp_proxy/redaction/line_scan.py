@@ -153,8 +153,8 @@ class LineScan:
 
 
 def _methods_in(head: bytes, *, every: bool) -> frozenset[str]:
-    found = {name.decode("utf-8", "replace") for name in _METHOD.findall(head)}
-    return frozenset(found if every else found & METHODS)
+    names = {name.decode("utf-8", "replace") for name in _METHOD.findall(head)}
+    return frozenset(names if every else names & METHODS)
 
 
 def _is_under(path: tuple[str, ...], pointer: tuple[str, ...]) -> bool:

@@ -108,7 +108,7 @@ def kinds_of_markers(value: Any) -> Iterator[str]:
 
 
 def beside_markers(
-    one: Any, other: Any, *, kinds: Callable[[Any], Iterable[str]] = kinds_of_markers
+    first: Any, other: Any, *, kinds: Callable[[Any], Iterable[str]] = kinds_of_markers
 ) -> tuple[Any, Any]:
     """Returns two decoded values of one place as reports show them.
 
@@ -116,12 +116,12 @@ def beside_markers(
     markers of some kind than the other one is hidden.
 
     Args:
-        one: the first value, masked.
+        first: the first value, masked.
         other: the second one.
         kinds: yields the kinds of the markers in a value.
     """
-    of_one, of_other = Counter(kinds(one)), Counter(kinds(other))
+    of_first, of_other = Counter(kinds(first)), Counter(kinds(other))
     return (
-        hidden(one) if of_other - of_one else one,
-        hidden(other) if of_one - of_other else other,
+        hidden(first) if of_other - of_first else first,
+        hidden(other) if of_first - of_other else other,
     )

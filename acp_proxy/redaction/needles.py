@@ -67,8 +67,8 @@ class Needles:
 
     def places(self, data: bytes) -> Places:
         """Returns all matches in the data, sorted by their ends."""
-        found = self._find(data.lower(), overlapping=True)
-        return [(number, start) for number, start, _ in found] if found else []
+        matches = self._find(data.lower(), overlapping=True)
+        return [(number, start) for number, start, _ in matches] if matches else []
 
 
 class GrowingNeedles:
@@ -129,11 +129,11 @@ class GrowingNeedles:
         if self._all is not None:
             return self._all.places(data)
         self._settle()
-        found: Places = []
+        matches: Places = []
         for first, part in self._parts:
             there = part.places(data)
-            found += [(first + number, start) for number, start in there] if first else there
-        return found
+            matches += [(first + number, start) for number, start in there] if first else there
+        return matches
 
     def _settle(self) -> None:
         """Makes an automaton of the words added since the last search, if there are any.

@@ -227,8 +227,8 @@ class Redactor:
             raw: its bytes, without the newline.
         """
         pieces = self._finder.values.fragments(raw)
-        found = [Edit(start, end, marker.encode()) for start, end, marker in pieces]
-        return merge_edits([*self.large(stream, lambda: (raw,)), *found])
+        own = [Edit(start, end, marker.encode()) for start, end, marker in pieces]
+        return merge_edits([*self.large(stream, lambda: (raw,)), *own])
 
     def text(self, text: str, *, loose: bool = True) -> str:
         """Returns a text without its secrets.
@@ -243,7 +243,7 @@ class Redactor:
 
     def without_known(self, text: str) -> str:
         """Returns a text without the secrets that are known; no others are searched for."""
-        return replaced(text, [MaskedSpan(*found) for found in self._finder.values.find(text)])
+        return replaced(text, [MaskedSpan(*match) for match in self._finder.values.find(text)])
 
     def command(self, words: list[str]) -> list[str]:
         """Returns a command line without its secrets.
@@ -252,23 +252,23 @@ class Redactor:
             words: the program and its arguments.
         """
         known, count = self.known, self.count
-        found = self._command(words)
+        masked = self._command(words)
         if self.known > known:  # a new secret may be in an earlier word too
             self.count = count
-            found = self._command(words)
-        return found
+            masked = self._command(words)
+        return masked
 
     def _command(self, words: list[str]) -> list[str]:
-        found = []
+        masked = []
         names = [""] + [word.lstrip("-") if word.startswith("-") else "" for word in words]
         for name, word in zip(names, words, strict=False):
             is_value = bool(name) and "=" not in name and not word.startswith("-")
             if is_value and is_secret_name(name):
-                found.append(replaced(word, self._finder.secret(word, kind_of((name,)))))
-                self.count += found[-1] != word
+                masked.append(replaced(word, self._finder.secret(word, kind_of((name,)))))
+                self.count += masked[-1] != word
             else:
-                found.append(self.text(word))
-        return found
+                masked.append(self.text(word))
+        return masked
 
     def mark(self) -> object:
         """Returns what `restore` needs to undo the effect of the lines that are fed from now on."""
@@ -357,16 +357,16 @@ class Redactor:
 
     def _edits_of_text(self, pieces: Iterable[bytes]) -> list[Edit]:
         """Returns the edits of a line that is not JSON, or of a line of a log in JSON."""
-        found: list[Edit] = []
-        held, at, source, is_over = b"", 0, iter(pieces), False
+        masked: list[Edit] = []
+        buffered, at, source, is_over = b"", 0, iter(pieces), False
         while not is_over:
-            while not is_over and len(held) < _WINDOW + _OVERLAP:
+            while not is_over and len(buffered) < _WINDOW + _OVERLAP:
                 piece = next(source, None)
                 is_over = piece is None
-                held += piece or b""
-            text = held.decode("utf-8", "surrogateescape")
+                buffered += piece or b""
+            text = buffered.decode("utf-8", "surrogateescape")
             spans = self._finder.spans(text, loose=True)
-            found += (
+            masked += (
                 Edit(
                     at + len(text[: span.start].encode("utf-8", "surrogateescape")),
                     at + len(text[: span.end].encode("utf-8", "surrogateescape")),
@@ -375,11 +375,11 @@ class Redactor:
                 for span in spans
             )
             if not is_over:
-                cut = len(held) - _OVERLAP
-                while cut < len(held) and held[cut] & 0xC0 == 0x80:  # within a character
+                cut = len(buffered) - _OVERLAP
+                while cut < len(buffered) and buffered[cut] & 0xC0 == 0x80:  # within a character
                     cut += 1
-                held, at = held[cut:], at + cut
-        return found
+                buffered, at = buffered[cut:], at + cut
+        return masked
 
 
 _WINDOW, _OVERLAP = 1 << 20, 16 << 10

@@ -72,8 +72,8 @@ class SecretFinder:
         def place(index: int) -> int:
             return index + shifts[bisect_right(starts, index) - 1]
 
-        found = self.spans_of(self.search(_COLOUR.sub("", text), loose=loose))
-        coloured = (MaskedSpan(place(a), place(b - 1) + 1, new) for a, b, new in found)
+        bare = self.spans_of(self.search(_COLOUR.sub("", text), loose=loose))
+        coloured = (MaskedSpan(place(a), place(b - 1) + 1, new) for a, b, new in bare)
         return join_spans([*spans, *coloured])
 
     def address(self, url: str) -> list[MaskedSpan]:
@@ -125,7 +125,7 @@ class SecretFinder:
                 if (place := _around(masked, *match.span(group))) is not None:
                     value = text[slice(*place)]
                     spans.append(MaskedSpan(*place, self.remember(value, "secret", named=True)))
-        for start, end, kind in searched.found:
+        for start, end, kind in searched.secrets:
             value = text[start:end]
             if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
                 spans.append(MaskedSpan(start, end, self.remember(value, kind, named=True)))

@@ -72,7 +72,7 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
         return None
     if ending := _ENDING.search(plain):
         return _ENDINGS[ending[0]]
-    part = found[0].lower() if (found := _PART.search(name)) else ""
+    part = match[0].lower() if (match := _PART.search(name)) else ""
     if kind := _LAST_PARTS.get(part):
         return kind
     if variable:

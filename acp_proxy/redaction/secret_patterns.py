@@ -32,7 +32,7 @@ from acp_proxy.redaction.needles import (
     one_byte_each,
 )
 from acp_proxy.redaction.secret_readers import EXACT, READERS, key_reader, read_assignment
-from acp_proxy.redaction.text_search import Found, Reader, Search, expressions, name_start
+from acp_proxy.redaction.text_search import Reader, Search, SecretMatch, expressions, name_start
 
 
 class Needle(NamedTuple):
@@ -45,7 +45,7 @@ class Needle(NamedTuple):
     """Reads the secret at the word; None for a word that only shows that a line must be decoded."""
 
 
-def find(text: str, *, loose: bool) -> list[Found]:
+def find(text: str, *, loose: bool) -> list[SecretMatch]:
     """Returns the secrets in a text, in order and without overlaps.
 
     The ranges have only the secrets: not `Bearer`, the name of a value, or the header of a PEM
@@ -56,7 +56,7 @@ def find(text: str, *, loose: bool) -> list[Found]:
         loose: whether the text is an argument, a command, a URL or an error, where the value of
             `--NAME value`, `--NAME=value` and `NAME=value` is a secret whatever it looks like.
     """
-    return search(text, loose=loose).found
+    return search(text, loose=loose).secrets
 
 
 def search(
@@ -75,16 +75,16 @@ def search(
         places = of_all_words().places(one_byte_each(text))
     made = Search(text, places, loose=loose, seams=seams)
     needles = all_needles()
-    found: list[Found] = []
+    secrets: list[SecretMatch] = []
     for number, start in places:
         if number >= len(needles):
             continue
         needle = needles[number]
         if needle.read is None or (needle.exact and not text.startswith(needle.word, start)):
             continue
-        if one := needle.read(made, start):
-            found.append(one)
-    made.found = _merged(sorted(found)) if len(found) > 1 else found
+        if secret := needle.read(made, start):
+            secrets.append(secret)
+    made.secrets = _merged(sorted(secrets)) if len(secrets) > 1 else secrets
     return made
 
 
@@ -101,14 +101,14 @@ def may_hold(line: bytes) -> bool:
     return of_all_words().are_in(line)
 
 
-def _merged(found: list[Found]) -> list[Found]:
-    merged = found[:1]
-    for one in found[1:]:
+def _merged(secrets: list[SecretMatch]) -> list[SecretMatch]:
+    merged = secrets[:1]
+    for secret in secrets[1:]:
         last = merged[-1]
-        if one.start >= last.end:
-            merged.append(one)
-        elif one.end > last.end:
-            merged[-1] = last._replace(end=one.end)
+        if secret.start >= last.end:
+            merged.append(secret)
+        elif secret.end > last.end:
+            merged[-1] = last._replace(end=secret.end)
     return merged
 
 
@@ -165,9 +165,9 @@ def tail(text: str, searched: Search | None = None) -> int:
     if not (places or is_open):
         return len(text)
     there = searched.text
-    ended = [one for one in searched.found if one.end < len(there)]
+    ended = [secret for secret in searched.secrets if secret.end < len(there)]
     start = min(
-        (place for place in places if not any(one.start < place < one.end for one in ended)),
+        (place for place in places if not any(s.start < place < s.end for s in ended)),
         default=len(there),
     )
     # An escape before the secret shows that a word begins there, so it is kept back as well.
@@ -205,10 +205,10 @@ def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
 def _endings() -> dict[str, tuple[str, ...]]:
     """Returns the beginnings of needles by their last three characters (two, if they have two)."""
     exact, folded, _ = _beginnings()
-    found: dict[str, list[str]] = defaultdict(list)
+    endings: dict[str, list[str]] = defaultdict(list)
     for word in {word.lower() for word in exact | folded if len(word) > 1}:
-        found[word[-3:]].append(word[-_LONGEST_CUT:])
-    return {end: tuple(words) for end, words in found.items()}
+        endings[word[-3:]].append(word[-_LONGEST_CUT:])
+    return {end: tuple(words) for end, words in endings.items()}
 
 
 def _partial(searched: Search) -> Iterator[int]:

@@ -23,9 +23,9 @@ from acp_proxy.redaction.randomness import (
 from acp_proxy.redaction.secret_names import kind_of_name
 from acp_proxy.redaction.text_search import (
     LONGEST_NAME,
-    Found,
     Reader,
     Search,
+    SecretMatch,
     expressions,
     name_end,
     name_start,
@@ -37,7 +37,7 @@ _kind_of_name = lru_cache(maxsize=1024)(
 )
 
 
-def read_assignment(search: Search, place: int) -> Found | None:
+def read_assignment(search: Search, place: int) -> SecretMatch | None:
     """Returns the secret value of the name that contains a needle, or None if there is none.
 
     Args:
@@ -80,16 +80,16 @@ def read_assignment(search: Search, place: int) -> Found | None:
     if kind == "password" and is_path(value):
         return None  # PWD, the directory
     if search.loose and _is_certain(match, name, kind):
-        return Found(value_start, end, kind)
+        return SecretMatch(value_start, end, kind)
     before = text[max(0, start - 200) : start]
     if kind == "password" and match["operator"] == "=" and expressions().connection.search(before):
-        return Found(value_start, end, kind)  # in the string that names a database
+        return SecretMatch(value_start, end, kind)  # in the string that names a database
     if is_example(value) or (not is_quoted and text[end : end + 1] in ("(", "[", "{")):
         return None
     random = is_random(value) or (
         kind == "cookie" and any(is_random(part.partition("=")[2]) for part in value.split(";"))
     )
-    return Found(value_start, end, kind) if random else None
+    return SecretMatch(value_start, end, kind) if random else None
 
 
 def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
@@ -151,7 +151,7 @@ def _command() -> re.Pattern[str]:
     return re.compile("|".join(_COMMANDS), re.IGNORECASE)
 
 
-def read_command(search: Search, start: int) -> Found | None:
+def read_command(search: Search, start: int) -> SecretMatch | None:
     """Returns the password in the command at an index, or None if there is none.
 
     Args:
@@ -171,7 +171,7 @@ def read_command(search: Search, start: int) -> Found | None:
     is_sentence = match[0][:7].lower() == "machine" and is_plain(value)
     if is_sentence or is_example(value) or value.lower() in _SAMPLES:
         return None
-    return Found(*place, "password")
+    return SecretMatch(*place, "password")
 
 
 def key_reader(rows: list[KeyFormat]) -> Reader:
@@ -181,7 +181,7 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
         rows: the formats of these keys, the longest prefix first.
     """
 
-    def read(search: Search, start: int) -> Found | None:
+    def read(search: Search, start: int) -> SecretMatch | None:
         text = search.text
         for row in rows:
             if not text.startswith(row.prefix, start):
@@ -203,7 +203,7 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
                 continue
             value = text[body:end]
             if is_random(value) if row.weak else is_varied(value):
-                return Found(start, end, "url" if "/" in row.prefix else _kind(row.prefix))
+                return SecretMatch(start, end, "url" if "/" in row.prefix else _kind(row.prefix))
         return None
 
     return read
@@ -215,16 +215,16 @@ def _kind(prefix: str) -> str:
     )
 
 
-def _read_jwt(search: Search, start: int) -> Found | None:
+def _read_jwt(search: Search, start: int) -> SecretMatch | None:
     if not search.begins_word(start) or not search.may_read("jwt", start):
         return None
     search.have_read("jwt", start, expressions().open_jwt.match(search.text, start).end())  # type: ignore[union-attr]
     if token := expressions().jwt.match(search.text, start):
-        return Found(start, token.end(), "jwt")
+        return SecretMatch(start, token.end(), "jwt")
     return None
 
 
-def _read_pem(search: Search, start: int) -> Found | None:
+def _read_pem(search: Search, start: int) -> SecretMatch | None:
     text = search.text
     known = expressions()
     header = known.pem_header.match(text, start)
@@ -243,19 +243,19 @@ def _read_pem(search: Search, start: int) -> Found | None:
         search.leave_open(start)
     if known.base64.search(text, body, end) is None:
         return None
-    return Found(body, end, "pem")
+    return SecretMatch(body, end, "pem")
 
 
-def _read_bearer(search: Search, start: int) -> Found | None:
+def _read_bearer(search: Search, start: int) -> SecretMatch | None:
     if (value := _credential(search, start)) is None:
         return None
     text = search.text[slice(*value)]
     if is_random(text) if len(text) >= 16 or search.loose else False:
-        return Found(*value, "token")
+        return SecretMatch(*value, "token")
     return None
 
 
-def _read_basic(search: Search, start: int) -> Found | None:
+def _read_basic(search: Search, start: int) -> SecretMatch | None:
     if (value := _credential(search, start)) is None:
         return None
     encoded = search.text[slice(*value)].rstrip("=")
@@ -263,7 +263,7 @@ def _read_basic(search: Search, start: int) -> Found | None:
         decoded = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode()
     except (Error, ValueError):
         return None
-    return Found(*value, "credential") if ":" in decoded and decoded.isprintable() else None
+    return SecretMatch(*value, "credential") if ":" in decoded and decoded.isprintable() else None
 
 
 def _credential(search: Search, start: int) -> tuple[int, int] | None:
@@ -280,7 +280,7 @@ def _credential(search: Search, start: int) -> tuple[int, int] | None:
     return (scheme.end(), end) if end - scheme.end() >= 6 else None
 
 
-def _read_user_info(search: Search, start: int) -> Found | None:
+def _read_user_info(search: Search, start: int) -> SecretMatch | None:
     match = expressions().user_info.match(search.text, start)
     if match is None:
         return None
@@ -294,10 +294,10 @@ def _read_user_info(search: Search, start: int) -> Found | None:
         return None
     if is_placeholder(value) or (not search.loose and value.lower() in _SAMPLE_PASSWORDS):
         return None
-    return Found(*match.span(part), "password")
+    return SecretMatch(*match.span(part), "password")
 
 
-def _read_curl_user(search: Search, start: int) -> Found | None:
+def _read_curl_user(search: Search, start: int) -> SecretMatch | None:
     """Reads `curl -u user:password`."""
     if not search.loose or "curl" not in search.text[max(0, start - 1000) : start]:
         return None
@@ -306,22 +306,22 @@ def _read_curl_user(search: Search, start: int) -> Found | None:
         return None
     if match.end() == len(search.text):
         search.leave_open(start)
-    return None if is_placeholder(match[1]) else Found(*match.span(1), "password")
+    return None if is_placeholder(match[1]) else SecretMatch(*match.span(1), "password")
 
 
-def _read_signature(search: Search, start: int) -> Found | None:
+def _read_signature(search: Search, start: int) -> SecretMatch | None:
     """Reads the signature of a URL, whose name is too short to be searched for elsewhere."""
     return read_assignment(search, start + 1)
 
 
-def _read_telegram(search: Search, start: int) -> Found | None:
+def _read_telegram(search: Search, start: int) -> SecretMatch | None:
     """Reads the token of a Telegram bot after the number of the bot."""
     text, end = search.text, expressions().telegram.match(search.text, start).end()  # type: ignore[union-attr]
     if end == len(text):
         search.leave_open(start)
     is_over = not text[end : end + 1].isalnum() or bool(search.seams_within(end - 1, end))
     is_token = is_over and end == start + 36 and text[max(0, start - 8) : start].isdigit()
-    return Found(start + 1, end, "token") if is_token else None
+    return SecretMatch(start + 1, end, "token") if is_token else None
 
 
 _SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}

@@ -112,10 +112,10 @@ def _pushed(raw: bytes) -> Piece | None:
     labels = read(raw)
     if labels.kind is not Kind.NOTIFICATION:
         return None
-    found = [s for s in StringWalk().strings((raw,)) if s.path in _PUSHED and s.is_whole]
-    if len(found) != 1:
+    pushed = [s for s in StringWalk().strings((raw,)) if s.path in _PUSHED and s.is_whole]
+    if len(pushed) != 1:
         return None
-    string, is_encoded = found[0], _PUSHED[found[0].path]
+    string, is_encoded = pushed[0], _PUSHED[pushed[0].path]
     written = Decoded(string.raw).text
     text = decoded_base64(written) if is_encoded else written
     if text is None:

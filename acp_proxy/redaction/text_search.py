@@ -80,7 +80,7 @@ LONGEST_NAME = 80
 """The most characters of a name."""
 
 
-class Found(NamedTuple):
+class SecretMatch(NamedTuple):
     """A secret in a text."""
 
     start: int
@@ -99,7 +99,7 @@ class Search:
         seams: where pieces of the text begin, at which a word may begin and end.
 
     Attributes:
-        found: the secrets, in order and without overlaps.
+        secrets: in order and without overlaps.
         opened: where secrets may begin that the end of the text cuts off.
     """
 
@@ -110,7 +110,7 @@ class Search:
         self.seams = seams
         self.loose = loose
         self.places = places
-        self.found: list[Found] = []
+        self.secrets: list[SecretMatch] = []
         self.opened: list[int] = []
         self._run_ends: dict[str, int] = {}
         self._tries: dict[str, int] = defaultdict(int)
@@ -171,7 +171,7 @@ class Search:
         return expressions().before.search(self.text[max(0, start - 12) : start]) is not None
 
 
-Reader = Callable[[Search, int], Found | None]
+Reader = Callable[[Search, int], SecretMatch | None]
 """Returns the secret at the index of a needle, or None if there is none."""
 
 

@@ -136,15 +136,15 @@ class TextStreams:
         if tail < end:
             searched, tail = self._read_on(piece.key, searched, end, seams, following)
         joined = searched.text
-        found = self._finder.spans_of(searched)
+        masked = self._finder.spans_of(searched)
         if searched.places:
-            found += self._alone(piece, begin, seams)
-        if not (found or spans) and tail >= end:
+            masked += self._alone(piece, begin, seams)
+        if not (masked or spans) and tail >= end:
             self._keep(piece.key, (_context(joined[:end], self._size), []), tail - end)
             return []
         if tail < end == len(joined):
-            found += self._cut_off(joined, tail)
-        own, later = self._divided(known, found, begin, end)
+            masked += self._cut_off(joined, tail)
+        own, later = self._divided(known, masked, begin, end)
         # After a secret that does not end, the next pieces need not be read again, either.
         ahead = tail - end if tail >= end else (len(joined) - end) // 4
         self._keep(piece.key, (_context(joined[:end], self._size), later), ahead)

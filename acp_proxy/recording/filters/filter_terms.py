@@ -230,8 +230,8 @@ def _number(column: str, units: dict[str, int], what: str) -> _Parse:
         condition = Every(compared or (Present(column),))
 
         def test(row: Row) -> bool:
-            found = row.get(column)
-            return found is not None and all(_COMPARE[o](found, bound) for o, bound in bounds)
+            number = row.get(column)
+            return number is not None and all(_COMPARE[o](number, bound) for o, bound in bounds)
 
         return Filter(condition, test)
 

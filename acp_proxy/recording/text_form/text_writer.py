@@ -102,8 +102,8 @@ class LineWriter:
 
 
 def _payload(raw: bytes, stream: str) -> bytes:
-    if stream != Stream.STDERR and (found := find_style(raw)) is not None:
-        message, style = found
+    if stream != Stream.STDERR and (styled := find_style(raw)) is not None:
+        message, style = styled
         if style is Style.COMPACT:
             return b'"message":' + message
         return b'"style":"' + style.encode() + b'","message":' + message

@@ -3,7 +3,7 @@
 import pytest
 
 from acp_proxy.redaction.secret_patterns import ends_open, find, may_hold, search, tail
-from acp_proxy.redaction.text_search import Found
+from acp_proxy.redaction.text_search import SecretMatch
 from tests.unit.redaction.look_alikes import look_alikes
 from tests.unit.redaction.secrets_corpus import Planted, loose_secrets, secrets
 
@@ -26,7 +26,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
     """The range of a found secret has the secret and nothing else."""
     text = before + secret + after
-    found = [Found(len(before), len(before) + len(secret), kind)]
+    found = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == found
     assert find(text, loose=True) == found
     assert may_hold(text.encode())
@@ -37,15 +37,15 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
     """What follows is no value in quotation marks, but may be one without."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
-    assert find(f'"token="{MIXED} x', loose=loose) == [Found(8, 38, "token")]
-    assert find(f"token=`{MIXED} x`", loose=loose) == [Found(7, 39, "token")]
+    assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
+    assert find(f"token=`{MIXED} x`", loose=loose) == [SecretMatch(7, 39, "token")]
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
     """In loose text, a value after the name of a secret is found, even if it is a word."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
-    assert find(text, loose=True) == [Found(8, 11, "token"), Found(23, 26, "password")]
+    assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]
 
 
 @pytest.mark.parametrize("loose", [False, True])
