@@ -1,14 +1,15 @@
-"""Decides which messages are about the same tool call, since some agents use an id again.
+"""Decides which messages are about the same tool call, since some agents reuse ids.
 
 Tool calls of a session with the same id follow one another: each message with the id is about the
-call that began last. Some messages can begin a call, see `Beginning`; all others are about the call
-that is there, also after the end of its turn. Of those that can,
+call that began last. Only some messages can begin a call (`Beginning`). All others are about the
+latest call, even after its turn has ended. A message that can begin a call is treated as follows:
 
-- one that comes when the call is over begins another call,
-- an announcement or a permission request in a turn that has not named the call begins another call,
-- any other is about the same call: permission is asked for it, or it is announced a second time.
+- After the latest call is over, it begins another call.
+- An announcement or a permission request in a turn that has not named the latest call begins
+  another call.
+- Otherwise it is about the latest call: permission is asked for it, or it is announced again.
 
-The same rules hold for the history that an agent replays when a session is loaded. Code that counts
+The same rules apply to the history that an agent replays when a session is loaded. Code that counts
 tool calls skips this history, or counts a replayed call together with the original one.
 """
 
@@ -31,9 +32,9 @@ class Beginning(Enum):
     """How a message can begin a tool call whose id was used before."""
 
     ANNOUNCED = "announced"
-    """By ``tool_call``, or by a permission request, which may come before it or instead of it."""
+    """A ``tool_call``, or a permission request, which may precede or replace it."""
     RUNNING = "running"
-    """In v2, which has no other announcement, by an update to a status that is not final."""
+    """An update to a status that is not final; in v2, which has no other announcement."""
 
 
 def beginning(
@@ -42,9 +43,9 @@ def beginning(
     """Returns how a message about a tool call can begin a call; None if it cannot.
 
     Args:
-        method: its method.
-        update: its kind, if it is a session update.
-        status: the status that it names.
+        method: the message's method.
+        update: the kind of update, if it is a session update.
+        status: the status in the message.
         dialect: the dialect of the connection.
     """
     if update == NEW_CALL or method == PERMISSION:
@@ -55,12 +56,12 @@ def beginning(
 
 
 def is_another(how: Beginning | None, *, is_over: bool, is_of_turn: bool) -> bool:
-    """Whether a message begins another tool call than the last one with its id.
+    """Whether a message begins a new tool call although its id was used before.
 
     Args:
-        how: how it can begin a call.
-        is_over: whether the last call has had a final status.
-        is_of_turn: whether the turn of the message has named the last call, or there is no turn.
+        how: how the message can begin a call.
+        is_over: whether the latest call has a final status.
+        is_of_turn: whether the message's turn has named the latest call, or there is no turn.
     """
     if how is None:
         return False
@@ -73,17 +74,17 @@ Key = TypeVar("Key", bound=Hashable)
 @define
 class _LastCall:
     turn: int | None
-    """The last turn that named it."""
+    """The last turn that named the call."""
     is_over: bool = False
 
 
 @define
 class LastCalls(Generic[Key]):
-    """The last tool call with each id, by any key; what it has forgotten counts as unknown."""
+    """The latest tool call with each id; an evicted one counts as unknown."""
 
     dialect: str | None
     most: int = 100_000
-    """The largest count; the oldest ones are forgotten."""
+    """The capacity; beyond it the oldest entries are evicted."""
     _last: dict[Key, _LastCall] = field(factory=dict)
 
     def begins(
@@ -97,11 +98,11 @@ class LastCalls(Generic[Key]):
         """Takes the next message about a tool call; returns whether it begins a call.
 
         Args:
-            key: of the id.
+            key: identifies the call's id.
             turn: the turn of the message.
-            method: its method.
-            update: its kind, if it is a session update.
-            status: the status that it names.
+            method: the message's method.
+            update: the kind of update, if it is a session update.
+            status: the status in the message.
         """
         last = self._last.get(key)
         how = beginning(method, update, status, self.dialect)

@@ -1,12 +1,13 @@
-"""What the peers announce in ``initialize``: capabilities in one form, and what needs which.
+"""The capabilities that peers announce in ``initialize``, and the messages that need them.
 
-``false``, ``null`` and a missing member all mean that something is not supported. So does an object
-of such members, and an empty group of v1 or the 1.0 draft. Any other empty object means that
-something is supported: ``"list": {}``.
+``false``, ``null`` and a missing member all mean "not supported". So does an object with only such
+members, and an empty group of v1 or the 1.0 draft. Any other empty object means "supported":
+``"list": {}``.
 
-The table says what may be sent only to a peer, or by one, that has announced a capability. It is
-from the descriptions in the schema: v1 with its unstable part and what was dropped from it, v2 and
-the 1.0 draft. "Only available if the Agent supports the `loadSession` capability": a must.
+The table lists messages that require an announced capability of the receiver, or of the sender. It
+follows the descriptions in the schema: v1 with its unstable part and the parts dropped from it, v2
+and the 1.0 draft. A description such as "Only available if the Agent supports the `loadSession`
+capability" counts as a MUST.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, PROMPT, V1, 
 from acp_proxy.protocol.updates import SUBAGENTS
 
 CAPABILITIES = ("clientCapabilities", "agentCapabilities", "capabilities")
-"""The members of ``initialize`` that hold capabilities: the client's, the agent's, and both in v2
+"""The members of ``initialize`` with capabilities: the client's, the agent's, and both peers' in v2
 and the 1.0 draft."""
 
 _GROUPS = {
@@ -28,16 +29,16 @@ _GROUPS = {
     "mcp",
     "sessionCapabilities",
 }
-"""Objects that group capabilities and are none themselves."""
+"""Objects that only group capabilities."""
 
 
 def normalized(handshake: Any) -> Any:
-    """Returns params or a result of ``initialize`` without the capabilities that it does not have.
+    """Returns the params or result of ``initialize`` without unsupported capabilities.
 
-    Anything but an object is returned as it is.
+    A value that is not an object is returned unchanged.
 
     Raises:
-        RecursionError: it is nested too deeply.
+        RecursionError: the value is nested too deeply.
     """
     if not isinstance(handshake, dict):
         return handshake
@@ -53,7 +54,7 @@ def _supported(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _capability(key: str, value: Any) -> Any:
-    """A capability, or None if it is not supported."""
+    """Returns a capability in its one form, or None if it is not supported."""
     if value is None or value is False:
         return None
     if not isinstance(value, dict):
@@ -67,33 +68,33 @@ class Need(NamedTuple):
     """A method, an update or a member that needs a capability."""
 
     rule: str
-    """The rule of `check` that is broken without it."""
+    """The rule of `check` that is broken without the capability."""
     uses: tuple[str, ...]
     """Methods, or kinds of updates."""
     v1: str = ""
-    """The path of the capability, with dots; empty where the dialect does not have it."""
+    """The dotted path of the capability; empty where the dialect does not have it."""
     v2: str = ""
     draft: str = ""
     where: str = ""
-    """The place of the member in the params that needs it, ``*`` for any item; empty: all do."""
+    """The params member that needs it, ``*`` for any item; empty: every message does."""
     value: str = ""
-    """The value of that member; empty: any but null."""
+    """The value of that member that needs it; empty: any but null."""
     what: str = ""
-    """The words for what needs it; empty for the method."""
+    """The name of the thing that needs it; empty for the method."""
     is_wanted: bool = False
-    """Whether the schema only says what the other side wants, so that it is no must."""
+    """Whether the schema only says what the other side prefers, so it is not a MUST."""
     is_result: bool = False
-    """Whether an answer with that member needs it, and not the request."""
+    """Whether an answer with that member needs it, not the request."""
     is_own: bool = False
-    """Whether the sender itself has to announce it, and not the receiver."""
+    """Whether the sender has to announce it, not the receiver."""
 
     @property
     def is_update(self) -> bool:
-        """Whether it names kinds of updates."""
+        """Whether `uses` names kinds of updates."""
         return not {*self.uses} & {"logout", *INITIALIZE} and "/" not in self.uses[0]
 
     def path(self, dialect: str | None) -> tuple[str, ...]:
-        """Returns the path of the capability in a dialect; empty if it needs none there."""
+        """Returns the path of the capability in a dialect; empty if none is needed there."""
         dotted = {V1: self.v1, V2: self.v2, DRAFT: self.draft}.get(dialect or "", "")
         return tuple(dotted.split(".")) if dotted else ()
 
@@ -190,4 +191,4 @@ OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
     if (path := need.path(dialect))
     for method in need.uses
 }
-"""The capability by which a peer offers a method."""
+"""The capability that announces that a peer supports a method."""

@@ -1,9 +1,9 @@
-"""Reads the text in the chunks of streamed messages and thoughts, quickly, for there are many.
+"""Reads the text in the chunks of streamed messages and thoughts, optimized for many chunks.
 
 Some agents cut between the two escapes of one character; such a piece ends in half of a surrogate
-pair. All but the text is the same for all chunks of a message, byte for byte; so a chunk that
-differs from the one before only in its text is split without being parsed. A frame in which the
-text cannot be separated from the rest without doubt is not split.
+pair. All chunks of a message are equal byte for byte except for the text, so a chunk that differs
+from the previous one only in its text is split without parsing. A frame is not split if there is
+any doubt where its text is.
 """
 
 import json
@@ -27,16 +27,16 @@ class Chunk(NamedTuple):
     update: str
     """The kind of the session update."""
     message_id: str | None
-    """The id that all pieces of one message share, if the agent sends one; for a piece of a
-    compaction's summary the id of the compaction."""
+    """The id that all pieces of one message share, if the agent sends one. For a piece of a
+    compaction's summary it is the id of the compaction."""
     text: str
-    """The text as it was sent; it may be empty, and may end in half of a surrogate pair."""
+    """The text as it was sent; may be empty, and may end in half of a surrogate pair."""
 
 
 def chunk_of(raw: bytes) -> Chunk | None:
-    """Reads a line as a chunk of text; None if it is anything else, never raises.
+    """Reads a line as a chunk of text; None if it is not a chunk. Never raises.
 
-    Kinds are recognized where they are written without escapes, as all peers write them.
+    Kinds are recognized only if they are written without escapes, as all known peers do.
     """
     if b"_chunk" not in raw:
         return None
@@ -72,7 +72,7 @@ def _read_tolerantly(raw: bytes) -> Params | None:
 
 
 def mended(text: str) -> str:
-    """Joins the halves of characters that were cut between two pieces."""
+    """Joins halves of characters that were cut between two pieces."""
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -88,12 +88,12 @@ _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _EMPTY = b'""'
 _is_plain = re.compile(rb'"[^"\\\x00-\x1f]*"').fullmatch
-"""Whether bytes are a JSON string without escapes."""
+"""Matches a JSON string without escapes."""
 _KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TEXT_PLACES}
 
 
 class SplitChunk(NamedTuple):
-    """A frame as it was written but with an empty text, and the text that was removed."""
+    """A frame in its original spelling but with an empty text, and the removed text."""
 
     update: str
     place: TextPlace
@@ -105,7 +105,7 @@ class SplitChunk(NamedTuple):
 
 
 class ChunkSplitter:
-    """Splits chunks that come one after the other."""
+    """Splits consecutive chunks."""
 
     def __init__(self) -> None:
         self._latest: SplitChunk | None = None
@@ -113,10 +113,10 @@ class ChunkSplitter:
         self._start = self._end = 1
 
     def same(self, raw: bytes) -> str | None:
-        """Returns the text of a line that differs from the chunk before in its text alone.
+        """Returns the text of a line that differs from the previous chunk only in its text.
 
         Returns:
-            None if more is different, or if only `split` can tell.
+            None if more differs, or if only `split` can tell.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
             start, end = self._start, len(raw) - self._end
@@ -141,14 +141,14 @@ class ChunkSplitter:
 
 
 class ChunkReader:
-    """Reads chunks that come one after the other as `chunk_of` does, and quicker."""
+    """Reads consecutive chunks like `chunk_of`, but faster."""
 
     def __init__(self) -> None:
         self._splitter = ChunkSplitter()
         self._chunk: Chunk | None = None
 
     def read(self, raw: bytes) -> Chunk | None:
-        """Reads a line as a chunk of text; None if it is anything else, never raises."""
+        """Reads a line as a chunk of text; None if it is not a chunk. Never raises."""
         text = self._splitter.same(raw)
         if text is None:
             chunk = chunk_of(raw)
@@ -158,7 +158,7 @@ class ChunkReader:
         if self._chunk is None:
             return None
         update, message_id, _ = self._chunk
-        return tuple.__new__(Chunk, (update, message_id, text))  # in half the time
+        return tuple.__new__(Chunk, (update, message_id, text))  # takes half the time
 
 
 _decode_text = msgspec.json.Decoder(str).decode

@@ -1,21 +1,21 @@
-"""The state of one ACP connection: the one machine that knows what is open.
+"""The state of one ACP connection: the only code that tracks which requests and turns are open.
 
-`Connection.feed` takes one message at a time, in the order in which they passed, and returns what
-it belongs to and what it has changed. `State` is all that the machine remembers; it knows no file,
-clock or database.
+`Connection.feed` takes the messages in order, one at a time, and returns what each belongs to and
+which state it changed. `State` is all that the machine remembers. The machine uses no file, clock
+or database.
 
-- An answer belongs to the open request of the *other* direction with the same id token; of several,
-  to the oldest. Both peers number from 0, so an id alone is ambiguous.
-- A turn begins with ``session/prompt``. In v1 and the draft its answer ends it. In v2 the answer
-  only accepts it, and ``state_update`` to idle ends it. Updates after the end belong to no turn.
-  Nor does the history that ``session/load`` streams, since no prompt is open then.
-- Of several open turns of a session, updates and requests belong to the newest: an older one is a
-  prompt whose answer is overdue, and the agent has gone on to the next.
+- An answer belongs to the oldest open request of the *other* direction with the same id token.
+  Both peers number from 0, so an id alone is ambiguous.
+- A turn begins with ``session/prompt``. In v1 and the draft the answer ends it. In v2 the answer
+  only accepts the prompt, and ``state_update`` to idle ends the turn. Later updates belong to no
+  turn, nor does the history that ``session/load`` streams, since no prompt is open then.
+- If a session has several open turns, updates and requests belong to the newest: the answers to
+  the earlier prompts are overdue, and the agent has gone on to the next.
 - In the draft, ``fs/*`` and ``terminal/*`` name no session. A terminal belongs to the session that
-  created it, and a path to the session in whose directory it is; else, while turns of just one
-  session are open, the message belongs to that session. Otherwise it has no session.
-- ``mcp/*`` names no session either: a server belongs to the sessions that have declared it, and a
-  connection to that of its ``mcp/connect``. Of several, it is the one with an open turn.
+  created it, and a path to the session whose directory contains it. Otherwise the message belongs
+  to the only session with open turns, if there is exactly one, or else to no session.
+- ``mcp/*`` names no session either. A server belongs to the sessions that declared it, and a
+  connection to the session of its ``mcp/connect``. Among several, one with an open turn is chosen.
 """
 
 from bisect import bisect_left, bisect_right
@@ -43,11 +43,11 @@ from acp_proxy.protocol.session_tracker import SessionTracker
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
-"""The reason for a dialect that the user has chosen; the frames do not change it."""
+"""The reason for a dialect that the user has chosen; frames do not change it."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
-"""Error codes of cancelled requests, and the only dialect that has the code."""
-# Looking up a member of an enum takes a while.
+"""Error codes of cancelled requests, and the only dialect with this code."""
+# Looking up a member of an enum is slow.
 _NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
 _TO_AGENT = Direction.TO_AGENT
@@ -57,7 +57,7 @@ class Connection:
     """The state machine of a connection; the only writer of its `State`.
 
     Args:
-        state: where to go on; None for a connection that has just begun.
+        state: the state to continue from; None for a new connection.
         dialect: the dialect of the connection, or ``auto`` to detect it.
     """
 
@@ -69,23 +69,23 @@ class Connection:
             self.state.handshake.dialect = dialect
             self.state.handshake.dialect_reason = FORCED
 
-    # What is open
+    # Open requests and turns
 
     @property
     def dialect(self) -> str | None:
-        """The dialect as far as it is known."""
+        """The dialect, if it is known already."""
         return self.state.handshake.dialect
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
-        """Returns the requests of one direction that wait for their answer, oldest first."""
+        """Returns the unanswered requests of one direction, oldest first."""
         waiting = [e for same_id in self.state.open[direction].values() for e in same_id]
         return sorted(waiting, key=lambda e: e.id)
 
     def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
-        """Returns the open request that an answer would belong to.
+        """Returns the open request that an answer with an id would belong to.
 
         Args:
-            direction: that of the request.
+            direction: the direction of the request.
             token: the id's JSON token.
         """
         same_id = self.state.open[direction].get(token or "null")
@@ -100,7 +100,7 @@ class Connection:
         """Returns the tool calls of a session that are not over, with their statuses."""
         return self._tracker.open_calls(session)
 
-    # What passes
+    # Messages
 
     def feed(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         """Takes the next message.
@@ -108,11 +108,11 @@ class Connection:
         Args:
             seq: the number of its frame.
             t_ns: its time in nanoseconds, on any clock.
-            direction: where it went.
-            message: the message; of a batch, all members are taken.
+            direction: its direction.
+            message: the message; if it is a batch, all members are taken.
 
         Returns:
-            What it belongs to and what it has changed.
+            The labels of the message and the changes it made.
         """
         kind = message.kind
         if kind is _NOTIFICATION:
@@ -126,7 +126,7 @@ class Connection:
         return Transition()
 
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Gives each member its exchange; the frame has the labels on which all members agree."""
+        """Takes all members of a batch; the frame has the labels on which they agree."""
         members = [self.feed(seq, t_ns, direction, member) for member in message.members]
         transition = Transition(members=members)
         for name in ("exchange", "session", "turn", "tool_call", "terminal"):
@@ -145,7 +145,7 @@ class Connection:
         if method == UPDATE:
             self._update(seq, t_ns, message, transition)
         elif method == CANCEL_REQUEST and message.target is not None:
-            # The request that it cancels went the same way.
+            # The cancelled request went in the same direction.
             if (target := self.oldest(direction, message.target)) is not None:
                 target.cancelled = True
                 transition.cancelled = target
@@ -235,7 +235,7 @@ class Connection:
         exchange.latency_ns = t_ns - exchange.request_ns
         exchange.outcome = self._outcome(exchange, message)
         if exchange.session is None and exchange.turn is None:
-            exchange.session = message.session  # the answer to session/new names it
+            exchange.session = message.session  # named by the answer to session/new
         elif exchange.method == FORK and message.session is not None:
             exchange.session, exchange.turn = message.session, None
         self._tracker.answer(exchange, message)
@@ -260,7 +260,7 @@ class Connection:
         )
 
     def _place(self, transition: Transition, message: Message) -> None:
-        """Finds the turn; in the draft also the session, where the message names none."""
+        """Sets the turn of a message, and the session of one that names none (draft and MCP)."""
         if transition.session is None:
             method = transition.method or ""
             if method.startswith("mcp/"):
@@ -271,13 +271,13 @@ class Connection:
                 return
             if owner is None:
                 return
-            transition.session = owner or None  # a prompt without a session is a turn, too
+            transition.session = owner or None  # "" is the turn of a prompt without a session
         turn = self.turn_of(transition.session)
         if turn is not None:
             transition.turn = turn.id
 
     def _session_of_server(self, message: Message) -> str | None:
-        """The session of a message to or from an MCP server, which names none; like below."""
+        """Returns the session of a message to or from an MCP server; None if it is ambiguous."""
         turns = self.state.turns
         every = self.state.servers.candidates(body(message, "params"))
         if not every and len(turns) == 1:
@@ -286,7 +286,7 @@ class Connection:
         return owners[0] if len(owners) == 1 else None
 
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
-        """The session of a draft message that names none; empty for a turn without one."""
+        """Returns the session of a draft message that names none; "" for a turn without one."""
         directories, turns = self.state.unnamed, self.state.turns
         known = self.state.terminals.get(terminal or "")
         if known is not None and known.session is not None:
@@ -326,10 +326,10 @@ class Connection:
     def _end_turns(
         self, seq: int, t_ns: int, session: str | None, message: Message, only: int | None = None
     ) -> list[Turn]:
-        """Ends all open turns of a session, or only one."""
+        """Ends all open turns of a session, or only the one with a number."""
         open_turns = self.state.turns.get(session or "", [])
         first, last = 0, len(open_turns)
-        if only is not None:  # turns are numbered in the order in which they begin
+        if only is not None:  # turns are numbered in order
             first = bisect_left(open_turns, only, key=attrgetter("id"))
             last = bisect_right(open_turns, only, key=attrgetter("id"))
         ended = open_turns[first:last]
@@ -344,7 +344,7 @@ class Connection:
         return ended
 
     def _detect_dialect(self, message: Message, answered: str | None = None) -> None:
-        """Detects the dialect by the messages of the handshake and the first turn."""
+        """Detects the dialect from the messages of the handshake and the first turn."""
         state, evidence = self.state, self.state.evidence
         if evidence.take(message, answered) and (owners := evidence.best()) is not None:
             state.handshake.dialect, state.handshake.dialect_reason = owners

@@ -1,7 +1,7 @@
-"""What the state machine of a connection remembers, and what one message changes.
+"""The memory of a connection's state machine, and the effects of one message on it.
 
-`State` is small enough to be stored with every batch of rows, so that any reader can go on from
-there. Its field names are therefore a format; a new field needs a default.
+`State` is small enough to be stored with every batch of rows, so any reader can continue from
+there. Its field names are therefore a file format, and a new field needs a default.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Exchange:
 
     id: int
     direction: str
-    """Of the request."""
+    """The direction of the request."""
     method: str | None
     rpc_id: str | None
     session: str | None
@@ -40,7 +40,7 @@ class Exchange:
 
 @define
 class Turn:
-    """A prompt and what followed until its end; the history after session/load is no turn."""
+    """A prompt and everything until its end. History replayed by session/load is not a turn."""
 
     id: int
     session: str | None
@@ -50,19 +50,19 @@ class Turn:
     stop_reason: str | None = None
     updates: int = 0
     tool_calls: int = 0
-    """Distinct ones."""
+    """The number of distinct tool calls."""
     duration_ns: int | None = None
     counted: set[str] = field(factory=set, metadata={"json": "seen"})
-    """The ids of the tool calls counted so far; one that is used again is counted again."""
+    """The ids of the tool calls counted so far; a reused id is counted again."""
     asked: set[str] = field(factory=set)
     """The ids of tool calls that only permission requests have named so far."""
     is_cancelling: bool = False
-    """Whether the client has cancelled it, and the agent has not ended it yet."""
+    """Whether the client has cancelled the turn and the agent has not ended it yet."""
 
 
 @define
 class Handshake:
-    """The names of the peers, and their dialect."""
+    """The names of the peers, and the dialect they speak."""
 
     dialect: str | None = None
     dialect_reason: str | None = None
@@ -73,11 +73,11 @@ class Handshake:
     protocol_version: str | None = None
 
     def meet_client(self, params: dict[str, Any]) -> None:
-        """Takes the name of the client from the params of ``initialize``."""
+        """Takes the client's name from the params of ``initialize``."""
         self.client_name, self.client_version = _named(params, "clientInfo")
 
     def meet_agent(self, result: dict[str, Any]) -> None:
-        """Takes the name of the agent, and the version, from the result of ``initialize``."""
+        """Takes the agent's name and the version from the result of ``initialize``."""
         self.agent_name, self.agent_version = _named(result, "agentInfo")
         version = result.get("protocolVersion")
         is_number = isinstance(version, int | float)
@@ -105,20 +105,20 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions: by a path, a message of the draft finds its session."""
+    """The directories of sessions; a draft message finds its session by its path."""
 
     directories: dict[str, list[str]] = field(factory=dict)
-    """Of each session."""
+    """Directories by session."""
     opening: dict[int, list[str]] = field(factory=dict)
-    """Those that unanswered requests for a new session name, by exchange."""
+    """Directories in unanswered requests for a new session, by exchange."""
 
     def asked(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
         """Takes a request that opens a session.
 
         Args:
-            exchange: its number.
+            exchange: the number of its exchange.
             params: its params.
-            session: the session that it opens, if that has an id already.
+            session: the session that it opens, if the id is known already.
         """
         others = params.get("additionalDirectories")
         every = [params.get("workingDirectory"), params.get("cwd")]
@@ -131,10 +131,10 @@ class SessionDirectories:
             self.opening[exchange] = paths
 
     def opened(self, exchange: int, session: str | None) -> None:
-        """Takes the answer to such a request.
+        """Takes the answer to a request that opens a session.
 
         Args:
-            exchange: its number.
+            exchange: the number of its exchange.
             session: the session that it names; None if it opened none.
         """
         paths = self.opening.pop(exchange, None)
@@ -142,7 +142,7 @@ class SessionDirectories:
             self.directories[session] = paths
 
     def candidates(self, params: dict[str, Any]) -> list[str]:
-        """The sessions in whose directories a message's path is; of nested ones the innermost."""
+        """Returns the sessions with a message's path in their directories; the innermost wins."""
         for name in ("path", "cwd", "workingDirectory"):
             if isinstance(path := params.get(name), str) and (owners := self._owners(path)):
                 return owners
@@ -164,12 +164,12 @@ _MOST_SERVERS, _MOST_SESSIONS = 1_000, 100
 
 @define
 class McpServers:
-    """The MCP servers that a client offers through ACP: by them, their messages find a session."""
+    """The MCP servers that a client offers through ACP; their messages name no session."""
 
     sessions: dict[str, list[str]] = field(factory=dict)
-    """Those that have declared each server, by its id."""
+    """The sessions that have declared a server, by its id."""
     opening: dict[int, list[str]] = field(factory=dict)
-    """The ids in unanswered requests that open a session, by exchange."""
+    """The ids of servers in unanswered requests that open a session, by exchange."""
     connections: dict[str, str] = field(factory=dict)
     """The session of each connection to a server."""
 
@@ -177,7 +177,7 @@ class McpServers:
         """Takes a request that opens a session.
 
         Args:
-            exchange: its number.
+            exchange: the number of its exchange.
             params: its params.
         """
         servers = params.get("mcpServers")
@@ -186,10 +186,10 @@ class McpServers:
             self.opening[exchange] = ids
 
     def opened(self, exchange: int, session: str | None) -> None:
-        """Takes the answer to such a request.
+        """Takes the answer to a request that opens a session.
 
         Args:
-            exchange: its number.
+            exchange: the number of its exchange.
             session: the session that it opens; None if it opened none.
         """
         names = self.opening.pop(exchange, ())
@@ -204,7 +204,7 @@ class McpServers:
             del self.sessions[next(iter(self.sessions))]
 
     def candidates(self, params: dict[str, Any]) -> list[str]:
-        """The sessions that a message about a server or a connection may belong to."""
+        """Returns the sessions that a message about a server or a connection may belong to."""
         connection = params.get("connectionId")
         if isinstance(connection, str) and connection in self.connections:
             return [self.connections[connection]]
@@ -220,38 +220,38 @@ class State:
     open: dict[Direction, dict[str, list[Exchange]]] = field(
         factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
     )
-    """Unanswered requests by their direction and id token, oldest first."""
+    """Unanswered requests by direction and id token, oldest first."""
     turns: dict[str, list[Turn]] = field(factory=dict)
     """Open turns by session, oldest first."""
     handshake: Handshake = field(factory=Handshake)
     forced: bool = False
     evidence: Evidence = field(factory=Evidence)
-    """What the dialect was detected by, up to the end of the first turn."""
+    """The evidence for the dialect, up to the end of the first turn."""
     unnamed: SessionDirectories = field(factory=SessionDirectories)
     """The directories of sessions, while the dialect may be the draft."""
     sessions: dict[str, Session] = field(factory=dict)
     servers: McpServers = field(factory=McpServers)
     terminals: dict[str, Terminal] = field(factory=dict)
-    """Those that are not released."""
+    """Terminals that are not released, by id."""
     calls: dict[str, dict[str, str]] = field(factory=dict)
-    """The statuses of tool calls by session and id; after a turn, of those that are not over."""
+    """Statuses of tool calls by session and id; after a turn, only of calls that are not over."""
 
 
 @define
 class Transition:
-    """What a message belongs to, and what it has changed."""
+    """The labels of a message, and the changes it made."""
 
     method: str | None = None
-    """Its own, or that of the request that it answers."""
+    """The message's method, or that of the request that it answers."""
     exchange: int | None = None
     session: str | None = None
     turn: int | None = None
     tool_call: str | None = None
     terminal: str | None = None
     begins_call: bool = False
-    """Whether it can begin a tool call, and is not about the last one with this id (`call_ids`)."""
+    """Whether the message begins a tool call; see `call_ids`."""
     opened: Exchange | None = None
-    """The request itself."""
+    """The exchange of a request."""
     answered: Exchange | None = None
     cancelled: Exchange | None = None
     """The open request that ``$/cancel_request`` names."""
@@ -260,17 +260,17 @@ class Transition:
     """The turn that a session update belongs to."""
     ended: Sequence[Turn] = ()
     members: "Sequence[Transition]" = ()
-    """Those of the messages of a batch; the batch itself has the labels on which they agree."""
+    """The transitions of a batch's messages; the batch has the labels on which they agree."""
 
 
 def _server_id(holder: dict[str, Any]) -> str | None:
-    """The id of an MCP server in a declaration or a message, in the spelling of any version."""
+    """Returns the id of an MCP server, in the spelling of any version."""
     server_id = holder.get("serverId", holder.get("acpId", holder.get("id")))
     return server_id if isinstance(server_id, str) else None
 
 
 def _named(holder: dict[str, Any], member: str) -> tuple[str | None, str | None]:
-    """The name and the version of a peer; the 1.0 draft has them in ``info``."""
+    """Returns the name and the version of a peer; the 1.0 draft has them in ``info``."""
     values = (holder.get(name) for name in (member, "info"))
     info = next((value for value in values if isinstance(value, dict)), {})
     return _text(info.get("name")), _text(info.get("version"))

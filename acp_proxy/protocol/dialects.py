@@ -1,11 +1,11 @@
-"""The methods of ACP, and its dialects: official v1, its next version v2, and the 1.0 draft.
+"""The methods of ACP and its dialects: official v1, its next version v2, and the 1.0 draft.
 
-The version number alone does not decide: v1 and the draft both send 1. Nor does ``initialize``, of
-which some peers write the members of another dialect than they speak. So `Evidence` looks at all
-that is sent up to the end of the first turn. Each method, each kind of update and each answer votes
-once, by the first message of its kind, for the dialects in which it can be written so; a request
-that is refused as invalid has no vote. The result of ``initialize`` outweighs its params: after a
-v2 client is answered with version 1, both use v1. Where votes are equal, the handshake decides.
+The version number alone does not decide: v1 and the draft both send 1. Nor does ``initialize``
+alone: some peers write its members in another dialect than they speak. So `Evidence` considers all
+messages up to the end of the first turn. Each method, kind of update and kind of answer votes once,
+by its first message, for the dialects that write it this way; a request that is refused as invalid
+has no vote. The result of ``initialize`` outweighs its params: if a v2 client is answered with
+version 1, both use v1. In a tie the handshake decides.
 """
 
 from typing import Any, NamedTuple
@@ -20,34 +20,34 @@ from acp_proxy.protocol.updates import UPDATE, V1_UPDATES, V2_UPDATES
 V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
-"""The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
+"""The last two go to a proxy in a chain, in the implementation's and the proposal's spelling."""
 SUCCESSOR = ("proxy/successor", "_proxy/successor")
-"""The envelope of a message between a proxy of a chain and the next one, in both spellings."""
+"""The envelope of a message between a proxy of a chain and its successor, in both spellings."""
 LOGIN = ("authenticate", "auth/login")
 HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"
-"""Its request has the id of the original session, and its response that of the new one."""
+"""Its request has the id of the original session, and its response the id of the new one."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
 CLOSING = ("session/close", "session/delete", "session/archive")
-"""The last one frees a session "as if `session/close` had been called"."""
+"""The last frees a session "as if `session/close` had been called"."""
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 MCP_MESSAGE = "mcp/message"
 PUSH = "terminal/output"
-"""In the 1.0 draft a request with which the client pushes a terminal's output. In v1 a request with
-which the agent asks for it."""
+"""In the 1.0 draft, a request that pushes a terminal's output to the agent. In v1, a request of the
+agent for that output."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
-"""Why a recording without an initialize is taken for one of the draft; v1 requires ``prompt``."""
+"""Why a recording without ``initialize`` is read as the draft; v1 requires ``prompt``."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
-"""Why earlier versions took a connection for one of the draft, whatever else it showed."""
+"""The one reason that made earlier versions choose the draft."""
 
 _RESULT = "the answer to initialize"
 _HANDSHAKE = (INITIALIZE[0], _RESULT)
 _NO_SIGN = "protocolVersion 1 in initialize, and no sign of another dialect"
 _REFUSED = (-32600, -32601, -32602)
-"""Codes of errors by which a peer says that it does not know a request as it was written."""
+"""Error codes with which a peer rejects the form of a request."""
 _MEMBERS = {
     "session/new": {"cwd": [V1, V2], "workingDirectory": [DRAFT]},
     PROMPT: {"prompt": [V1, V2], "content": [DRAFT]},
@@ -56,41 +56,41 @@ _MEMBERS = {
     "session/set_mode": {"modeId": [V1]},
     "authenticate": {"methodId": [V1]},
 }
-"""Members of params by which methods show their dialect."""
+"""Params members that show the dialect of a method."""
 
 
 class DetectedDialect(NamedTuple):
-    """A dialect, and why."""
+    """A dialect, and the reason for it."""
 
     dialect: str
     reason: str
-    """With the places that are written in another dialect."""
+    """Also names places that are written in another dialect."""
 
 
 @frozen
 class Vote:
-    """What one message shows of the dialect."""
+    """The evidence of one message."""
 
     place: str
-    """Where: a method, a kind of update, or the answer to a method."""
+    """The place of the evidence: a method, a kind of update, or the answer to a method."""
     dialects: list[str]
-    """Those that write it so."""
+    """The dialects that write it this way."""
     reason: str
     weight: int = 2
 
 
 @define
 class Evidence:
-    """What the messages up to the end of the first turn show of the dialect.
+    """The evidence for the dialect in the messages up to the end of the first turn.
 
-    It is stored with the state of the connection, so its names are a format.
+    Stored with the state of the connection, so its names are a file format.
     """
 
     votes: list[Vote] = field(factory=list)
     kinds: set[str] = field(factory=set, metadata={"json": "seen"})
-    """The methods, updates and answers that have voted, or had nothing to say."""
+    """The methods, updates and answers that have voted or abstained."""
     is_complete: bool = False
-    """Whether the first turn has ended, and later messages change nothing."""
+    """Whether the first turn has ended, so that later messages change nothing."""
 
     def take(self, message: Message, answered: str | None = None) -> bool:
         """Takes the next message.
@@ -100,7 +100,7 @@ class Evidence:
             answered: the method of the request that it answers, if it is an answer.
 
         Returns:
-            Whether the best dialect, or the reason for it, may be another one now.
+            Whether the best dialect, or the reason for it, may have changed.
         """
         if self.is_complete:
             return False
@@ -119,18 +119,18 @@ class Evidence:
         elif vote is not None:
             self.votes.append(vote)
         if answered == PROMPT and message.kind is Kind.RESPONSE:
-            # In v2 this only accepts the prompt.
+            # In v2 the answer only accepts the prompt.
             self.is_complete = (best := self.best()) is not None and best.dialect != V2
         elif message.update == "state_update" and message.state == "idle":
             self.is_complete = self.best() is not None
         return vote is not None or message.error_code is not None
 
     def best(self) -> DetectedDialect | None:
-        """Returns the dialect for which there is most evidence; None while that is open."""
+        """Returns the dialect with the most evidence; None if it is undecided."""
         handshake = [vote.dialects[0] for vote in self.votes if vote.place in _HANDSHAKE]
         votes, possible = self.votes, [V1, V2, DRAFT]
         if handshake and handshake[-1] != V2:
-            possible.remove(V2)  # the version is that of the answer, or at most that of the request
+            possible.remove(V2)  # the answer's version is final, and never above the request's
             votes = [vote for vote in votes if vote.place != INITIALIZE[0] or vote.dialects != [V2]]
         weights = {
             dialect: sum(vote.weight for vote in votes if dialect in vote.dialects)
@@ -152,7 +152,7 @@ class Evidence:
 
 
 def _mixed(votes: list[Vote], dialect: str) -> list[str]:
-    """What is written in another dialect; a few of the places."""
+    """Returns a few places that are written in another dialect."""
     others = {v.place: v.dialects[0] for v in votes if v.weight and dialect not in v.dialects}
     return [f"{place} is written as {other}" for place, other in others.items()][:NAMED]
 
@@ -185,7 +185,7 @@ def _vote_of_result(result: dict[str, Any]) -> Vote | None:
 
 
 def _vote_of_answer(message: Message) -> Vote | None:
-    """What the answer to a prompt shows."""
+    """Returns the evidence of the answer to a prompt."""
     result = _member(message, "result")
     if message.kind is not Kind.RESPONSE or not isinstance(result, dict):
         return None
@@ -196,14 +196,14 @@ def _vote_of_answer(message: Message) -> Vote | None:
 
 
 def _vote_of_frame(message: Message) -> Vote | None:
-    """What a request or a notification shows."""
+    """Returns the evidence of a request or a notification."""
     method = message.method or ""
     if method == UPDATE:
         return _vote_of_update(message)
     if method in ("auth/login", "auth/logout"):
         return Vote(method, [V2], f"method {method}")
     if message.session is not None and method.startswith(("fs/", "terminal/")):
-        return Vote(method, [V1], f"{method} with sessionId")  # the draft names none there
+        return Vote(method, [V1], f"{method} with sessionId")  # never in the draft
     if (members := _MEMBERS.get(method)) is None:
         return None
     params = _params(message)
@@ -235,14 +235,14 @@ def body(message: Message, member: str) -> dict[str, Any]:
         member: the member's name.
 
     Returns:
-        An empty dict if the member is no object, or if the line was too large to be held.
+        An empty dict if the member is not an object, or if the line was too large to keep.
     """
     value = _member(message, member)
     return value if isinstance(value, dict) else {}
 
 
 def carries_mcp_error(message: Message) -> bool:
-    """Whether the result of ``mcp/message`` is an error of the MCP server, and no result of it."""
+    """Whether the result of ``mcp/message`` is really an error of the MCP server."""
     if message.raw is None or b'"error"' not in message.raw:
         return False
     result = body(message, "result")

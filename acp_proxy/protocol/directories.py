@@ -1,7 +1,7 @@
-"""Decides whether a path is within directories, by its text alone: no disk is read.
+"""Decides by its text alone whether a path is within directories; no disk is read.
 
-So a symbolic link that leads out of a directory is not noticed. If a path can be read in two ways,
-as with a backslash, it has to be within by both.
+A symbolic link that leads out of a directory is therefore not noticed. A path with two readings, as
+with a backslash, must be within a directory by both.
 """
 
 import re
@@ -13,12 +13,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def is_within(path: object, roots: Iterable[str]) -> bool:
-    """Whether a path is within one of some directories, or is one of them.
+    """Whether a path is within one of several directories, or is one of them.
 
-    A relative path is within relative directories alone, since its base is unknown.
+    A relative path is only within relative directories, since its base is unknown.
 
     Args:
-        path: a path, or a ``file:`` URI; anything else is not within.
+        path: a path or a ``file:`` URI; any other value is outside.
         roots: directories.
     """
     if not isinstance(path, str) or not path:
@@ -30,7 +30,7 @@ def is_within(path: object, roots: Iterable[str]) -> bool:
 
 
 def local_path(path: str) -> str | None:
-    """Returns a path, or the path in a URI; None for another machine, or if it is no file."""
+    """Returns a path or the path of a ``file:`` URI; None for another scheme or machine."""
     if _DRIVE.match(path) or not _SCHEME.match(path):
         return path
     try:
@@ -39,7 +39,7 @@ def local_path(path: str) -> str | None:
         return None
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
         return None
-    if parts.query or parts.fragment:  # a lenient reader takes them for a part of the path
+    if parts.query or parts.fragment:  # a lenient reader may add them to the path
         return None
     plain = unquote(parts.path)
     return plain[1:] if _DRIVE.match(plain[1:]) else plain
@@ -50,21 +50,21 @@ def _is_below(path: str, root: str) -> bool:
         if path.startswith(("\\\\?\\", "\\\\.\\", "//?/", "//./")):
             return False
         return _begins(_parts(path.casefold(), "/\\"), _parts(root.casefold(), "/\\"))
-    # A backslash is a character of a name here, unless the client takes it for a separator.
+    # Here a backslash is part of a name, unless the client reads it as a separator.
     return _begins(_parts(path, "/"), _parts(root, "/")) and _begins(
         _parts(path, "/\\"), _parts(root, "/")
     )
 
 
 def is_windows(root: str) -> bool:
-    """Whether an absolute path is a Windows path: with a drive, or on another machine."""
+    """Whether an absolute path is a Windows path: with a drive letter or a host."""
     return _DRIVE.match(root) is not None or root.startswith("\\\\")
 
 
 def _parts(path: str, separators: str) -> tuple[str, ...] | None:
-    """Returns the names in a path, with ``..`` resolved; None if the path leads above its start.
+    """Returns the names in a path, ``..`` resolved; None if the path leads above its start.
 
-    The first of them is empty for an absolute path.
+    For an absolute path the first name is empty or a drive.
     """
     names = re.split(f"[{re.escape(separators)}]", path)
     is_absolute = names[0] == "" or _DRIVE.match(path) is not None
@@ -76,7 +76,7 @@ def _parts(path: str, separators: str) -> tuple[str, ...] | None:
             elif not is_absolute:
                 return None
         elif "\\" in separators and name.rstrip(". ") == "" and name not in ("", "."):
-            return None  # a system that takes dots and blanks at the end away goes up here
+            return None  # a system that strips trailing dots and blanks may go up here
         elif name not in ("", "."):
             kept.append(name)
     return tuple(kept)

@@ -1,6 +1,6 @@
-"""A table of what a client does when it receives each message of an agent.
+"""The effect that each message of an agent has on a client.
 
-An unlisted method may do anything. Below ``fs/`` it counts as a change of files, and below
+An unlisted method may have any effect. Below ``fs/`` it counts as a change of files, and below
 ``terminal/`` as a command, since planned methods of the 1.0 draft have such names.
 """
 
@@ -11,10 +11,10 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 
 
 class ClientEffect(StrEnum):
-    """What a client does."""
+    """The effect of a message on a client."""
 
     INFORMS = "informs"
-    """Nothing is changed, and nothing is answered."""
+    """Changes nothing and needs no answer."""
     ASKS = "asks"
     """Asks a person."""
     READS = "reads"
@@ -23,11 +23,11 @@ class ClientEffect(StrEnum):
     RUNS = "runs"
     """Runs a command, or acts on a running one."""
     OTHER = "other"
-    """Anything else, or unknown."""
+    """Any other effect, or an unknown one."""
 
 
 class Row(NamedTuple):
-    """What a client does when an agent sends a method, in the dialects that have it."""
+    """The effect of a method, in the dialects that have it."""
 
     effect: ClientEffect
     method: str
@@ -53,18 +53,18 @@ TABLE: tuple[Row, ...] = (
     Row(ClientEffect.OTHER, "mcp/message", _OFFICIAL),
     Row(ClientEffect.OTHER, "mcp/disconnect", _OFFICIAL),
 )
-"""All methods that an agent may use, and notifications that it may send."""
+"""All methods that an agent may call, and the notifications it may send."""
 
 _BY_METHOD = {row.method: row for row in TABLE}
 _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 
 
 def effect_of(method: str | None, dialect: str | None = None) -> ClientEffect:
-    """Returns what a client does at a request or a notification of its agent.
+    """Returns the effect of a request or notification on the agent's client.
 
     Args:
         method: the method of the message.
-        dialect: the dialect that is spoken; None if it is unknown.
+        dialect: the dialect of the connection; None if unknown.
     """
     row = _BY_METHOD.get(method or "")
     if row is not None and (dialect is None or dialect in row.dialects):

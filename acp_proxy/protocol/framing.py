@@ -1,7 +1,7 @@
-"""Splits streams of bytes into lines: `LineCutter` as bytes, `LineFramer` as places in the log.
+"""Splits byte streams into lines: `LineCutter` as bytes, `LineFramer` as places in the log.
 
-The framer remembers an unfinished line as the *segments* of the capture log it covers. So a line of
-64 MB costs no more than a thousand pairs of numbers, which can be stored with every batch of rows.
+The framer remembers an unfinished line as the *segments* of the capture log that it covers. A line
+of 64 MB costs at most a thousand pairs of numbers, which are stored with every batch of rows.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ Segment = tuple[int, int]
 
 @frozen
 class Line:
-    """The place of one line: the bytes between two newline bytes of one stream."""
+    """The place of one line: the bytes between two newlines of one stream."""
 
     segments: tuple[Segment, ...]
     size: int
-    """Bytes, its newline byte included."""
+    """Bytes, including the newline."""
     t_first_ns: int
     t_ns: int
     terminated: bool
-    """Whether a newline ends it; only the last line of a stream may lack one."""
+    """Whether it ends with a newline; only the last line of a stream may lack it."""
 
 
 @define
@@ -42,9 +42,9 @@ class LineFramer:
         """Yields the lines that end in a chunk.
 
         Args:
-            chunk: what was read of the stream.
-            offset: its logical offset in the log.
-            t_ns: when it was read.
+            chunk: bytes that were read from the stream.
+            offset: their logical offset in the log.
+            t_ns: when they were read.
         """
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
@@ -60,7 +60,7 @@ class LineFramer:
             self._extend(offset + start, len(chunk) - start, t_ns)
 
     def finish(self, t_ns: int) -> Line | None:
-        """Returns the line that the end of the stream leaves without a newline, if there is one."""
+        """Returns the last line of a stream that ended without a newline, if there is one."""
         return self._take(t_ns, terminated=False) if self.segments else None
 
     def _extend(self, offset: int, size: int, t_ns: int) -> None:
@@ -79,14 +79,14 @@ class Cut(NamedTuple):
     """A line of a stream."""
 
     raw: bytes
-    """Without its newline."""
+    """The line without its newline."""
     newline: bytes
     end: int
-    """Where the line ends in the chunk that has its end."""
+    """The offset of the line's end in the chunk that contains it."""
 
 
 class LineCutter:
-    """Holds the unfinished line of one stream."""
+    """Buffers the unfinished line of one stream."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -109,6 +109,6 @@ class LineCutter:
         return cuts
 
     def finish(self) -> Cut | None:
-        """Returns the line that the end of the stream leaves without a newline, if there is one."""
+        """Returns the last line of a stream that ended without a newline, if there is one."""
         rest, self._parts = b"".join(self._parts), []
         return Cut(rest, b"", 0) if rest else None

@@ -1,8 +1,8 @@
-"""Reads JSON as it is written: whole lines, members in their places, and lines that are cut off.
+"""Reads JSON in its original spelling: whole lines, members in place, and truncated lines.
 
-A line is parsed by msgspec, and by the standard library where msgspec is too strict: for half of a
+A line is parsed by msgspec, or by the standard library where msgspec is too strict: for half of a
 surrogate pair, or for NaN. Where the bytes of a line must be kept, `members` finds the character
-range of each value. Where a line is too large to hold, `tokens` reads its beginning.
+range of each value. Where a line is too large for memory, `tokens` reads its beginning.
 """
 
 import json
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 _decode = msgspec.json.Decoder().decode
-# Integers stay text: computing one of a million digits would take minutes, and raises by default.
+# Integers stay text: converting one with a million digits takes minutes, and raises by default.
 _skip = json.JSONDecoder(parse_int=str).raw_decode
-# Before 3.11.4, Python ends a possessive repetition wrongly where a branch within its body fails.
+# Before 3.11.4 a possessive repetition ended too early if a branch in its body failed.
 _TOKEN = re.compile(
     rb'\s*(?:"(?P<string>(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*+)(?P<quote>"?)'
     rb'|(?P<mark>[{}\[\],:])|(?P<word>[^\s"{}\[\],:]+))',
@@ -24,15 +24,15 @@ _TOKEN = re.compile(
 )
 _CLOSERS = {b"{": b"}", b"[": b"]"}
 _Closers = tuple[bytes, Any] | None
-"""The brackets to close, innermost first; a linked list, so that keeping a state costs nothing."""
+"""The brackets to close, innermost first; a linked list, so saving a state costs nothing."""
 
 
 def parse(raw: bytes) -> Any:
     """Parses a line.
 
     Raises:
-        ValueError: it is not JSON.
-        RecursionError: it is nested too deeply.
+        ValueError: the line is not JSON.
+        RecursionError: the value is nested too deeply.
     """
     try:
         return _decode(raw)
@@ -41,7 +41,7 @@ def parse(raw: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encodes JSON, also half a surrogate pair, and null for what is not a number."""
+    """Encodes JSON; keeps half a surrogate pair, and writes null for NaN and infinities."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -50,7 +50,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def json_or_none(raw: bytes) -> Any:
-    """Parses a line; None if it is not JSON, and for ``null``."""
+    """Parses a line; None if it is ``null`` or not JSON."""
     try:
         return parse(raw)
     except (ValueError, RecursionError):
@@ -58,7 +58,7 @@ def json_or_none(raw: bytes) -> Any:
 
 
 def json_or_text(raw: bytes) -> Any:
-    """Parses a line; the line itself as text if it is not JSON."""
+    """Parses a line; returns it as text if it is not JSON."""
     try:
         return parse(raw)
     except (ValueError, RecursionError):
@@ -66,11 +66,11 @@ def json_or_text(raw: bytes) -> Any:
 
 
 def parse_or_begin(raw: bytes, most: int) -> Any:
-    """Parses a line, or as much of its beginning as makes sense; None if that is nothing.
+    """Parses a line, or as much of its beginning as possible; None if that is nothing.
 
     Args:
         raw: the line, or its beginning.
-        most: bytes of the beginning that are tried.
+        most: the number of bytes at the beginning to try.
     """
     try:
         return parse(raw)
@@ -83,21 +83,21 @@ def parse_or_begin(raw: bytes, most: int) -> Any:
 
 
 def pointer(parts: Iterable[str]) -> str:
-    """Writes a JSON pointer (RFC 6901), the path from the root of a message to a value in it."""
+    """Writes a JSON pointer (RFC 6901): the path from the root of a message to a value."""
     return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
 
 
 def parts_of(pointer: str) -> tuple[str, ...]:
-    """Splits a pointer into keys and the numbers of items."""
+    """Splits a pointer into keys and item numbers."""
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def picked(value: Any, names: Iterable[str]) -> Any:
-    """Returns an object with only some of its members; anything else as it is.
+    """Returns an object with only some of its members; any other value unchanged.
 
     Args:
         value: a decoded value.
-        names: of the members that are kept.
+        names: the members to keep.
     """
     if not isinstance(value, dict):
         return value
@@ -105,11 +105,11 @@ def picked(value: Any, names: Iterable[str]) -> Any:
 
 
 def member(value: Any, *names: str) -> Any:
-    """Returns a member of nested objects; None if a name leads to nothing.
+    """Returns a member of nested objects; None if it does not exist.
 
     Args:
         value: any JSON value, decoded.
-        *names: of the members, the outermost first.
+        *names: the member names, outermost first.
     """
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -121,7 +121,7 @@ def word(value: dict[str, Any], *keys: str) -> str:
 
     Args:
         value: an object.
-        keys: names of members; the first that is a scalar counts.
+        keys: member names; the first with a scalar is used.
     """
     for key in keys:
         scalar = value.get(key)
@@ -137,7 +137,7 @@ def word(value: dict[str, Any], *keys: str) -> str:
 
 
 def params_of(message: Any) -> dict[str, Any]:
-    """Returns the params of a message that is decoded; empty if they are no object."""
+    """Returns the params of a decoded message; empty if they are not an object."""
     params = member(message, "params")
     return params if isinstance(params, dict) else {}
 
@@ -148,12 +148,12 @@ def storable(text: str) -> str:
 
 
 class Member(NamedTuple):
-    """A member of an object, or an item of an array, as it is written."""
+    """The place of an object's member, or of an array's item."""
 
     key: str
     """``*`` for an item."""
     start: int
-    """The character range of the value."""
+    """The start of the value's character range."""
     end: int
 
 
@@ -162,7 +162,7 @@ def members(text: str, at: int = 0) -> Iterator[Member]:
 
     Args:
         text: a line.
-        at: where the value begins; a value that is no object or array has no members.
+        at: where the value begins; a value that is not an object or array has no members.
 
     Raises:
         ValueError: a value is not JSON.
@@ -207,17 +207,17 @@ class Token(NamedTuple):
     """A bracket, comma or colon; a string; or a number or word."""
 
     end: int
-    """Where the text goes on after it."""
+    """The offset of the first byte after the token."""
     mark: bytes | None
     string: bytes | None
-    """Between its quotes, escapes as they are written."""
+    """The bytes between the quotes, with escapes unchanged."""
     word: bytes | None
     is_whole: bool
-    """False for a string without its closing quote, and a word that ends with the text."""
+    """False for a string without its closing quote, and for a word at the end of the text."""
 
 
 def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
-    """Yields the tokens of JSON that may be cut off anywhere; stops at anything else.
+    """Yields the tokens of JSON that may be truncated; stops at anything that is not JSON.
 
     Args:
         text: the beginning of a line, or a later part of it.
@@ -231,22 +231,22 @@ def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
 
 
 def parse_beginning(head: bytes) -> Any:
-    """Parses the beginning of a line as if everything open were closed where it ends.
+    """Parses the beginning of a line as if everything open were closed at its end.
 
-    A string is kept as far as it goes. A name without its value is dropped, and so is a number or a
-    word that may go on.
+    A truncated string is kept. A name without its value is dropped, and so is a number or a word
+    that may continue.
 
     Raises:
-        ValueError: it is no JSON even so.
-        RecursionError: it is nested too deeply.
+        ValueError: the result is still not JSON.
+        RecursionError: the value is nested too deeply.
     """
-    text = head.decode(errors="replace").removesuffix("\ufffd")  # half of a character
+    text = head.decode(errors="replace").removesuffix("\ufffd")  # an incomplete character
     return json.loads(_closed(text.encode()))
 
 
 def _closed(head: bytes) -> bytes:
     closers: _Closers = None
-    whole, quote, then_open = 0, b"", closers  # well-formed up to here, if these follow
+    whole, quote, then_open = 0, b"", closers  # valid up to here, with these appended
     is_key_next = False
     for token in tokens(head):
         is_value = not is_key_next

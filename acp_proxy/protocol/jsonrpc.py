@@ -1,10 +1,10 @@
-"""Reads the labels of a line: its kind, its method, its id, and the values that correlate frames.
+"""Reads the labels of a line: kind, method, id, and the values that correlate frames.
 
-Parsing never raises; a line that is not JSON-RPC is data too, with a reason. The quick reader of
-`envelope` is tried first; what it refuses goes to a tolerant one, which decides what the line is.
+Parsing never raises: a line that is not JSON-RPC is data too, with a reason. The fast reader in
+`envelope` is tried first; lines that it refuses go to a tolerant reader, which decides their kind.
 
-JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*: ``7``, ``"7"`` and ``7.0`` differ, and
-numbers beyond 2**53 keep every digit.
+Follows JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*: ``7``, ``"7"`` and ``7.0``
+differ, and numbers beyond 2**53 keep every digit.
 """
 
 import json
@@ -32,7 +32,7 @@ from acp_proxy.protocol.updates import TOOL_CALLS, UPDATE
 
 
 class Kind(StrEnum):
-    """What a frame is."""
+    """The kind of a frame."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -50,12 +50,12 @@ MESSAGE_KINDS = (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR, Kind.NOTIFICATION, Kin
 
 @define
 class Message:
-    """One JSON-RPC message, as far as correlation asks."""
+    """The labels of one JSON-RPC message."""
 
     kind: Kind
     method: str | None = None
     rpc_id: str | None = None
-    """The id's JSON token."""
+    """The JSON token of the id."""
     parse_error: str | None = None
     session: str | None = None
     update: str | None = None
@@ -68,18 +68,18 @@ class Message:
     status: str | None = None
     """The status of the tool call."""
     mode: str | None = None
-    """The mode of a session that it sets or reports."""
+    """The session mode that the message sets or reports."""
     state: str | None = None
     """The session state of a ``state_update`` (v2)."""
     error_code: int | None = None
     text: str | None = None
-    """The text of the content of a session update, if it is one block of text."""
+    """The text of a session update with a single block of text."""
     message_id: str | None = None
-    """The id that all pieces of one message of an update share, or all of one compaction."""
+    """The id that all pieces of one message share, or those of one compaction."""
     members: "tuple[Message, ...]" = ()
     """The messages of a batch."""
     raw: bytes | None = None
-    """The line, to read more of it; None if it is too large to be held."""
+    """The line, for readers of other members; None if it is too large to keep."""
 
 
 class _Id(Struct, gc=False):
@@ -90,7 +90,7 @@ _decode_id = msgspec.json.Decoder(_Id).decode
 _decode_members = msgspec.json.Decoder(list[Raw]).decode
 
 _TERMINAL = b'"terminalId"'
-_NOTIFICATION, _REQUEST = Kind.NOTIFICATION, Kind.REQUEST  # looking them up takes a while
+_NOTIFICATION, _REQUEST = Kind.NOTIFICATION, Kind.REQUEST  # enum lookups are slow
 
 
 def read(raw: bytes) -> Message:
@@ -181,7 +181,7 @@ def _shown_terminal(params: Params) -> str | None:
 
 
 def _read_tolerantly(raw: bytes) -> Message:
-    """Reads a line that does not fit the usual types, or finds out why it is not JSON."""
+    """Reads a line that the fast reader refuses, or finds out why it is not JSON."""
     try:
         value = json.loads(raw.decode(), parse_constant=_refuse_constant, parse_int=Number)
         if isinstance(value, list):
@@ -206,7 +206,7 @@ def _read_batch(raw: bytes, values: list[Any]) -> Message:
 
 
 def _read_member(raw: bytes) -> Message:
-    """Reads a member of a batch; arrays are not looked into, however deep they are."""
+    """Reads a member of a batch; arrays are never entered, however deep they are."""
     return _invalid(raw, "a batch within a batch") if raw.startswith(b"[") else read(raw)
 
 
@@ -238,7 +238,7 @@ def _read_object(raw: bytes, value: dict[str, Any]) -> Message:
 def _integer(value: Any) -> int | None:
     try:
         return int(value) if isinstance(value, Number) else None
-    except ValueError:  # more digits than Python computes
+    except ValueError:  # more digits than Python converts
         return None
 
 
@@ -255,7 +255,7 @@ def _token(raw: bytes, value: dict[str, Any]) -> str | None:
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:
-    """Yields the members of a JSON object, or the items of an array, as they are written."""
+    """Yields the members of a JSON object, or the items of an array, in their original spelling."""
     for key, start, end in members(text):
         yield key, text[start:end]
 

@@ -1,9 +1,9 @@
 """Reads the labels of a line that is too large for memory, from its first and last bytes.
 
 A frame of 64 MB is one enormous string in a small envelope. The head is scanned token by token, and
-the scan goes on in the tail, after the end of that string. What the tail has is used if the
-brackets close where the line ends. If they do not, there was more than one string in between; then
-only the head is used, and an id at the very end of the line, which needs no path.
+the scan continues in the tail after the end of that string. If the brackets close at the end of the
+line, the labels of the tail are used. If they do not, there was more than one string in between:
+then only the head is used, and an id at the very end of the line, which needs no path.
 """
 
 import json
@@ -25,7 +25,7 @@ _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)
 def _paths(
     kind: type[Struct], outer: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yields the paths that the reader of whole lines takes, and whether each is of an object."""
+    """Yields the paths that the reader of whole lines takes, and whether each is an object."""
     for name, (inner, is_scalar) in fields_of(kind).items():
         path = (*outer, name)
         if inner is not None and inner is not Block:
@@ -38,23 +38,23 @@ def _paths(
 _CONTAINERS = {path for path, is_object in _paths(Envelope) if is_object}
 _WANTED = {path for path, is_object in _paths(Envelope) if not is_object}
 _ID, _TARGET = ("id",), ("params", "requestId")
-"""Paths of ids, which are kept as they are written."""
+"""Paths of ids, which are kept in their original spelling."""
 _DEEPEST = 4
-"""Parts of the longest path of interest."""
+"""The length of the longest path of interest."""
 
 Scalar = tuple[tuple[str, ...], bytes]
-"""A path, and the text there: a scalar, the opening bracket of a container, or empty for a key."""
+"""A path and its text: a scalar, the opening bracket of a container, or empty for a key."""
 
 
 def read_outline(head: bytes, tail: bytes) -> Message:
-    """Reads a line by its edges; never raises.
+    """Reads a line from its edges; never raises.
 
     Args:
-        head: its first bytes, `LINE_EDGE` of them.
-        tail: its last bytes, without the newline.
+        head: the first `LINE_EDGE` bytes.
+        tail: the last bytes, without the newline.
 
     Returns:
-        What `jsonrpc.read` returns for the same envelope without its large values.
+        The same labels as `jsonrpc.read`, without the large values.
     """
     if head.lstrip()[:1] == b"[":
         return Message(Kind.BATCH, parse_error="a batch too large to look into")
@@ -96,7 +96,7 @@ def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> Non
             value = json.loads(text.decode())
         except ValueError:
             return
-        if not isinstance(value, float):  # no label is one, and JSON cannot write each of them
+        if not isinstance(value, float):  # no label is a float, and JSON cannot write every float
             place[last] = value
 
 
@@ -106,7 +106,7 @@ def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
     yield from scanner.feed(head)
     if head[scanner.place :].lstrip()[:1] != b'"':
         return
-    for start in (0, 1):  # a quote at the very beginning may have a backslash before it
+    for start in (0, 1):  # a quote at the very start may follow a backslash
         if match := _REST_OF_STRING.match(tail, start):
             rest = evolve(scanner, path=scanner.path.copy(), key=None, place=match.end())
             later = list(rest.feed(tail))
@@ -117,20 +117,20 @@ def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
 
 @define
 class _Scanner:
-    """Follows the brackets from token to token, up to the first token that is cut off."""
+    """Tracks the brackets from token to token, up to the first truncated token."""
 
     path: list[str | None] = field(factory=list)
-    """The keys of the open containers; None in an array, and the outermost has an empty one."""
+    """The keys of the open containers: None in an array, empty for the outermost."""
     key: str | None = None
     expect_key: bool = False
     place: int = 0
-    """The position that the scan has reached."""
+    """The offset that the scan has reached."""
 
     def feed(self, text: bytes) -> Iterator[Scalar]:
         for token in tokens(text, self.place):
             mark, string, word = token.mark, token.string, token.word
             if not token.is_whole or (word is not None and not _SCALAR.fullmatch(word)):
-                return  # the edge may have cut it, or it is no JSON
+                return  # cut by the edge, or not JSON
             self.place = token.end
             if mark in (b"{", b"["):
                 if self.key is not None:
@@ -151,7 +151,7 @@ class _Scanner:
             elif string is not None and self.expect_key and self.path and self.path[-1] is not None:
                 self.key, self.expect_key = string.decode(errors="replace"), False
                 if len(self.path) == 1:
-                    yield (self.key,), b""  # its value may be what is too large to see
+                    yield (self.key,), b""  # its value may be the large string
             elif self.key is not None:
                 yield from self._found(self.key, word or b'"' + (string or b"") + b'"')
                 self.key = None

@@ -12,23 +12,23 @@ class Stream(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way a message goes; both peers number their requests, so an id needs one of these."""
+    """The direction of a message. Both peers number their requests, so an id needs a direction."""
 
     TO_AGENT = "to-agent"
     TO_CLIENT = "to-client"
 
     @property
     def other(self) -> "Direction":
-        """The way an answer goes."""
+        """The direction of an answer."""
         return _OTHER[self]
 
 
-# Looking up a member of an enum takes as long as parsing a short message; these tables do not.
+# Looking up an enum member takes as long as parsing a short message; these tables do not.
 _OTHER = {
     Direction.TO_AGENT: Direction.TO_CLIENT,
     Direction.TO_CLIENT: Direction.TO_AGENT,
 }
 DIRECTIONS = {Stream.TO_AGENT: Direction.TO_AGENT, Stream.TO_CLIENT: Direction.TO_CLIENT}
-"""The directions of the streams that have messages."""
+"""The directions of the streams that carry messages."""
 SENDERS = {"to-agent": "client", "to-client": "agent"}
-"""Who sends in each direction."""
+"""The sender in each direction."""

@@ -20,7 +20,7 @@ _OFFICIAL = ("options", "toolCall", "subject")
 
 @frozen
 class PermissionAnswer:
-    """What a client answered to a permission request."""
+    """The answer of a client to a permission request."""
 
     result: Any
     """None if the answer is an error."""
@@ -29,7 +29,7 @@ class PermissionAnswer:
 
     @property
     def granted(self) -> bool | None:
-        """The answer in the 1.0 draft; None in other dialects."""
+        """The answer of the 1.0 draft; None in other dialects."""
         if isinstance(self.result, dict) and "granted" in self.result:
             return bool(self.result["granted"])
         return None
@@ -51,7 +51,7 @@ class PermissionAnswer:
 
     @property
     def kind(self) -> str:
-        """The kind of the selected option; its id if the request does not offer it."""
+        """The kind of the selected option, or its id if the request does not offer it."""
         return str(self.kinds[0] if self.kinds else self.option_id)
 
     @property
@@ -84,7 +84,7 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
     """Reads the answer to a permission request.
 
     Args:
-        options: the options of the request, as from `options_of`.
+        options: the options of the request, as returned by `options_of`.
         answer: the whole answer, decoded.
     """
     result = member(answer, "result") if member(answer, "error") is None else None
@@ -99,13 +99,13 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
 
 
 def options_of(request: Any) -> list[dict[str, Any]]:
-    """The options of a permission request, decoded; what is not an object is left out."""
+    """Returns the options of a decoded permission request that are objects."""
     options = member(request, "params", "options")
     return [item for item in options if isinstance(item, dict)] if isinstance(options, list) else []
 
 
 def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The options whose id no different option has: an answer names an option by its id alone."""
+    """Returns the options whose id no different option shares: an answer only gives an id."""
     return [
         option
         for option in options
@@ -115,7 +115,7 @@ def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rejecting_option(request: Any) -> str | None:
-    """The id of the option that rejects, preferably once; None if the request offers none."""
+    """Returns the id of a rejecting option, preferably once; None if none is offered."""
     offered = unambiguous(options_of(request))
     for kind in ("reject_once", "reject_always"):
         for option in offered:
@@ -125,6 +125,6 @@ def rejecting_option(request: Any) -> str | None:
 
 
 def is_draft(request: Any) -> bool:
-    """Whether a request has the form of the 1.0 draft: no options, and no tool call of v1 or v2."""
+    """Whether a request has the form of the 1.0 draft: no options and no tool call."""
     params = member(request, "params")
     return isinstance(params, dict) and params.keys().isdisjoint(_OFFICIAL)

@@ -1,4 +1,4 @@
-"""Follows the sessions of a connection, with their modes, tool calls and terminals."""
+"""Tracks the sessions of a connection, with their modes, tool calls and terminals."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from acp_proxy.protocol.updates import FINAL
 _EXITS = ("terminal/wait_for_exit", "terminal/kill")
 """Requests whose result says that the command of a terminal has ended."""
 _SET_MODE = "session/set_mode"
-_RESPONSE = Kind.RESPONSE  # looking it up takes a while
+_RESPONSE = Kind.RESPONSE  # enum lookups are slow
 
 
 class SessionTracker:
@@ -29,7 +29,7 @@ class SessionTracker:
         """Takes a request that neither initializes the connection nor opens a session.
 
         Args:
-            exchange: its exchange.
+            exchange: the request's exchange.
             message: the request.
         """
         if exchange.method == _SET_MODE:
@@ -42,7 +42,7 @@ class SessionTracker:
         """Takes the answer to any request.
 
         Args:
-            exchange: its exchange, with the session that the answer may name.
+            exchange: the answered exchange, with the session that the answer may name.
             message: the answer.
         """
         state, method = self._state, exchange.method
@@ -74,7 +74,7 @@ class SessionTracker:
         """Takes a session update.
 
         Args:
-            session: its session.
+            session: the session that it updates.
             message: the update.
         """
         if message.tool_call is not None:
@@ -83,15 +83,15 @@ class SessionTracker:
             known.mode = message.mode or known.mode
 
     def begin_call(self, session: str | None, message: Message, turn: Turn | None) -> bool:
-        """Begins another tool call if a message begins one; `update` or `request` comes next.
+        """Begins a tool call if the message begins one; call `update` or `request` next.
 
         Args:
-            session: its session.
+            session: the session of the message.
             message: a session update or a request about a tool call.
             turn: the turn of the message.
 
         Returns:
-            Whether it begins one.
+            Whether the message begins a call.
         """
         status, dialect = message.status, self._state.handshake.dialect
         how = beginning(message.method, message.update, status, dialect)
@@ -100,7 +100,7 @@ class SessionTracker:
             return False
         calls = self._state.calls.setdefault(session or "", {})
         known = calls.get(call)
-        is_over = known is None or known in FINAL  # after a turn, those that are over are forgotten
+        is_over = known is None or known in FINAL  # finished calls are forgotten after a turn
         is_of_turn = turn is None or call in turn.counted or call in turn.asked
         if not is_another(how, is_over=is_over, is_of_turn=is_of_turn):
             return False
@@ -116,7 +116,7 @@ class SessionTracker:
         return {call: status for call, status in every.items() if status not in FINAL}
 
     def forget_calls(self, session: str | None) -> None:
-        """Forgets the tool calls of a session that are over."""
+        """Forgets the finished tool calls of a session."""
         if left := self.open_calls(session):
             self._state.calls[session or ""] = left
         else:
@@ -141,7 +141,7 @@ class SessionTracker:
 
 
 def _keep(known: dict[str, Any], key: str, value: Any) -> None:
-    """Adds an entry, and removes the oldest if there are too many."""
+    """Adds an entry, and evicts the oldest if there are too many."""
     known[key] = value
     if len(known) > REMEMBERED:
         del known[next(iter(known))]

@@ -1,8 +1,8 @@
-"""What a tool call is now: the one place where the messages about a tool call are merged.
+"""The current state of a tool call: the only code that merges the messages about a call.
 
-A message about a tool call has only the members that change. Each of them replaces what was said
-before, and what the message omits stays. A member that is null changes nothing; in v2 it removes
-what was said before. A ``tool_call_content_chunk`` (v2) adds an item to the content.
+A message about a tool call contains only the members that change. Each replaces the earlier value,
+and omitted members stay. A member that is null changes nothing; in v2 it removes the earlier value.
+A ``tool_call_content_chunk`` (v2) adds an item to the content.
 
 `call_ids` decides which messages are about the same tool call.
 """
@@ -19,30 +19,30 @@ from acp_proxy.protocol.updates import CONTENT_CHUNK, FAILED, FINAL, kind_and_up
 NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""
 _ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
-"""Members of an update that are no members of the tool call."""
+"""Members of an update that do not belong to the tool call."""
 
 
 @define
 class CallStatus:
-    """The status of a tool call, for those who need nothing else of it."""
+    """The status of a tool call, where nothing else of it is needed."""
 
     status: str = ""
-    """Empty until a message names one."""
+    """Empty until a message names a status."""
     status_seq: int = 0
-    """The frame of the last message that named one."""
+    """The frame of the last message that named a status."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more happens after its status."""
+        """Whether the status is final."""
         return self.status in FINAL
 
     @property
     def is_failed(self) -> bool:
-        """Whether it failed, or was denied."""
+        """Whether the call failed or was denied."""
         return self.status in FAILED
 
     def take_status(self, status: str | None, seq: int) -> None:
-        """Takes the status that a message names, if it names one.
+        """Takes the status of a message; does nothing if the message has none.
 
         Args:
             status: the status.
@@ -54,25 +54,25 @@ class CallStatus:
 
 @define
 class CallState(CallStatus):
-    """A tool call by the messages about it so far; what none of them has is empty.
+    """A tool call according to the messages so far; unknown members are empty.
 
-    Its texts are safe to print, and cut. They are for people, who want to know what was said last:
-    so null changes nothing here, in no dialect.
+    Its texts are cut and safe to print. They show people the latest known value, so null changes
+    nothing here, in any dialect.
     """
 
     title: str = ""
-    """Or the name of its tool."""
+    """The title, or the name of the tool."""
     kind: str = ""
     tool: str = ""
     """The name of the tool, which the 1.0 draft has in place of the kind."""
     members: dict[str, Any] | None = None
-    """All of the call's members, merged; None where only what is above is kept."""
+    """All members of the call, merged; None where only the fields above are kept."""
 
     def take(self, call: dict[str, Any], seq: int = 0) -> None:
-        """Takes the members of a call, as a message about it has them.
+        """Takes the members of a call in a message.
 
         Args:
-            call: as of `call_of`.
+            call: the members, as returned by `call_of`.
             seq: the frame of the message.
         """
         self.title = _text(call, *NAMES) or self.title
@@ -86,11 +86,11 @@ class CallState(CallStatus):
 def merge(
     known: dict[str, Any], call: dict[str, Any], update: str = "", *, null_clears: bool = False
 ) -> None:
-    """Merges the members of a call, as a message has them, with those of the messages before.
+    """Merges the members of a call in a message into the earlier ones.
 
     Args:
-        known: the members so far, which this changes.
-        call: as of `call_of`.
+        known: the members so far; changed in place.
+        call: the members, as returned by `call_of`.
         update: the kind of the session update, if it may be a `CONTENT_CHUNK`.
         null_clears: whether null removes a member, as in v2.
     """
@@ -107,10 +107,10 @@ def merge(
 
 
 def call_of(params: dict[str, Any]) -> dict[str, Any]:
-    """Returns the members of the call in a session update or a permission request; or none.
+    """Returns the members of the call in a session update or a permission request; may be empty.
 
     Args:
-        params: those of the message, decoded.
+        params: the params of the message, decoded.
     """
     _, update = kind_and_update(params)
     for call in (update, params.get("toolCall"), member(params, "subject", "toolCall")):

@@ -1,8 +1,8 @@
-"""Finds typed values in a line of JSON, so that one can be replaced and nothing else changes.
+"""Finds typed values in a line of JSON, so that they can be replaced and all else stays.
 
-The places of all dialects are searched together. A line is never serialized again, because
-``1e3``, escapes, the order of keys and repeated keys must be preserved. A replacement is inserted
-at the character range of its place.
+The places of all dialects are searched together. A line is never serialized again, because ``1e3``,
+escapes, the order of keys and repeated keys must be preserved: a replacement is inserted at the
+character range of its place.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Place(Enum):
     CONNECTION = "connection"
     """The id of a connection to an MCP server, which the client opens."""
     FREE = "free"
-    """A setting of the client, or a value that differs from run to run; any value is accepted."""
+    """A setting of the client, or a value that differs between runs; any value is accepted."""
 
 
 Places = dict[str, Any]
@@ -63,7 +63,7 @@ _PLACES = {
 
 @cache
 def places_of(kind: str, method: str | None, *roles: Role) -> Places:
-    """Returns the places of a message, except that of its id.
+    """Returns the places in a message, except that of its id.
 
     Args:
         kind: request, notification, response or error; other kinds have no places.
@@ -93,7 +93,7 @@ def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
 
 @frozen
 class Span:
-    """A place in a line."""
+    """The place of a typed value in a line."""
 
     start: int
     end: int
@@ -134,12 +134,12 @@ def splice(
     replacements: list[tuple[Span, str]],
     between: Callable[[str], str] = str,
 ) -> str:
-    """Replaces the text of places and leaves the rest as it is.
+    """Replaces the text of places and leaves the rest unchanged.
 
     Args:
         text: a line.
         replacements: places and their new text, in order.
-        between: what to do with the text between places.
+        between: converts the text between the places.
     """
     parts, at = [], 0
     for span, new in replacements:

@@ -1,9 +1,9 @@
-"""What kinds of session updates there are, in every dialect, and the statuses of a tool call."""
+"""The kinds of session updates in every dialect, and the statuses of a tool call."""
 
 from typing import Any
 
 UPDATE = "session/update"
-"""The method of all of them."""
+"""The method of every session update."""
 
 USER_TEXT, AGENT_TEXT = "user_message_chunk", "agent_message_chunk"
 THOUGHT_CHUNKS = ("agent_thought_chunk", "thought_message_chunk")
@@ -16,7 +16,7 @@ CHUNKS = frozenset(
 
 WHOLE_THOUGHT = "agent_thought"
 WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
-"""Kinds of updates of v2 that hold a whole message and replace the pieces streamed before."""
+"""v2 updates with a whole message, which replace the pieces streamed before."""
 
 NEW_CALL = "tool_call"
 TOOL_CALLS = (NEW_CALL, "tool_call_update")
@@ -26,7 +26,7 @@ CONTENT_CHUNK = "tool_call_content_chunk"
 CALL_UPDATES = (*TOOL_CALLS, CONTENT_CHUNK)
 """All kinds of updates about a tool call."""
 PLANS = ("plan", "plan_update")
-"""Kinds of updates that hold a plan, or change one."""
+"""Updates that contain or change a plan."""
 
 STATE_UPDATES = (
     "available_commands_update",
@@ -34,11 +34,11 @@ STATE_UPDATES = (
     "session_info_update",
     "usage_update",
 )
-"""Updates that describe a state of the session beside the conversation. When they come, and how
-often the same is repeated, differs between any two runs."""
+"""Updates that describe the state of the session beside the conversation. Their times and
+repetitions differ between any two runs."""
 
 NEW_CHILD = "subagent_update"
-"""Announces a child session, on that of its parent; no request opens it."""
+"""Announces a child session, in a message of its parent; no request opens the child."""
 SUBAGENTS = (NEW_CHILD, "session_message", "session_message_chunk")
 """Updates about child sessions, and about messages between sessions."""
 
@@ -57,26 +57,26 @@ MESSAGES = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, *WHOLE_MESSAGES})
 WITH_CONTENT = MESSAGES | {*CALL_UPDATES}
 """Updates that have content."""
 WORK = WITH_CONTENT | {*PLANS, "plan_removed"}
-"""Updates that are the work of a turn. Commands, modes, options, titles, usage, notices and what is
-custom may come at any time."""
+"""Updates that belong to the work of a turn. Commands, modes, options, titles, usage, notices and
+custom updates may come at any time."""
 TURN_OUTPUT = WORK - {USER_TEXT, "user_message", "plan_removed"}
-"""Those of them that come within a turn alone, unlike an echo of the user's message."""
+"""`WORK` without an echo of the user's message; these come only within a turn."""
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""
 FAILED = frozenset({"failed", "denied"})
 FINAL = FAILED | {"completed", "cancelled"}
-"""The statuses of a tool call after which nothing more happens."""
+"""The statuses of a tool call that never change again."""
 
 
 def kind_and_update(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Returns the kind of an update and its members, from the envelope of any dialect.
 
     Args:
-        params: those of ``session/update``, decoded.
+        params: the decoded params of ``session/update``.
 
     Returns:
-        An empty kind if there is none, and empty members if they are no object.
+        An empty kind if there is none, and empty members if they are not an object.
     """
     update = params.get("update")
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None

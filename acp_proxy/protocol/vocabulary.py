@@ -1,9 +1,9 @@
 """The places of typed values in ACP messages, in every dialect: one table.
 
-A row names a place by a JSON pointer from the root of a message, in which ``*`` is any item. The
-table is taken from the schema (v1 with its unstable part, v2), from the 1.0 draft, and from what
-real agents add. The dialect of a recording may be unknown, so values are looked for at the places
-of all dialects, and of all kinds of session updates.
+A row names a place by a JSON pointer from the root of a message; ``*`` stands for any item. The
+table follows the schema (v1 with its unstable part, v2), the 1.0 draft, and additions of real
+agents. The dialect of a recording may be unknown, so values are searched for at the places of all
+dialects and of all kinds of session updates.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,8 +49,8 @@ class Position(NamedTuple):
     role: Role
     pointer: str
     methods: tuple[str, ...] = ()
-    """The methods of the messages with this place, or of the requests that they answer; one that
-    ends in a slash stands for all that begin with it, none for every method."""
+    """The methods of the messages with this place, or of the requests that they answer. A name that
+    ends in a slash is a prefix; no name means every method."""
 
     @property
     def is_in_response(self) -> bool:
@@ -69,7 +69,7 @@ _PERMISSION = ("session/request_permission",)
 
 
 def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
-    """Returns rows whose places are moved below another place."""
+    """Returns rows with their places moved below another place."""
     return (row._replace(pointer=pointer + row.pointer) for row in rows)
 
 
@@ -93,8 +93,8 @@ _PART = (
     Position(Role.PATH, "/changes/*/newPath"),
     *_BLOCK[:3],
 )
-"""An item of a tool call's content, or the draft's output. The official document
-contains one example with a bare content block there."""
+"""An item of a tool call's content, or the draft's output. An example in the official document has
+a bare content block there."""
 _CALL = (
     Position(Role.CALL, "/toolCallId"),
     *_at("/content/*", _PART),
@@ -121,7 +121,7 @@ TABLE: tuple[Position, ...] = (
     Position(Role.SESSION, "/params/params/sessionId", SUCCESSOR),
     Position(Role.URI, "/error/data/uri"),
     Position(Role.REQUEST, "/params/requestId", ("$/cancel_request",)),
-    # Who the client is
+    # The client's identity
     Position(Role.CREDENTIAL, "/params/credentials", ("authenticate",)),
     Position(Role.TIME, "/result/expiresAt", ("authenticate",)),
     Position(Role.ENVIRONMENT, "/result/authMethods/*/env", ("initialize",)),
@@ -185,7 +185,7 @@ TABLE: tuple[Position, ...] = (
     Position(Role.CUTTING, "/params/data/final", _UPDATE),
     Position(Role.PLAN, "/params/data/planId", _UPDATE),
     Position(Role.STEP, "/params/data/steps/*/id", _UPDATE),
-    # What the agent asks for
+    # Requests of the agent
     *_in(_PERMISSION, _at("/params/toolCall", _CALL)),
     *_in(_PERMISSION, _at("/params/subject/toolCall", _CALL)),
     Position(Role.CALL, "/params/subject/toolCallId", _PERMISSION),
@@ -222,10 +222,10 @@ TABLE: tuple[Position, ...] = (
 
 @cache
 def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
-    """Returns the places of the messages of a method, in any dialect, in the order of the table.
+    """Returns the places in the messages of a method, in any dialect, in the order of the table.
 
     Args:
-        method: for a response, the method that it answers.
+        method: the method; for a response, the method that it answers.
         is_response: whether it is a response, a result or an error.
     """
     return tuple(
@@ -237,7 +237,7 @@ def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
 
 
 def pointers(*roles: Role) -> tuple[str, ...]:
-    """Returns the places of some kinds of values in messages of any method, each once."""
+    """Returns the places of some kinds of values, in messages of any method, without duplicates."""
     return tuple(dict.fromkeys(row.pointer for row in TABLE if row.role in roles))
 
 
