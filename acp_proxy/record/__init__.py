@@ -11,7 +11,7 @@ def supervise(relay: "Relay", options: "RecordOptions") -> None:
 
     Args:
         relay: the relay.
-        options: of the command line.
+        options: the options of the command line.
     """
     from acp_proxy.record import supervisor
 

@@ -1,8 +1,9 @@
-"""Indexes the log of a running recording when it is quiet, or when the backlog is too large.
+"""Indexes the log of a running recording when no bytes flow, or when the backlog is too large.
 
-An eager indexer would multiply the relay's p99 by ten, since it shares the interpreter with the
-pumps. So it waits for a quarter of a second without a byte, works in batches of a few milliseconds,
-and stops as soon as bytes flow again. Only with a backlog of 16 MB does it work while bytes flow.
+An eager indexer would increase the relay's p99 latency tenfold, since it shares the interpreter
+with the pumps. So it waits for a quarter of a second without a byte, works in batches of a few
+milliseconds, and stops as soon as bytes flow again. Only if 16 MB are not indexed does it work
+while bytes flow.
 """
 
 import contextlib
@@ -28,16 +29,16 @@ from acp_proxy.store.log.log_reader import LogReader
 QUIET = 0.25
 """Seconds without a byte that count as quiet."""
 BACKLOG = 16 << 20
-"""Bytes of log that are indexed even while it grows."""
+"""Bytes that are not indexed, from which on they are indexed even while the log grows."""
 TRIM = 1 << 20
-"""Bytes of indexed log from which on the log is emptied."""
+"""Size in bytes from which on an indexed log is emptied."""
 LAST = 2.0
-"""Seconds for the indexer at the end, and for a check after it."""
+"""Seconds for the indexer at the end, and again for a check after it."""
 _RETRY = 2.0
 
 
 class Indexing:
-    """Keeps the database of a running recording up with its log."""
+    """Keeps the database of a running recording up to date with its log."""
 
     def __init__(self, log: CaptureLog) -> None:
         self.path = Path(log.path.removesuffix(LOG_SUFFIX))
@@ -48,13 +49,13 @@ class Indexing:
 
     async def run(self) -> None:
         """Indexes until cancelled."""
-        seen = -1
+        last_size = -1
         while True:
             await trio.sleep(QUIET)
             size = self._log.size
-            if (size == seen and self._behind()) or self._behind() >= BACKLOG:
+            if (size == last_size and self._behind()) or self._behind() >= BACKLOG:
                 await trio.to_thread.run_sync(self._work)
-            seen = size
+            last_size = size
 
     def is_open_request(self, direction: Direction) -> bool | None:
         """Whether a request of a direction waits for its answer; None if unknown."""
@@ -85,7 +86,7 @@ class Indexing:
                     if not self.path.exists():
                         self._complain("it was removed")
                         return
-                    with contextlib.suppress(FileNotFoundError):  # somebody was quicker
+                    with contextlib.suppress(FileNotFoundError):  # another process removed it first
                         self._log.remove()
                 else:
                     database.close(indexer.connection)
@@ -100,7 +101,7 @@ class Indexing:
                 time.sleep(0.05)
 
     def _work(self) -> None:
-        """Indexes batch by batch until the log is done or grows again."""
+        """Indexes in batches until the whole log is indexed or it grows again."""
         if time.monotonic() < self._retry_at:
             return
         try:
@@ -128,10 +129,10 @@ class Indexing:
         return self._log.size - (self._indexer.state.offset if self._indexer else 0)
 
     def _trim(self, indexer: Indexer) -> None:
-        """Empties a large log when every byte of it is in rows.
+        """Empties a large log when every byte of it is stored in rows.
 
         The rows are committed, so after a crash at any point each frame is in the log or in a row.
-        The log refuses if a chunk has come meanwhile (`CaptureLog.trim`).
+        The log is not emptied if a chunk has arrived meanwhile (`CaptureLog.trim`).
         """
         if self._log.physical_size >= TRIM and indexer.is_whole:
             self._keep_damage(indexer)
@@ -140,10 +141,10 @@ class Indexing:
             self._log.allow(self._database_size())
 
     def _keep_damage(self, indexer: Indexer) -> None:
-        """Keeps what could not be read of the log, which is about to go.
+        """Copies the unreadable parts of the log, which is about to be removed.
 
         Raises:
-            OSError: it cannot be written, so the log has to stay.
+            OSError: they cannot be written, so the log has to stay.
         """
         if indexer.has_damage:
             damaged_log.keep(self.path, indexer.connection, indexer.log)
@@ -162,7 +163,7 @@ class Indexing:
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Indexes the log into memory, for when no database can be written."""
+        """Indexes the log in memory, for when no database can be written."""
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)
@@ -184,7 +185,7 @@ class Indexing:
 
 
 def _until(deadline: float, rows: Iterable[Any], _: int) -> Iterator[Any]:
-    """Yields rows, and raises `TimeoutError` when the time is over."""
+    """Yields rows, and raises `TimeoutError` after the deadline."""
     for row in rows:
         if time.monotonic() > deadline:
             raise TimeoutError

@@ -1,7 +1,7 @@
-"""Deletes old recordings when a new one starts, and reports which ones.
+"""Deletes old recordings when a new one starts, and reports which.
 
 The search for them takes a while and may be cancelled at any time. Every deletion is logged,
-whatever happens afterwards, so no recording disappears unnoticed.
+whatever happens afterwards.
 """
 
 import os
@@ -18,14 +18,14 @@ from acp_proxy.recording.log_format import NOTE, Log
 from acp_proxy.store.files.directory import OldRecording, delete, prunable
 
 _MOST_IN_EVENT = 500
-"""How many files one event lists."""
+"""The most files that one event lists."""
 
 
 async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
     """Deletes old recordings of the recordings directory, as --keep asks.
 
     Args:
-        log: the log of the new recording, which gets an event that lists the deleted ones.
+        log: the log of the new recording, which gets an event that lists the deleted files.
         keep: see `capture.option_values.read_keep`.
         spare: the new recording, which is not deleted.
     """
@@ -34,11 +34,11 @@ async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
     directory = Path(recordings_directory(os.environ))
     gone: list[OldRecording] = []
     try:
-        found = await trio.to_thread.run_sync(
+        old = await trio.to_thread.run_sync(
             lambda: prunable(directory, older_than=age, larger_than=total, spare=spare),
             abandon_on_cancel=True,
         )
-        await trio.to_thread.run_sync(_delete, found, gone)
+        await trio.to_thread.run_sync(_delete, old, gone)
     except OSError:
         pass
     finally:

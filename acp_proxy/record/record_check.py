@@ -1,4 +1,4 @@
-"""Checks a recording when it ends, for ``record --check``: never longer than its end may take."""
+"""Checks a recording when it ends, for ``record --check``, within a time limit."""
 
 import shlex
 import time
@@ -13,9 +13,9 @@ from acp_proxy.recording.file_names import LOG_SUFFIX
 
 
 async def prepare() -> None:
-    """Loads the rules and the types of version 1 while the agent boots.
+    """Loads the rules and the types of protocol version 1 while the agent boots.
 
-    A short recording is then checked within milliseconds when it ends.
+    At its end, a short recording is then checked within milliseconds.
     """
     await trio.to_thread.run_sync(_load, abandon_on_cancel=True)
 
@@ -36,16 +36,16 @@ def _load() -> None:
 
 
 def report_findings(path: Path, deadline: float) -> None:
-    """Prints on stderr which rules of the protocol were broken, or the command that tells it.
+    """Prints the broken rules of the protocol to stderr, or the command that shows them.
 
     Args:
-        path: of the recording, which has ended.
-        deadline: on the monotonic clock in seconds, after which nothing is waited for.
+        path: the path of the recording, which has ended.
+        deadline: when to stop waiting, in seconds of the monotonic clock.
     """
     lines: list[str] = []
-    if not Path(f"{path}{LOG_SUFFIX}").exists():  # else it is not indexed
-        # In a thread of its own, since a query that takes long cannot be cancelled. It is left
-        # behind where it is too slow: the process ends now.
+    if not Path(f"{path}{LOG_SUFFIX}").exists():  # otherwise it is not indexed
+        # In a separate thread, since a slow query cannot be cancelled. At the deadline the thread
+        # is abandoned, because the process ends.
         checking = Thread(target=_check, args=(path, lines), daemon=True)
         checking.start()
         checking.join(max(0.0, deadline - time.monotonic()))
@@ -54,7 +54,7 @@ def report_findings(path: Path, deadline: float) -> None:
 
 
 def _check(path: Path, lines: list[str]) -> None:
-    """Adds the lines to a list, all at once; nothing if that is impossible."""
+    """Adds the lines of the report to a list, all at once, or none on any error."""
     try:
         from acp_proxy.base.safe_text import visible
         from acp_proxy.check.catalogue import chosen_rules
@@ -63,9 +63,9 @@ def _check(path: Path, lines: list[str]) -> None:
         from acp_proxy.store.reader import RecordingReader
 
         with RecordingReader(path) as reader:
-            found = short_text(reported(reader, check_whole(reader), chosen_rules((), ())))
-        if len(found) > 1:
-            found.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
-        lines += map(visible, found)
-    except Exception:  # `acp-proxy check` says what is wrong
+            report = short_text(reported(reader, check_whole(reader), chosen_rules((), ())))
+        if len(report) > 1:
+            report.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
+        lines += map(visible, report)
+    except Exception:  # `acp-proxy check` will report the error
         return

@@ -1,17 +1,17 @@
 """Owns a running relay: its deadlines, its indexer and its end.
 
-Each thing that may take too long has a task with a clock: an agent that has to stop, one that
-overstays its client, one whose descendants hold its pipes. The bytes do not depend on it: they flow
-in the pumps' threads, even before this module is imported.
+A task with a clock limits each case that may take too long: an agent that does not stop, an agent
+that overstays its client, and descendants that keep the agent's pipes open. The bytes do not depend
+on these tasks: they flow in the pumps' threads, even before this module is imported.
 
 An agent overstays when the client's input has ended, no byte moved on any stream for the grace
 time, the client is gone, and no request waits for an answer. A client is gone when our stdout has
 no reader any more, or when our parent is not the process that started us. A client that only closed
 its end may wait as long as it likes, as it could without a proxy.
 
-Either sign can be missing. A file, a terminal or /dev/null as our stdout never shows that it has no
-reader. A parent that was `init` or a subreaper from the start never changes. Without a sign the
-client counts as present, since it is better to leave an agent running than to end it by mistake.
+Either sign can be missing. If our stdout is a file, a terminal or /dev/null, the loss of its reader
+does not show. If our parent was `init` or a subreaper from the start, it never changes. Without a
+sign the client counts as present: it is better to leave an agent running than to end it by mistake.
 """
 
 import contextlib
@@ -38,9 +38,9 @@ from acp_proxy.record.indexing import LAST, Indexing
 from acp_proxy.recording.log_format import NOTE, STDERR, TO_AGENT, TO_CLIENT
 
 LINGER = 5.0
-"""Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
+"""Idle seconds after the agent's exit that a descendant may keep the output open."""
 STALL = 5.0
-"""Seconds that a write may wait for its reader before that is noted."""
+"""Seconds that a write may wait for its reader before the delay is noted."""
 _POLL = 0.25
 _LOOK = 1.0
 _READER = {TO_AGENT: "the agent", TO_CLIENT: "the client", STDERR: "who reads its stderr"}
@@ -67,11 +67,11 @@ def supervise(relay: Relay, options: RecordOptions) -> None:
 
     Args:
         relay: the relay.
-        options: of the command line.
+        options: the options of the command line.
     """
     if not relay.adopt():
         return
-    # What is loaded by now stays for good. Looking through it again at every collection would stop
+    # Objects loaded by now are never freed. If each garbage collection scanned them, it would stop
     # the pumps' threads for longer than a frame takes.
     gc.collect()
     gc.freeze()
@@ -113,7 +113,7 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
             from acp_proxy.record.record_check import report_findings
 
             report_findings(indexing.path, deadline)
-    # A pump that was abandoned still reads, and stdout is closed only now.
+    # An abandoned pump is still reading; stdout is closed only now.
     relay.leave()
 
 
@@ -133,12 +133,12 @@ async def until(latch: Latch) -> None:
 async def enforce_stop(relay: Relay, grace: float) -> None:
     """Kills an agent that still runs some seconds after it was told to stop.
 
-    A client that waits for its agent without reading would wait for ever, so it has one more grace
-    to read the output.
+    A client that waits for its agent without reading would wait forever. So after one more grace
+    time, its output is abandoned.
 
     Args:
-        relay: the relay; its thread that received the signal has passed it on.
-        grace: seconds.
+        relay: the relay, which has already forwarded the signal.
+        grace: the grace time in seconds.
     """
     await until(relay.stopping)
     await _kill_after(relay, grace, f"still there {grace:g} s after it was told to stop")
@@ -153,7 +153,7 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
 
     Args:
         relay: the relay.
-        indexing: knows which requests are open; None without a recording.
+        indexing: the indexer, which knows the open requests; None without a recording.
         grace: seconds of silence before the agent gets SIGTERM, and seconds from then to SIGKILL.
     """
     await until(relay.to_agent.ended)
@@ -183,12 +183,12 @@ def look_for_client(relay: Relay) -> ClientPresence:
 
 
 def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str | None:
-    """Returns why an idle agent whose client's input has ended overstays, or None if it does not.
+    """Returns why an idle agent overstays after the end of the client's input, or None.
 
     Args:
-        client: the signs.
+        client: the signs that the client has left.
         open_request: whether the agent has to answer a request of the client; None if unknown. A
-            request whose answer cannot be read counts as closed.
+            request is closed if its answer could not be read by anybody.
     """
     if client.is_gone and open_request is False:
         return "no request is open"
@@ -198,7 +198,7 @@ def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str
 def _has_no_reader(pump: Pump) -> bool:
     """Whether no process reads what a pump writes, as far as the system shows that.
 
-    An agent that closed its own output sends nothing more. Its client may still wait for its exit.
+    An agent that closed its own output sends nothing more, but its client may wait for its exit.
     """
     if pump.ended.is_set:
         return not pump.source_ended
@@ -211,9 +211,9 @@ def _has_no_reader(pump: Pump) -> bool:
 
 
 async def end_lingering(relay: Relay) -> None:
-    """Ends the output that a descendant holds open after the agent has exited.
+    """Ends output that a descendant keeps open after the agent has exited.
 
-    Only time in *read* counts. A slow client gets everything, however long it takes.
+    Only time spent in *read* counts. A slow client gets all output, however long that takes.
     """
     await until(relay.agent.exited)
     outputs = (relay.to_client, relay.stderr)
@@ -226,10 +226,10 @@ async def end_lingering(relay: Relay) -> None:
 
 
 async def note_stalls(relay: Relay) -> None:
-    """Notes in the log which peer has stopped reading, once for each time, and when it goes on.
+    """Notes in the log when a peer stops reading, and when it goes on.
 
-    The pump itself just blocks and has no clock. To look at it from here costs nothing: if a chunk
-    that was read long ago is still being written, its reader does not read.
+    A pump just blocks and has no clock. Checking it from here costs nothing: if a chunk that was
+    read long ago is still being written, its reader does not read.
     """
     stalled: dict[Pump, int] = {}
     while True:
@@ -251,7 +251,7 @@ async def note_stalls(relay: Relay) -> None:
 def _is_stalled(pump: Pump, now: int) -> bool:
     if pump.in_read or pump.ended.is_set or now - pump.last_ns < STALL * 1e9:
         return False
-    return _unread(pump) != 0  # else it is not the reader that we wait for
+    return _unread(pump) != 0  # if 0, we do not wait for the reader
 
 
 def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) -> None:
@@ -267,7 +267,7 @@ def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) ->
 
 
 def _unread(pump: Pump) -> int | None:
-    """Returns the bytes that wait for the reader, for a socket with its overhead, if known."""
+    """Returns the bytes waiting for the reader, for a socket with overhead; None if unknown."""
     try:
         mode = os.fstat(pump.sink).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -284,9 +284,9 @@ def _s(ns: int) -> str:
 
 
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
-    """Waits until no byte was read for some seconds in which no pump waited for a slow reader.
+    """Waits until no byte was read for some seconds while no pump waited for a slow reader.
 
-    A pump does not measure how long it waits, since that would cost time; so we look often.
+    A pump does not measure how long it waits, since that would cost time. So we check often.
     """
     while True:
         now, wait = time.monotonic_ns(), _POLL

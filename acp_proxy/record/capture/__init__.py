@@ -1,9 +1,9 @@
 """Moves bytes and logs them first; imports the standard library's small parts only.
 
 Nothing in this package may import anything that takes time: an editor waits for it before
-the agent's first byte. A test holds the list of modules it may load.
+the agent's first byte. A test lists the modules that it may load.
 
-What Ctrl-C does until something has begun is here, where it is known before anything is imported.
+The early handling of Ctrl-C is here too, so that it is set up before anything else is imported.
 """
 
 import os
@@ -13,7 +13,7 @@ from _signal import SIGINT, default_int_handler, getsignal, signal
 def leave_at_once() -> None:
     """Lets Ctrl-C end the process silently, if no handler is set for it.
 
-    Python would raise an exception wherever it is, and print where that was.
+    Without this, Python raises an exception and prints a traceback.
     """
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, leave)

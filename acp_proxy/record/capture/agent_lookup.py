@@ -1,4 +1,4 @@
-"""Puts the command of a known agent in place of ``@NAME``; imported for such commands alone."""
+"""Replaces ``@NAME`` by the command of a known agent; imported only for such commands."""
 
 import os
 
@@ -17,7 +17,7 @@ def find_program(name: str, environ: "Mapping[str, str]") -> "str | None":
     """Returns the path of a program as it would be executed, without starting it.
 
     Args:
-        name: the program; a path is looked at as it is.
+        name: the program; a path is checked without a search.
         environ: the environment, whose PATH is searched.
     """
     if "/" in name:
@@ -30,26 +30,26 @@ def find_program(name: str, environ: "Mapping[str, str]") -> "str | None":
 
 
 def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | None":
-    """Returns a command with that of a known agent in place of ``@NAME``; sets what this one needs.
+    """Replaces ``@NAME`` by the command of a known agent, and sets the variables that it needs.
 
-    Variables that are set already stay. If the agent is not installed, and its package is not to be
-    run, a line on stderr has the command that runs it.
+    Variables that are already set keep their values. If the agent is not installed and its package
+    cannot be run, a line on stderr gives the command that would run it.
 
     Args:
-        command: a command that begins with such a word.
-        expand: the table's `expanded`.
+        command: a command that begins with ``@NAME``.
+        expand: the function `expanded` of the table of agents.
 
     Returns:
         The command; None if no agent has this name.
     """
-    found = expand(command, lambda name: find_program(name, os.environ) is not None)
-    if found is None:
+    expansion = expand(command, lambda name: find_program(name, os.environ) is not None)
+    if expansion is None:
         return None
-    for name, value in found[1].items():
+    for name, value in expansion[1].items():
         os.environ.setdefault(name, value)
-    if found[2]:
-        warn(f"{command[0]}: {found[2]}")
-    return found[0]
+    if expansion[2]:
+        warn(f"{command[0]}: {expansion[2]}")
+    return expansion[0]
 
 
 def _is_executable(path: str) -> bool:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OUTPUT_PIPE = 1 << 18
-"""Bytes. The system's 64 KiB stall an agent that streams small frames at every switch of processes.
-A larger pipe would take more than 512 KB from an agent whose client does not read."""
+"""Bytes. With the system's 64 KiB, an agent that streams small frames stalls at every process
+switch. A larger pipe would accept more than 512 KB from an agent whose client does not read."""
 
 
 class AgentProcess:
@@ -24,8 +24,8 @@ class AgentProcess:
         code: its exit code, once `wait` has returned; None if a signal ended it.
         signal: the number of the signal that ended it.
         exited: set once its end is known and logged.
-        appears_as: the exit code with which a fault makes it appear.
-        was_stopped: whether we have sent it a signal to stop, our own or one that we passed on.
+        appears_as: the exit code that a fault reports instead of the real one.
+        was_stopped: whether we sent or forwarded a signal that asks it to stop.
     """
 
     def __init__(self, pid: int, group: OwnGroup, stdin: int, stdout: int, stderr: int) -> None:
@@ -69,7 +69,7 @@ class AgentProcess:
         return agent
 
     def wait(self, note_stop: "Callable[[int], object]") -> None:
-        """Blocks until the agent has exited, then knows how.
+        """Blocks until the agent has exited, then sets `code` or `signal`.
 
         Args:
             note_stop: called with SIGTTIN or SIGTTOU when that has stopped the agent because it is
@@ -83,13 +83,13 @@ class AgentProcess:
 
     @property
     def exit_status(self) -> int:
-        """What we return in its place: its exit code, or 128 + n for a signal."""
+        """Returns the exit code that we pass on: the agent's own, or 128 + n for a signal."""
         if self.appears_as is not None:
             return self.appears_as
         return 128 + self.signal if self.signal is not None else self.code or 0
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal to all of the agent's group, and to its own if it has made one."""
+        """Sends a signal to the agent's group, and to the group that it leads, if any."""
         self.was_stopped |= signum == SIGKILL or signum in STOPPING
         self.group.send(signum)
         self._send_to_own_group(signum)
@@ -100,11 +100,11 @@ class AgentProcess:
         self.group.end()
 
     def kill_holders(self) -> None:
-        """Kills the processes of an exited agent's group that hold its stdout or its stderr."""
+        """Kills the processes of an exited agent's group that keep its stdout or stderr open."""
         self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:
-        """Signals a group that the agent leads, as under setsid(1), or we would wait for it."""
+        """Signals a group that the agent leads, as under setsid(1); it would not end otherwise."""
         try:
             if not self.exited.is_set and os.getpgid(self.pid) == self.pid != self.group.id:
                 os.killpg(self.pid, signum)
@@ -116,17 +116,17 @@ def _share_group(program: Program) -> "tuple[OwnGroup, int] | None":
     """Starts the agent in our process group if we have a terminal and the system can do that."""
     if not has_terminal():
         return None
-    # Only a terminal needs it, and it imports more than all the rest of the start.
+    # Only needed on a terminal; it imports more than the rest of the startup together.
     from acp_proxy.record.capture.shared_group import SharedGroup
 
     return SharedGroup.start_shared(program)
 
 
 def _pipes() -> "tuple[int, int, int, int, int, int]":
-    """Makes three pipes: reading and writing end of stdin, of stdout and of stderr.
+    """Makes three pipes: the read and write ends for stdin, stdout and stderr.
 
     Raises:
-        OSError: too many descriptors are open; none of these is.
+        OSError: too many descriptors are open; no new one stays open.
     """
     made: list[int] = []
     try:
@@ -140,7 +140,7 @@ def _pipes() -> "tuple[int, int, int, int, int, int]":
 
 
 def _widen(pipe: int) -> None:
-    """Makes the agent's output pipe `OUTPUT_PIPE` bytes large, where the system can and lets us."""
+    """Makes the agent's output pipe `OUTPUT_PIPE` bytes large, where the system allows it."""
     try:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, OUTPUT_PIPE)
     except (AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""Replaces our process by the agent, or ends it: where both cannot run, or as the agent ended."""
+"""Replaces our process by the agent if both cannot run, or ends it the way the agent ended."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
@@ -23,8 +23,8 @@ def become(command: "list[str]", mask_text: "Mask") -> "NoReturn":
     """Replaces our process by the agent, without recording.
 
     Args:
-        command: the agent's.
-        mask_text: removes secrets from what is printed.
+        command: the agent's command.
+        mask_text: removes secrets from printed text.
     """
     signal(SIGPIPE, SIG_DFL)
     signal(SIGXFSZ, SIG_DFL)
@@ -47,8 +47,8 @@ def give_way(
     Args:
         options: what was asked for.
         shortage: the system's message about the missing resource.
-        log: where it is written down.
-        mask_text: removes secrets from what is printed.
+        log: the log that records it.
+        mask_text: removes secrets from printed text.
         mask: the signal mask that the agent is to have, if it was changed.
     """
     problem = f"cannot run beside the agent: {shortage}"
@@ -62,7 +62,7 @@ def give_way(
     if options.require_recording:
         os._exit(1)
     if isinstance(log, CaptureLog):
-        os.close(log.fd)  # to execute something needs a descriptor or two as well
+        os.close(log.fd)  # executing a program needs a descriptor or two
     if mask is not None:
         pthread_sigmask(SIG_SETMASK, mask)
     become(options.command, mask_text)
@@ -72,10 +72,10 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
     """Ends like a shell that cannot start a program, with the reason on stderr.
 
     Args:
-        program: what could not be started.
+        program: the program that could not be started.
         error: why.
-        log: where it is written down, as it is: what the log holds is masked later.
-        mask_text: removes secrets from what is printed.
+        log: the log that records it, unmasked: log contents are masked later.
+        mask_text: removes secrets from printed text.
     """
     reason = cannot_start(program, error)
     warn(cannot_start(program, error, mask_text))
@@ -85,10 +85,10 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
 
 
 def die_of(signum: int) -> None:
-    """Ends the process by a signal; returns where that cannot be, as in process 1 of a container.
+    """Ends the process by a signal; returns if that is impossible, as for process 1 of a container.
 
-    No core is written: it would be ours, with all that passed in it. A limit of 0 would not stop
-    one that the system pipes to a program.
+    No core is dumped: it would be ours, and contain forwarded messages. A size limit of 0 would not
+    stop a core that the system pipes to a program.
     """
     try:
         import ctypes
@@ -98,7 +98,7 @@ def die_of(signum: int) -> None:
         libc = ctypes.CDLL(None)
         if hasattr(libc, "prctl"):  # only Linux has it
             libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
-        libc.signal(signum, None)  # SIG_DFL; `signal.signal` works in the first thread only
+        libc.signal(signum, None)  # SIG_DFL; `signal.signal` works only in the main thread
         pthread_sigmask(SIG_UNBLOCK, (signum,))
         pthread_kill(get_ident(), signum)  # another thread may wait for it
     except (ImportError, OSError, AttributeError, ValueError, MemoryError):
@@ -106,11 +106,11 @@ def die_of(signum: int) -> None:
 
 
 def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) -> str:
-    """Returns a sentence on why a program cannot be started, and what may help.
+    """Returns a sentence that says why a program cannot be started, with a hint.
 
     Args:
         program: the program.
-        error: what the system answered.
+        error: the system's error.
         mask_text: removes secrets from the program's name; None to leave them.
     """
     hint = ""
@@ -124,7 +124,7 @@ def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) 
     if mask_text is not None:
         try:
             shown = repr(mask_text(program))
-        except Exception:  # there may be too little of anything left to import what masks
+        except Exception:  # memory or descriptors may not suffice to import the masking
             shown = "(hidden)"
     return f"cannot start the agent {shown}: {error.strerror}{hint}"
 

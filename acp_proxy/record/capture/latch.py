@@ -1,6 +1,6 @@
-"""An event that happens once, in one thread, and is awaited in another.
+"""An event that happens once in one thread and that another thread awaits.
 
-`threading.Event` would do, and its import costs more than all of the relay.
+`threading.Event` would do, but importing it takes longer than importing all of the relay.
 """
 
 from _thread import allocate_lock
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Latch:
-    """Set once. Callbacks run in the thread that sets it, or at once if it is set already."""
+    """Can be set once. Callbacks run in the setting thread, or at once if it is already set."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -39,7 +39,7 @@ class Latch:
         """Blocks this thread until the latch is set; returns whether it is.
 
         Args:
-            seconds: how long at the most; for ever if it is negative.
+            seconds: the longest time to wait; negative waits forever.
         """
         gate = allocate_lock()
         gate.acquire()

@@ -1,16 +1,16 @@
-"""The capture log: an append-only file of what was read, written before it is written on.
+"""The capture log: an append-only file of the bytes read, each logged before it is forwarded.
 
-A log is a run of records (`log_format`). Each is appended by one ``writev`` under one lock, so what
-the kernel took survives our own SIGKILL, and the order of the records is *the* order of the
-recording.
+A log is a sequence of records (`log_format`). Each is appended by one ``writev`` under one lock.
+So data that the kernel accepted survives our own SIGKILL, and the order of the records is *the*
+order of the recording.
 
-Offsets are *logical*: they count from the start of the recording and never go back. The first
-record of a file is always ``BASE`` and has the logical offset that follows it. That is how the
-indexer gives space back (`CaptureLog.trim`) once everything has become rows: the file shrinks,
-offsets do not.
+Offsets are *logical*: they count from the start of the recording and never decrease. The first
+record of a file is always ``BASE`` and gives the logical offset of the record after it. This lets
+the indexer free space (`CaptureLog.trim`) once everything is stored as rows: the file shrinks, but
+offsets go on counting.
 
-The module knows neither frames nor JSON. It never raises for a full disk: what cannot be kept is
-counted, reported once, and becomes a ``GAP`` record before the next record that fits.
+The module knows neither frames nor JSON. It never raises for a full disk: bytes that cannot be
+logged are counted, reported once, and noted by a ``GAP`` record before the next record that fits.
 """
 
 import errno
@@ -41,9 +41,9 @@ from acp_proxy.recording.log_format import (
 )
 
 GROWTH = 2.25
-"""How much larger than its log a database is at the most, by measurement; bounds the disk."""
+"""The largest measured ratio of a database's size to its log's; limits the use of the disk."""
 RESERVE = 700_000
-"""Bytes that an empty database and a write-ahead log take besides, at the most."""
+"""The most bytes that an empty database and a write-ahead log need in addition."""
 
 
 class _Gap:
@@ -63,8 +63,8 @@ class _Gap:
 class CaptureLog(Log):
     """The one writer of a capture log, for all threads of a recorder.
 
-    Create it with `create`. `append` and `event` never raise and never lose silently. The exclusive
-    lock on the file shows readers that the writer lives.
+    Create it with `create`. `append` and `event` never raise and report every loss. The exclusive
+    lock on the file shows readers that the writer is alive.
     """
 
     def __init__(self, path: str, fd: int, *, max_size: "int | None") -> None:
@@ -87,7 +87,7 @@ class CaptureLog(Log):
 
         Args:
             path: the file, which must not exist.
-            max_size: bytes that log and database together may have; None for any number.
+            max_size: the most bytes for log and database together; None for no limit.
 
         Raises:
             OSError: the file exists or cannot be made.
@@ -95,7 +95,7 @@ class CaptureLog(Log):
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)  # a reader that came first lets go at once
+            fcntl.flock(fd, fcntl.LOCK_EX)  # a reader that locked it first unlocks it at once
             return cls(path, fd, max_size=max_size)
         except OSError:
             os.close(fd)
@@ -103,11 +103,11 @@ class CaptureLog(Log):
             raise
 
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs a chunk that was read; all bytes are logged here.
+        """Logs a chunk; all bytes are logged here.
 
         Args:
-            stream: where it was read.
-            t_ns: when, by the monotonic clock.
+            stream: the stream that it was read from.
+            t_ns: when it was read, by the monotonic clock.
             chunk: its bytes.
         """
         size = HEADER_SIZE + len(chunk)
@@ -129,9 +129,9 @@ class CaptureLog(Log):
             self._append_after_gap(stream, t_ns, chunk, problem)
 
     def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
-        """Logs chunks with the notes on them: by one write, or one by one where that fails.
+        """Logs chunks and the notes on them in one write, or one by one if that fails.
 
-        What faults made of a line that could not be logged is left out as well.
+        If a line cannot be logged, the notes on its faults are omitted too.
 
         Args:
             records: the kind, stream, monotonic nanoseconds and payload of each.
@@ -145,7 +145,7 @@ class CaptureLog(Log):
             if kind == DATA:
                 self.append(stream, t_ns, payload)
                 continue
-            # Notes are not held to --max-size; bytes are, so that a note may stand without them.
+            # Only bytes count against --max-size, so a note may be logged without its bytes.
             is_too_large = kind == PART and self.size + HEADER_SIZE + len(payload) > self._limit
             if kind == EFFECT or not (self.has_gap or is_too_large):
                 self._append_event(kind, payload, stream)
@@ -160,17 +160,17 @@ class CaptureLog(Log):
             return problem is None
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
-        """Logs something that is not a chunk, now.
+        """Logs a record that is not a chunk, at the current time.
 
-        Events are small and not held to --max-size.
+        Events are small and do not count against --max-size.
 
         Args:
             kind: the kind of record.
-            fields: see `pack_fields`; what is beyond the size of a record is left out.
+            fields: see `pack_fields`, which truncates them to the size of a record.
             stream: the stream that it is about, if any.
 
         Returns:
-            Whether it could be logged.
+            Whether it was logged.
         """
         return self._append_event(kind, pack_fields(fields)[:MAX_PAYLOAD], stream)
 
@@ -195,21 +195,21 @@ class CaptureLog(Log):
     def trim(self, upto: int, masking: bytes = b"") -> bool:
         """Empties the file if nothing was logged beyond ``upto``; returns whether it did.
 
-        The caller has committed everything before ``upto`` and holds no unfinished line there.
+        The caller has committed everything before ``upto``, and no unfinished line crosses it.
 
         Args:
             upto: a logical offset.
-            masking: what masking the lines to come has to know of those before, if anything.
+            masking: the state of the masking, which later lines need, if any.
         """
         with self._lock:
-            # Under the lock no pump can append between this look and the truncation.
+            # Under the lock no pump can append between this check and the truncation.
             if self.size != upto or self._gap is not None:
                 return False
             try:
                 os.ftruncate(self.fd, 0)
                 self._base = upto
                 self._write_base(masking)
-            except OSError as e:  # without its first record the file is no log
+            except OSError as e:  # without its first record the file is not a log
                 self._limit = -1
                 self._open_gap(os.strerror(e.errno or errno.EIO), time.monotonic_ns())
             return True
@@ -230,7 +230,7 @@ class CaptureLog(Log):
         os.unlink(self.path)
 
     def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
-        """Closes the gap with this chunk if writing works again, else adds the chunk to it."""
+        """Closes the gap and logs the chunk if writing works again, else adds it to the gap."""
         if self._gap is None:
             self._cut_back()
             self._open_gap(problem, t_ns)
@@ -243,8 +243,8 @@ class CaptureLog(Log):
         self._gap.lost[stream] += len(chunk)
 
     def _write(self, record: bytes) -> "str | None":
-        """Appends a record whole or not at all; returns what went wrong, or None."""
-        # Behind a torn record every later one would be lost to readers that trust its length.
+        """Appends a whole record or nothing; returns the problem, or None."""
+        # Readers trust a record's length, so they could not read any record after a torn one.
         if self._limit < 0 or (self._torn and not self._cut_back()):
             return os.strerror(errno.EIO)
         try:

@@ -1,8 +1,8 @@
 """Names a new recording and opens its log.
 
-Secrets among the variables of our environment are written nowhere. Who masks the log recognizes a
-value by its length, by four of its characters and by its keyed hash, of which the log has the key;
-the log is removed.
+Secrets in our environment variables are never written. To mask the log, a value is recognized by
+its length, four of its characters and its keyed hash. The log contains the key, but it is deleted
+after indexing.
 """
 
 import os
@@ -26,15 +26,15 @@ from acp_proxy.recording.file_names import (
 from acp_proxy.recording.log_format import HASHES_KEY, MARKER_KEY, SECRETS_KEY, START, Log
 
 PARENT = "ACP_PROXY_PARENT"
-"""Names the recording and the connection that an acp-proxy in the agent's command is within."""
+"""A variable with the recording and connection ids, for an acp-proxy in the agent's command."""
 
 SECRETS = "ACP_PROXY_SECRETS"
-"""Names variables whose values are secrets, each with its marker: ``NAME=MARKER``, with commas
-between them. `verify` sets it, for the secrets that it sends."""
+"""A variable that lists variables with secret values and their markers, as comma-separated
+``NAME=MARKER``. `verify` sets it for the secrets that it sends."""
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"
-"""The command that makes a recording for its own use, as `verify` does; the recording has it."""
+"""A variable with the command that records for its own use, as `verify` does; it is recorded."""
 
 
 _OURS = (SECRETS, MADE_BY)
@@ -45,13 +45,13 @@ _SECRET_ENDINGS = (
     "WEBHOOK_URL", "CONNECTION_STRING", "SECRET_KEY_BASE", "_SALT",
 )  # fmt: skip
 _PUBLIC_ENDINGS = ("GPG_KEY", "PUBLIC_KEY", "PUB_KEY", "PUBKEY")
-"""Endings of names of what anybody may know: a fingerprint, a public key."""
+"""Endings of names whose values are public: a fingerprint, a public key."""
 _WORD = 4
 _SHORTEST, _LONGEST = 8, 4096
 
 
 class Identity:
-    """The ids of a recording, its clocks at the start, and the recording it happens within."""
+    """The ids of a recording, its clocks at the start, and its parent recording."""
 
     def __init__(self, options: RecordOptions, interceptor: Interceptor) -> None:
         self.id = os.urandom(6).hex()
@@ -63,7 +63,7 @@ class Identity:
         self._interceptor = interceptor
 
     def path(self) -> str:
-        """Returns the path at which to record, which may be taken."""
+        """Returns the wanted path of the recording, which may already exist."""
         options = self._options
         if options.output:
             return os.path.abspath(options.output)
@@ -110,12 +110,12 @@ def open_log(options: RecordOptions, identity: Identity) -> Log:
     """Opens the log under the first free name.
 
     Args:
-        options: what the command line asked for.
+        options: the options of the command line.
         identity: ids and clocks of the recording, for the log's first record.
 
     Returns:
-        The log; one that keeps nothing if none can be written, which is reported on stderr. With
-        `--require-recording` the process exits with 1 instead.
+        The log. If none can be written, that is reported on stderr and the log stores nothing;
+        with `--require-recording` the process exits with 1 instead.
     """
     wanted = identity.path()
     try:
@@ -153,30 +153,30 @@ def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]"
             log.remove()
             os.close(log.fd)
             continue
-        except OSError:  # the indexer will report it; what matters is the log
+        except OSError:  # the indexer will report it; the log is what matters
             pass
         return path, log
     raise FileExistsError(17, "no free name is left")
 
 
 def _claim(path: str) -> None:
-    """Makes the empty file that is to be the database, so that no other program can put one there.
+    """Makes the empty file of the database, so that no other program can create it.
 
     Raises:
-        OSError: something is there, perhaps a link to nothing; or no file can be made.
+        OSError: the path exists, perhaps as a broken link; or no file can be made.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(path, flags, 0o600))
 
 
 def _known_secrets() -> "list[str]":
-    """Returns markers and values of known secrets, in turns."""
-    found: list[str] = []
+    """Returns markers and values of known secrets, alternating."""
+    secrets: list[str] = []
     for part in os.environ.get(SECRETS, "").split(","):
         name, _, marker = part.partition("=")
         if value := os.environ.get(name):
-            found += (marker, value)
-    return found
+            secrets += (marker, value)
+    return secrets
 
 
 def _working_directory() -> str:
@@ -198,11 +198,11 @@ def secret_hashes(environment: "dict[str, str]", key: bytes) -> "list[str]":
 
 
 def _line(value: str, key: bytes) -> str:
-    from _blake2 import blake2b  # as in hashlib, which takes long to import
+    from _blake2 import blake2b  # hashlib has it too, but is slow to import
 
     for start in range(len(value) - _WORD, -1, -1):  # keys of one kind often begin alike
         word = value[start : start + _WORD]
-        if all(c.isalnum() or c in "-_.+=" for c in word):  # written in JSON as it is
+        if all(c.isalnum() or c in "-_.+=" for c in word):  # JSON does not escape these
             digest = blake2b(value.encode(), key=key, digest_size=16).hexdigest()
             return f"{digest} {len(value)} {start} {word}"
     return ""

@@ -1,13 +1,13 @@
-"""Reads the values of options: sizes, times, ages, names. A bad one is a `ValueError` with a hint.
+"""Parses option values: sizes, times, ages, names. Bad values raise `ValueError` with a hint.
 
-Nothing is imported here, since `record` reads its options before the agent is started.
+Nothing is imported here, since `record` reads its options before it starts the agent.
 """
 
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_NAME = 200
-"""Bytes; with what is added to it for a file the system takes 255."""
+"""Bytes. The system allows 255 for a file name, which adds to this name."""
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
 
@@ -25,7 +25,7 @@ def read_size(text: str) -> int:
         factor = 1024 ** "bkmgt".index(prefix) if binary and prefix else _UNITS[prefix]
         return int(float(number) * factor)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is not a size: {number!r} is no number") from None
+        raise ValueError(f"{text!r} is not a size: {number!r} is not a number") from None
 
 
 def read_seconds(text: str) -> float:
@@ -40,10 +40,10 @@ def read_seconds(text: str) -> float:
 
 
 def read_keep(text: str) -> "tuple[str, float]":
-    """Reads what to keep: an age (``30s 10m 8h 30d 4w``) or a total size (``500MB``, ``2GiB``).
+    """Reads how much to keep: an age (``30s 10m 8h 30d 4w``) or a total size (``500MB``, ``2GiB``).
 
-    A number needs its unit, and a size more than one letter of it, since what is misread here is
-    deleted: is ``30`` bytes or days, and ``500M`` megabytes or minutes?
+    A number needs its unit, and a size at least two letters of it. A misread value would delete
+    recordings: is ``30`` bytes or days, and ``500M`` megabytes or minutes?
 
     Returns:
         ``("age", seconds)`` or ``("size", bytes)``.
@@ -69,11 +69,11 @@ def read_redaction(text: str) -> str:
     """
     if text in ("secrets", "private", "none"):
         return text
-    raise ValueError(f"{text!r} is no redaction level: expected secrets, private or none")
+    raise ValueError(f"{text!r} is not a redaction level: expected secrets, private or none")
 
 
 def read_output(text: str) -> str:
-    """Accepts a path for the database; the text form is exported and never recorded."""
+    """Accepts a path for the database; the text form can only be exported, not recorded."""
     if text.endswith(".jsonl"):
         raise ValueError(f"record writes a database: expected a name such as NAME.db, got {text!r}")
     if not text or text.endswith("/"):
@@ -100,11 +100,11 @@ def read_seed(text: str) -> int:
         value = int(word)
         if -(1 << 63) <= value < 1 << 63:
             return value
-    raise ValueError(f"{text!r} is no seed: expected a whole number, such as 42")
+    raise ValueError(f"{text!r} is not a seed: expected a whole number, such as 42")
 
 
 def read_truth(text: str) -> bool:
-    """Reads a yes or no as click does."""
+    """Reads a yes or no, in the spellings that click accepts."""
     word = text.strip().lower()
     if word in _TRUE:
         return True

@@ -1,14 +1,15 @@
-"""The process group an agent lives in, which ends with us however we end.
+"""The agent's process group, which ends with us however we end.
 
-A parent-death signal follows the thread that spawned and reaches only the direct child, while real
-agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is started first as
-the leader of a new process group, and the agent joins that group. The guardian's standard input is
-a pipe whose other end only we hold: when we are gone, even by SIGKILL, its ``read`` returns, and
-it kills the group. The signals that we pass on to the group are ignored by the guardian. When the
-agent has ended by itself, we end the guardian alone: what is left lives on as it would without us.
+A parent-death signal depends on the thread that spawned the process and reaches only the direct
+child, while real agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is
+started first as the leader of a new process group, and the agent joins that group. The guardian's
+standard input is a pipe, and only we have its other end. When we end, even by SIGKILL, its
+``read`` returns, and it kills the group. The guardian ignores the signals that we forward to the
+group. When the agent has ended by itself, we end only the guardian: the remaining processes go on
+running, as they would without us.
 
-On a terminal a group of its own is a background group: the system stops a process in it that reads
-the terminal, as ssh and sudo do for a password. There `capture.shared_group` is used instead.
+On a terminal, a separate group is a background group: the system stops its processes when they
+read the terminal, as ssh and sudo do for a password. There `capture.shared_group` is used instead.
 """
 
 import errno
@@ -27,11 +28,11 @@ SHELL = "/bin/sh"
 _GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU; cd /; read -r _; kill -KILL 0"
 _RESET = [SIGPIPE, SIGXFSZ]  # Python ignores these; the agent must not inherit that
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Errors of too few resources, which are not about the program that was to be executed."""
+"""Errors that mean a shortage of resources, and not a problem with the program."""
 
 
 def has_terminal() -> bool:
-    """Whether we have a controlling terminal, as far as Linux shows it; elsewhere False."""
+    """Whether we have a controlling terminal, as seen on Linux; always False elsewhere."""
     try:
         fd = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -43,7 +44,7 @@ def has_terminal() -> bool:
 
 
 class Program:
-    """What to execute, and with which descriptors."""
+    """A command with the environment, signal mask and descriptors to execute it with."""
 
     def __init__(
         self,
@@ -58,10 +59,10 @@ class Program:
         self.descriptors = descriptors
 
     def spawn(self, group: "int | None" = None) -> int:
-        """Starts it, in a process group or in ours, and returns its process id.
+        """Starts the program, in a process group or in ours, and returns its process id.
 
         Raises:
-            OSError: it cannot be executed.
+            OSError: the program cannot be executed.
         """
         actions = _stdio(*self.descriptors)
         command, env, mask = self.command, self.env, self.mask
@@ -86,7 +87,7 @@ class Program:
 
 
 class OwnGroup:
-    """A process group that is the agent's and its guardian's.
+    """A process group of the agent and its guardian.
 
     Attributes:
         id: the process group id; 0 for none.
@@ -94,7 +95,7 @@ class OwnGroup:
     """
 
     is_shared = False
-    """Whether the client is in the group as well."""
+    """Whether the client is in the group too."""
 
     def __init__(self, group: int, guardian: "int | None" = None, complaint: str = "") -> None:
         self.id = group
@@ -103,7 +104,7 @@ class OwnGroup:
 
     @classmethod
     def start(cls, program: Program) -> "tuple[OwnGroup, int]":
-        """Starts guardian and agent, without the guardian if need be; returns the agent's id.
+        """Starts guardian and agent, or only the agent if there is no guardian; returns its id.
 
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.
@@ -121,7 +122,7 @@ class OwnGroup:
         return cls(guardian or pid, guardian, complaint), pid
 
     def send(self, signum: int) -> None:
-        """Sends a signal to all of the group; one that stops leaves the guardian running."""
+        """Sends a signal to the whole group; the guardian goes on running after a stop signal."""
         if self.id <= 0:
             return
         try:
@@ -132,10 +133,10 @@ class OwnGroup:
             pass
 
     def wait(self, pid: int, note_stop: "Callable[[int], object]") -> int:
-        """Blocks until the agent has ended, and returns its status as `os.waitpid` has it.
+        """Blocks until the agent has ended, and returns its `os.waitpid` status.
 
         Args:
-            pid: the agent.
+            pid: the process id of the agent.
             note_stop: called with SIGTTIN or SIGTTOU when that has stopped it.
         """
         while True:
@@ -146,13 +147,13 @@ class OwnGroup:
                 note_stop(os.WSTOPSIG(status))
 
     def end(self) -> None:
-        """Kills whatever is left, the guardian included, and reaps the guardian."""
+        """Kills all remaining processes, the guardian included, and reaps the guardian."""
         self.send(SIGKILL)
         if self._guardian is not None:
             reap(self._guardian)
 
     def let_go(self) -> "list[str]":
-        """Ends the guardian alone; returns the names of the programs that live on in the group."""
+        """Ends only the guardian; returns the names of programs still running in the group."""
         if self._guardian is not None:
             os.kill(self._guardian, SIGKILL)
             reap(self._guardian)
@@ -164,10 +165,10 @@ class OwnGroup:
         return [program_name(process) for process in left]
 
     def kill_holders(self, pipes: "Collection[str]") -> None:
-        """Kills what holds one of these pipes; where that cannot be seen, all of the group.
+        """Kills the processes that have one of these pipes open, or all if that is unknown.
 
         Args:
-            pipes: their names, as descriptors have them.
+            pipes: their names, as links in ``/proc/PID/fd`` show them.
         """
         from acp_proxy.record.capture.process_table import holds, kill_all, look_up
 
@@ -177,9 +178,9 @@ class OwnGroup:
             kill_all(lambda: [process for process in self.find() if holds(process, pipes)])
 
     def find(self) -> "list[Process]":
-        """Returns the living processes of the group, guardian included, as far as that is seen."""
+        """Returns the live processes of the group that are visible, guardian included."""
         try:
-            os.killpg(self.id, 0)  # costs less than to read the table, where nothing is left
+            os.killpg(self.id, 0)  # if nothing is left, this costs less than to read the table
         except OSError as e:
             if e.errno == errno.ESRCH:
                 return []
@@ -193,14 +194,14 @@ class OwnGroup:
 
 
 def _start_guardian() -> int:
-    """Starts the guardian of a new process group and returns its process id, which is the group's.
+    """Starts the guardian of a new process group and returns its process id, also the group's id.
 
-    Its stdout and stderr are our stdin, which is /dev/null by now: every descriptor counts here.
+    Its stdout and stderr are our stdin, which is /dev/null by now, to save descriptors.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the guardian cannot be started.
     """
-    lifeline, held = os.pipe()  # `held` stays open, in us alone, until we end
+    lifeline, ours = os.pipe()  # `ours` stays open, only in our process, until we end
     try:
         return os.posix_spawn(
             SHELL,
@@ -214,14 +215,14 @@ def _start_guardian() -> int:
             setpgroup=0,
         )
     except OSError:
-        os.close(held)
+        os.close(ours)
         raise
     finally:
         os.close(lifeline)
 
 
 def _stdio(stdin: int, stdout: int, stderr: int) -> "list[tuple[int, int, int]]":
-    """Returns what `os.posix_spawn` does so that a process has these descriptors as 0, 1 and 2."""
+    """Returns `os.posix_spawn` file actions that make these descriptors 0, 1 and 2."""
     return [(os.POSIX_SPAWN_DUP2, fd, n) for n, fd in enumerate((stdin, stdout, stderr))]
 
 

@@ -1,6 +1,6 @@
-"""Reads Linux's table of processes: who descends from whom, in which group, on which terminal.
+"""Reads the process table of Linux: ancestry, process groups and terminals.
 
-Other systems have no such table in files; there everything here finds nothing.
+Other systems have no such table in files; there every function here returns nothing.
 """
 
 import os
@@ -16,18 +16,18 @@ _PAUSE_S = 0.005
 
 
 class Process:
-    """One process as ``/proc/PID/stat`` has it; ``pid`` and ``start`` name it and no later one.
+    """A process as described by ``/proc/PID/stat``; ``pid`` and ``start`` identify it uniquely.
 
     Attributes:
-        alive: whether it is more than a zombie.
+        alive: False for a zombie.
         start: when it was started, in ticks.
     """
 
     def __init__(self, stat: bytes) -> None:
-        """Reads a line; a command's name may have blanks and brackets in it.
+        """Reads a line; the name of a command may contain blanks and brackets.
 
         Raises:
-            ValueError, IndexError: this is no such line.
+            ValueError, IndexError: the line has another form.
         """
         self.pid = int(stat.partition(b" ")[0])
         fields = stat.rpartition(b")")[2].split()
@@ -38,7 +38,7 @@ class Process:
 
 
 def look_up(pid: "int | str") -> "Process | None":
-    """Returns the process with an id, or ``self``; None if there is no such process or no table."""
+    """Returns the process with an id or ``self``; None if there is no such process or no table."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -50,20 +50,20 @@ def look_up(pid: "int | str") -> "Process | None":
 
 
 def all_processes() -> "Iterator[Process]":
-    """Yields every process that can be seen."""
+    """Yields every visible process."""
     try:
         names = os.listdir("/proc")
     except OSError:
         return
     for name in names:
-        if name.isdecimal() and (found := look_up(name)) is not None:
-            yield found
+        if name.isdecimal() and (process := look_up(name)) is not None:
+            yield process
 
 
 def program_name(process: Process) -> str:
-    """Returns the name of the file that a process runs.
+    """Returns the name of the file that a process executes.
 
-    The name that it gives itself is not used: many put their arguments there.
+    The name that a process sets for itself is not used: many programs put their arguments there.
     """
     try:
         path = os.readlink(f"/proc/{process.pid}/exe")
@@ -73,47 +73,47 @@ def program_name(process: Process) -> str:
 
 
 def holds(process: Process, pipes: "Collection[str]") -> bool:
-    """Whether a process holds an end of one of these pipes, or its descriptors cannot be seen.
+    """Whether a process has one of these pipes open, or its descriptors are not readable.
 
     Args:
         process: the process.
-        pipes: their names, as descriptors have them, such as ``pipe:[123]``.
+        pipes: their names, as links in ``/proc/PID/fd`` show them, such as ``pipe:[123]``.
     """
     place, name = f"/proc/{process.pid}/fd", os.path.basename
-    try:  # `realpath` raises nothing if a descriptor is closed meanwhile
+    try:  # `realpath` does not raise if a descriptor is closed meanwhile
         return any(name(os.path.realpath(f"{place}/{fd}")) in pipes for fd in os.listdir(place))
     except OSError:
         return True
 
 
 def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Process]":
-    """Returns the living descendants of a process that are in a process group, itself excluded.
+    """Returns the live descendants of a process that are in a process group.
 
     Args:
-        ancestor: the process id of the process.
+        ancestor: the process id of the process, which is not returned.
         group: the process group.
         table: every process.
     """
     children: dict[int, list[Process]] = {}
     for process in table:
         children.setdefault(process.parent, []).append(process)
-    found, rest = [], [ancestor]
+    matches, rest = [], [ancestor]
     while rest:
         for process in children.pop(rest.pop(), ()):
             rest.append(process.pid)
             if process.group == group and process.alive:
-                found.append(process)
-    return found
+                matches.append(process)
+    return matches
 
 
 def send(process: Process, signum: int) -> bool:
-    """Sends a signal to a process if it is still the same one; returns whether it could be sent.
+    """Sends a signal to a process if it is still the same one; returns whether it was sent.
 
     Args:
-        process: as the table had it.
+        process: the process as it was in the table.
         signum: the signal.
     """
-    # Its id may have been given to another process since the table was read.
+    # Another process may have got its id since the table was read.
     same = look_up(process.pid)
     if same is None or same.start != process.start:
         return False
@@ -125,10 +125,10 @@ def send(process: Process, signum: int) -> bool:
 
 
 def kill_all(find: "Callable[[], list[Process]]") -> None:
-    """Kills what ``find`` returns until it finds nothing twice, since processes start others.
+    """Kills the processes that ``find`` returns until it twice returns none: they may start others.
 
-    What cannot be killed, as another user's, does not count. One that does not die, because it
-    hangs in the kernel, is given up after two seconds.
+    Processes that we may not kill, such as another user's, are ignored. A process that hangs in the
+    kernel and does not die is given up after two seconds.
     """
     quiet = 0
     for _ in range(_KILL_ROUNDS):

@@ -1,4 +1,4 @@
-"""Pumps: threads that each read one stream, log the bytes, and write them on."""
+"""Pumps: threads that each read one stream, log the bytes, and then forward them."""
 
 import os
 import time
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Interceptor:
-    """Makes plain pumps; its subclass in `runtime.fault_runner` makes those of faults."""
+    """Makes plain pumps; its subclass in `faulted.fault_runner` makes pumps with faults."""
 
     streams: "tuple[int, ...]" = ()
-    """Streams whose pumps begin only when the relay has been adopted."""
+    """Streams whose pumps start only after the relay has been adopted."""
 
     def __init__(self) -> None:
         self.fields: dict[str, str | int | list[str]] = {}
-        """Fields of the interceptor in the first record of the log."""
+        """Fields that the interceptor adds to the first record of the log."""
 
     def pump(
         self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
@@ -32,15 +32,15 @@ class Interceptor:
 
         Args:
             stream: the stream.
-            source: the descriptor that is read.
-            sink: the descriptor that is written to.
-            log: what every chunk is appended to first.
+            source: the descriptor to read.
+            sink: the descriptor to write to.
+            log: the log that every chunk is appended to first.
             keep_sink: whether the sink stays open at the end.
         """
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
     def attach(self, agent: "AgentProcess", log: Log, origin_ns: int) -> None:
-        """Receives the agent's process and the log, before any pump is made.
+        """Receives the agent's process and the log; called before any pump is made.
 
         Args:
             agent: the agent's process.
@@ -49,18 +49,18 @@ class Interceptor:
         """
 
     def give_up(self) -> None:
-        """Lets everything pass from here on, because no task keeps time."""
+        """Forwards everything unchanged from now on, because no task keeps time any more."""
 
     def farewell(self) -> None:
-        """Reports on stderr at the end, if there is anything to report."""
+        """Writes a final report to stderr, if there is anything to report."""
 
 
 class Pump:
-    """Moves one stream from ``source`` to ``sink`` until either end is gone.
+    """Moves one stream from ``source`` to ``sink`` until either is closed.
 
     Attributes:
         in_read: whether the thread waits for its source, and not for a slow reader.
-        last_ns: when the last byte was read, or the pump began, in monotonic nanoseconds.
+        last_ns: when the last byte was read, or else when the pump started, in monotonic ns.
         source_ended: whether the source ended by itself, and was not closed for a broken sink.
         ended: set once its end is logged and both descriptors are closed, or it is abandoned.
     """
@@ -85,15 +85,15 @@ class Pump:
 
     @property
     def sink(self) -> int:
-        """The descriptor that is written to; its number may be reused once the pump has ended."""
+        """The descriptor to write to; its number may be reused once the pump has ended."""
         return self._sink
 
     def run(self) -> None:
         """Relays until the source ends or the sink breaks, logs why, and closes both.
 
-        A sink that breaks closes the source as well, so the other peer meets the broken pipe that
-        it would have met without us. Back-pressure needs no code: a full sink blocks the write,
-        and what is not read stays with the peer.
+        If the sink breaks, the source is closed too, so the other peer gets the same broken pipe as
+        without us. Back-pressure needs no code: a full sink blocks the write, and meanwhile nothing
+        is read from the peer.
         """
         try:
             reason = self._relay()
@@ -101,11 +101,11 @@ class Pump:
             reason = "the reader is gone"
         except OSError as e:
             reason = os.strerror(e.errno) if e.errno else str(e)
-        except Exception as e:  # a mistake of ours: the peers see an end of file and do not hang
+        except Exception as e:  # a bug of ours: the peers see an end of file and do not hang
             reason = f"internal error: {type(e).__name__}: {e}"
             warn(f"{self.name} ends here, {reason}")
         self.in_read = False
-        try:  # before the ends are closed: a peer that sees them may end, and the order counts
+        try:  # before both are closed: a peer may exit when it sees that, and the order matters
             self._log.event(END, {"reason": reason}, self.stream)
         except Exception as e:
             self._stop_recording(e)
@@ -141,7 +141,7 @@ class Pump:
             self.in_read = False
             try:
                 append(stream, t_ns, chunk)
-            except Exception as e:  # a mistake of ours must not stop the conversation
+            except Exception as e:  # a bug of ours must not stop the conversation
                 append = self._stop_recording(e)
             try:
                 written = write(sink, chunk)
@@ -173,11 +173,11 @@ class Pump:
 
 
 def wait_until_ready(fd: int, *, writing: bool) -> None:
-    """Waits for a descriptor that another process, which shares it, has made non-blocking.
+    """Waits for a descriptor that another process has made non-blocking.
 
     Args:
-        fd: the descriptor.
-        writing: whether it is to be written to; else it is to be read.
+        fd: the descriptor, which both processes share.
+        writing: whether we want to write to it; otherwise we want to read it.
     """
     import select
 

@@ -1,8 +1,7 @@
-"""The options of ``record``, as one table that the starter reads at once and click presents.
+"""The options of ``record``, as one table for both the fast parser and click.
 
-`parse` is quick and knows only right use. Anything it does not understand, ``--help`` included, it
-leaves to the command line proper, which builds its options from the same table, so the two cannot
-drift apart.
+`parse` is quick and understands only correct use. It leaves everything else, ``--help`` included,
+to the click command. That builds its options from the same table, so the two cannot differ.
 """
 
 from acp_proxy.record.capture.option_values import (
@@ -25,9 +24,10 @@ class Option:
     """One option: its attribute, how it is written, how its value is read, and what it is for.
 
     Args:
-        many: whether it may be given several times, each of which counts.
-        is_late: whether only the command line proper can check its value.
-        otherwise: for an option whose bad value is reported and ignored, what happens without it.
+        many: whether it may be repeated; all its values are used.
+        is_late: whether only the click command can check its value.
+        otherwise: what happens instead if a bad value is reported and ignored; empty if it is an
+            error.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class Option:
         self.variable = "ACP_PROXY_" + attribute.upper()
 
     def value(self, text: str, source: str) -> object:
-        """Reads a value; a bad one that is no reason to stop is an `Ignored`.
+        """Reads a value; returns `Ignored` for a bad value that should not stop the recording.
 
         Args:
             text: the value.
-            source: the flag or the variable that has it.
+            source: the flag or the variable that gives it.
 
         Raises:
-            ValueError: it is a bad one.
+            ValueError: the value is bad, and the option has no ``otherwise``.
         """
         try:
             return self.read(text) if self.read else read_truth(text)
@@ -113,10 +113,10 @@ RECORD = (
 
 
 class RecordOptions:
-    """What ``record`` was asked to do; one attribute per row of `RECORD`, and the command.
+    """The options of a ``record`` command: an attribute for each row of `RECORD`, and the command.
 
     Attributes:
-        ignored: complaints about values that cannot be used and are no reason to stop.
+        ignored: complaints about bad values that were ignored.
     """
 
     output: "str | None"
@@ -147,10 +147,10 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
 
     Args:
         args: the arguments.
-        environ: the environment, in which each option has a variable.
+        environ: the environment, which has a variable for each option.
 
     Returns:
-        The options; None if the command line proper has to read the arguments.
+        The options; None if the click command has to read the arguments.
     """
     by_flag = {flag: o for o in RECORD for flag in (o.flag, o.short) if flag}
     values: dict[str, object] = {}

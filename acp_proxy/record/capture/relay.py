@@ -1,8 +1,8 @@
 """The relay: one conversation's log, agent, pumps and signals, each with a thread of its own.
 
 A relay runs before trio does and can run without it. Until it is adopted, the last thread to finish
-closes the log and ends the process; a session shorter than our own imports is over before they are.
-Once it is adopted (`runtime.supervisor`), the supervisor ends the process.
+closes the log and ends the process, since a session may be shorter than our own imports. Once it is
+adopted (`record.supervisor`), the supervisor ends the process.
 """
 
 import os
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from acp_proxy.record.capture.agent_process import AgentProcess
 
 _OF_KEYS = (SIGINT, SIGQUIT)
-"""The signals that a key sends to all processes of the terminal's foreground group."""
+"""Signals that a key press sends to all processes of the terminal's foreground group."""
 _SI_KERNEL = 0x80
-"""The code of a signal that no process has sent."""
+"""The code of a signal that was not sent by a process."""
 _STOPPED = "told to stop"
 _SMALL_STACK = 1 << 18
-"""Bytes of a thread's stack where there is no room for the usual 8 MB."""
+"""Stack size in bytes of a thread if memory does not suffice for the usual 8 MB."""
 
 
 class Relay:
-    """What runs while two peers talk.
+    """The running parts of one connection: log, agent, pumps and signal handling.
 
     Attributes:
-        stopping: set when a signal to stop has come.
+        stopping: set when a signal to stop has arrived.
         drained: set when the agent has exited and both of its outputs have ended.
-        parent: the process id of our parent at the start, usually the client's.
-        is_short_of_memory: whether there was hardly room for the threads.
-        last_words: what is printed if the process ends without a supervisor.
+        parent: the process id of our parent at the start, usually the client.
+        is_short_of_memory: whether memory hardly sufficed for the threads.
+        last_words: called before the process ends without a supervisor.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class Relay:
         self._lock = allocate_lock()
 
     def start(self) -> None:
-        """Starts the threads, those of an interceptor excepted.
+        """Starts the threads, except those of an interceptor.
 
         Raises:
-            RuntimeError: there is no room for them; none has read or written anything.
+            RuntimeError: memory does not suffice; no thread has read or written anything.
         """
         awaited = (self.agent.exited, self.to_client.ended, self.stderr.ended)
         for latch in awaited:
@@ -107,7 +107,7 @@ class Relay:
         gate.open()
 
     def start_intercepted(self) -> None:
-        """Starts the threads of an interceptor, once, though `release` may repeat the call."""
+        """Starts the threads of an interceptor; a second call, as by `release`, does nothing."""
         with self._lock:
             begun, self._intercepted_begun = self._intercepted_begun, True
         for pump in self.pumps:
@@ -115,8 +115,8 @@ class Relay:
                 start_new_thread(pump.run, ())
 
     def adopt(self) -> bool:
-        """Takes over the end of the process; False if the last thread is ending it already."""
-        with self._lock:  # the last thread may be about to look whether it has to leave
+        """Takes over ending the process; returns False if the last thread is already ending it."""
+        with self._lock:  # the last thread may be about to check whether it has to end it
             self._adopted = not self.drained.is_set
             return self._adopted
 
@@ -129,9 +129,9 @@ class Relay:
         self.drained.then(self._leave_unless_adopted)
 
     def close(self) -> None:
-        """Ends what is left of a stopped agent's group, and writes the last record.
+        """Ends the remaining processes of a stopped agent's group, and writes the last record.
 
-        What is left of one that has ended by itself lives on, as it would without us.
+        If the agent ended by itself, they go on running, as they would without us.
         """
         why = self._why()
         if self.agent.was_stopped or why == _STOPPED:
@@ -154,7 +154,7 @@ class Relay:
         self.agent.send_signal(signum)
 
     def kill_holders(self, reason: str) -> None:
-        """Kills what an exited agent has left and holds its output, and logs it.
+        """Kills processes that an exited agent left and that keep its output open, and logs it.
 
         Args:
             reason: why, for the log.
@@ -163,10 +163,10 @@ class Relay:
         self.agent.kill_holders()
 
     def leave(self) -> "NoReturn":
-        """Ends the process as the agent has ended: of the same signal, or with its exit code.
+        """Ends the process the way the agent ended: by the same signal, or with its exit code.
 
-        Where a signal was our own, as after `--grace`, we did not get it: the code is 128 + n.
-        A thread blocked in reading the client's stdin cannot be cancelled, hence no `sys.exit`.
+        For a signal that only we sent, as after `--grace`, the exit code is 128 + n. `sys.exit`
+        would hang, since a thread that is reading the client's stdin cannot be cancelled.
         """
         agent = self.agent
         if agent.signal is not None and agent.appears_as is None and agent.signal not in self._sent:
@@ -203,7 +203,7 @@ class Relay:
         self.agent.exited.set()
 
     def _note_stop(self, signum: int) -> None:
-        """Reports that the agent waits for a terminal that it cannot have."""
+        """Reports that the agent was stopped for using a terminal that it has no access to."""
         what, name = ("read from", "SIGTTIN") if signum == SIGTTIN else ("change", "SIGTTOU")
         reason = f"stopped by {name}: it tried to {what} the terminal of its client"
         self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
@@ -214,7 +214,7 @@ class Relay:
     def _pass_signals_on(self) -> None:
         while True:
             signum, from_keys, sender = self._next_signal()
-            if from_keys:  # the terminal has sent it to the agent as well, which may handle it
+            if from_keys:  # the terminal has also sent it to the agent, which may handle it
                 self._from_keys.add(signum)
                 reason = "by the terminal, to client and agent alike"
                 self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})
@@ -222,15 +222,15 @@ class Relay:
             self.log.event(SIGNAL, {"signal": signum, "action": "passed on", **sender})
             self.agent.send_signal(signum)
             if signum in STOPPING:
-                self.agent.send_signal(SIGCONT)  # a stopped process gets no other signal
+                self.agent.send_signal(SIGCONT)  # a stopped process handles no other signal
                 self.stopping.set()
 
     def _next_signal(self) -> "tuple[int, bool, dict[str, str | int | list[str]]]":
         """Waits for a signal.
 
         Returns:
-            The signal, whether the agent has got it from a terminal too, and for the log whether it
-            is our parent that has sent it.
+            The signal, whether the terminal sent it to the agent too, and for the log whether our
+            parent sent it.
         """
         try:
             from _signal import sigwaitinfo
@@ -243,9 +243,9 @@ class Relay:
 
 
 class _Gate:
-    """Threads that all begin, or none: each waits until the gate is open.
+    """Lets all threads begin, or none: each waits until the gate is open.
 
-    Where memory is short a thread can be started, and end before its first line.
+    When memory is short, a started thread may end before its first line.
     """
 
     def __init__(self) -> None:
@@ -254,10 +254,10 @@ class _Gate:
         self._arrived: list[object] = []
 
     def start(self, job: "Callable[[], object]") -> bool:
-        """Starts a thread that does its job; returns whether it had to be one with a small stack.
+        """Starts a thread that runs a job; returns whether it needed a small stack.
 
         Raises:
-            RuntimeError: there is no room even for that.
+            RuntimeError: memory does not suffice even for a small stack.
         """
 
         def run() -> None:
@@ -275,10 +275,10 @@ class _Gate:
         return False
 
     def expect(self, count: int) -> None:
-        """Waits until so many threads have arrived.
+        """Waits until this many threads have arrived.
 
         Raises:
-            RuntimeError: they have not, after a second.
+            RuntimeError: not all have arrived within a second.
         """
         for _ in range(1000):
             if len(self._arrived) == count:
@@ -287,5 +287,5 @@ class _Gate:
         raise RuntimeError("can't start new thread")
 
     def open(self) -> None:
-        """Lets all of them go on."""
+        """Lets all waiting threads go on."""
         self._lock.release()

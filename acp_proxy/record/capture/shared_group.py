@@ -1,14 +1,14 @@
 """An agent that stays in our process group, and its guardian, which must not kill that group.
 
-So an agent on a terminal lives where it would live without us: it can read the terminal when its
-client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But the group is the
-client's as well, and each process of the agent has to be found and signalled by itself.
+So an agent on a terminal is in the same group as without us: it can read the terminal when its
+client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But the client is in
+the group too, so each process of the agent must be found and signalled separately.
 
 The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
-agent that loses its parent becomes a child of the guardian. So it always finds all of them. It has
-a session of its own, where no terminal reaches it. It holds the reading end of a pipe whose other
-end only we hold: when we are gone, even by SIGKILL, it kills those of its descendants that are in
-the group. As in a group of its own, a process that has left the group is not killed.
+agent that loses its parent becomes a child of the guardian. So the guardian always finds all of
+them. It has its own session, where no terminal signal reaches it. It reads a pipe, and only we have
+the other end. When we end, even by SIGKILL, it kills those of its descendants that are in the
+group. A process that has left the group is not killed, as with a separate group.
 
 Only Linux has subreapers, and a table of processes in files.
 """
@@ -43,14 +43,14 @@ _IGNORED = (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN
 _SET_CHILD_SUBREAPER = 36
 
 _REPORT = struct.Struct("=ii")
-"""What the guardian reports: one of the kinds below, and a number."""
+"""A report of the guardian: one of the kinds below, and a number."""
 _STARTED = 1  # the agent's process id
 _FAILED = 2  # the error number with which the agent could not be started
-_ENDED = 3  # the agent's status, as `os.waitpid` has it
+_ENDED = 3  # the agent's `os.waitpid` status
 
 
 class SharedGroup(OwnGroup):
-    """Our own process group, in which only the agent's processes get our signals."""
+    """Our own process group; our signals are sent only to the agent's processes in it."""
 
     is_shared = True
 
@@ -61,7 +61,7 @@ class SharedGroup(OwnGroup):
 
     @classmethod
     def start_shared(cls, program: Program) -> "tuple[OwnGroup, int] | None":
-        """Starts guardian and agent; returns None if the system cannot, and has started nothing.
+        """Starts guardian and agent; returns None, with nothing started, if the system cannot.
 
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.
@@ -91,12 +91,12 @@ class SharedGroup(OwnGroup):
         reap(guardian)
         if kind == _FAILED:
             raise OSError(value, os.strerror(value))
-        # The guardian was killed, or it failed; an agent that it had started is our child now.
+        # The guardian was killed or failed. If it had started the agent, that is our child now.
         kill_all(lambda: members(os.getpid(), os.getpgrp(), all_processes()))
         return None
 
     def send(self, signum: int) -> None:
-        """Sends a signal to each of the agent's processes that is in the group."""
+        """Sends a signal to each process of the agent in the group."""
         if signum == SIGKILL:
             kill_all(self.find)
             return
@@ -104,18 +104,18 @@ class SharedGroup(OwnGroup):
             send(process, signum)
 
     def wait(self, pid: int, note_stop: "Callable[[int], object]") -> int:
-        """Blocks until the agent has ended, and returns its status as `os.waitpid` has it.
+        """Blocks until the agent has ended, and returns its `os.waitpid` status.
 
         Args:
-            pid: the agent.
-            note_stop: never called: on its own terminal the agent is not stopped because of us.
+            pid: the process id of the agent.
+            note_stop: never called: in the foreground group the agent may use the terminal.
         """
         kind, status = _read_report(self._report)
         if kind == _ENDED:
             return status
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
-            reap(guardian)  # it was killed, and once it has ended the agent is our child
+            reap(guardian)  # it was killed; after its end, the agent is our child
         try:
             _, status = os.waitpid(pid, 0)
         except ChildProcessError:
@@ -123,7 +123,7 @@ class SharedGroup(OwnGroup):
         return status
 
     def end(self) -> None:
-        """Lets the guardian kill whatever is left, and reaps it."""
+        """Lets the guardian kill all remaining processes, and reaps it."""
         os.close(self._lifeline)
         if self._guardian is not None:
             try:
@@ -133,19 +133,19 @@ class SharedGroup(OwnGroup):
             reap(self._guardian)
 
     def find(self) -> "list[Process]":
-        """Returns the agent's living processes that are in the group."""
+        """Returns the agent's live processes in the group."""
         return members(os.getpid(), self.id, all_processes())
 
 
 def _read_report(report: int) -> "tuple[int, int]":
-    """Reads the next report, or zeros when the guardian is gone."""
+    """Reads the next report; returns zeros if the guardian has ended."""
     data = os.read(report, _REPORT.size)
     kind, value = _REPORT.unpack(data) if len(data) == _REPORT.size else (0, 0)
     return kind, value
 
 
 def become_subreaper() -> bool:
-    """Makes this process the parent of orphaned descendants; returns whether the system can."""
+    """Makes this process the parent of orphaned descendants; returns whether that worked."""
     try:
         import ctypes
 
@@ -155,7 +155,7 @@ def become_subreaper() -> bool:
 
 
 class _Guardian:
-    """Runs in the child of the fork; ``lifeline`` is a pipe whose end of file means we are gone."""
+    """Runs in the forked child; end of file on the pipe ``lifeline`` means that we have ended."""
 
     def __init__(self, group: int, lifeline: int, report: int) -> None:
         self._group = group
@@ -164,7 +164,7 @@ class _Guardian:
         self._is_childless = False
 
     def run(self, program: Program) -> None:
-        """Starts the agent, reports how it ends, and ends only when we do."""
+        """Starts the agent, reports how it ends, and then runs until we end."""
         self._let_go(program.descriptors)
         if not become_subreaper():
             return
@@ -175,7 +175,7 @@ class _Guardian:
             return
         try:
             os.setsid()
-            for signum in _IGNORED:  # not before, or the agent would ignore them as well
+            for signum in _IGNORED:  # not earlier, or the agent would ignore them too
                 signal(signum, SIG_IGN)
             os.chdir("/")
             start_new_thread(self._kill_when_alone, ())
@@ -192,7 +192,7 @@ class _Guardian:
         forever.acquire()
 
     def _let_go(self, descriptors: "tuple[int, ...]") -> None:
-        """Closes everything that is the client's, and our log: a copy would keep them open."""
+        """Closes the client's descriptors and our log: copies would keep them open."""
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
@@ -201,7 +201,7 @@ class _Guardian:
                 try:
                     os.close(fd)
                 except OSError:
-                    pass  # the directory itself, which is closed already
+                    pass  # the descriptor of the directory itself, already closed
 
     def _wait_for_all(self, agent: int) -> None:
         """Waits for every descendant, and reports how the agent ended."""
@@ -217,7 +217,7 @@ class _Guardian:
         try:
             os.write(self._report, _REPORT.pack(kind, value))
         except OSError:
-            pass  # we are gone, and it will end soon
+            pass  # we have ended, and the guardian will end soon
 
     def _kill_when_alone(self) -> None:
         try:

@@ -1,8 +1,8 @@
 """Starts a recording: the agent runs and bytes flow before anything slow is imported.
 
-The order is the point. Signals are blocked, the log opened, the agent spawned and the pumps started
-with a handful of built-in modules; only then are trio and the database imported, while the agent
-boots. An error in that second half is reported on stderr, and the conversation goes on.
+The order matters. With only a few built-in modules, signals are blocked, the log is opened, the
+agent is spawned and the pumps are started. Only then are trio and the database imported, while the
+agent boots. An error in that second part is reported on stderr, and the conversation goes on.
 """
 
 import os
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     Mask = Callable[[str], str]
 
 SWITCH_INTERVAL = 0.0001
-"""Seconds a thread of ours may hold the interpreter while a pump has bytes to move."""
+"""Seconds that another thread may keep the interpreter while a pump has bytes to move."""
 HEAD_START = 0.02
-"""Seconds that the pumps have to themselves before we import the rest; agents take longer to boot,
-and one that does not gets its first answer through undisturbed."""
+"""Seconds that the pumps run alone before the rest is imported. Most agents take longer to boot,
+and the first answer of a faster agent is not delayed by imports."""
 
 
 def record(
@@ -54,21 +54,21 @@ def record(
     mask_text: "Mask",
     interceptor: "Interceptor | None" = None,
 ) -> "NoReturn":
-    """Runs the agent behind a relay; returns to the shell only through its exit status.
+    """Runs the agent behind a relay, then ends the process with the agent's exit status.
 
     Args:
-        options: what the command line asked for.
-        supervise: owns the relay once bytes flow, and ends the process. It imports what it needs
+        options: the options of the command line.
+        supervise: owns the relay once bytes flow, and ends the process. It loads slow modules
             only when it is called.
-        mask_text: removes secrets from what is printed. It imports what it needs only when it is
-            called, which is only if the agent cannot be started.
-        interceptor: what the streams pass through; by default nothing.
+        mask_text: removes secrets from printed text. It is called only if the agent cannot be
+            started, and loads slow modules only then.
+        interceptor: makes the pumps; by default plain ones.
     """
     if _switched_off():
         from acp_proxy.record.capture.in_place import become
 
         become(options.command, mask_text)
-    parent = os.getppid()  # as early as can be: a client may leave at any time
+    parent = os.getppid()  # as early as possible: a client may leave at any time
     try:
         client_in, client_out = take_stdio()
     except OSError as e:

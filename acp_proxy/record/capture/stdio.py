@@ -1,26 +1,26 @@
-"""The standard descriptors: moves the client's pipes out of reach, and writes lines to stderr."""
+"""The standard descriptors: moves the client's pipes to other numbers, and writes to stderr."""
 
 import os
 
 _PLAIN = str.maketrans("", "", "/-._+,:@%=")
-"""Removes the characters, besides letters and digits, that need no quotes in a shell."""
+"""Removes the characters that need no quotes in a shell, other than letters and digits."""
 
 
 def take_stdio() -> "tuple[int, int]":
-    """Moves the client's pipes out of reach, so that the client sees ACP whatever a library prints.
+    """Moves the client's pipes to other descriptors, so that libraries cannot print into them.
 
     Descriptors 0 and 1 become /dev/null and stderr.
 
     Returns:
-        What the client writes to, and what it reads from; one that is missing is /dev/null.
+        The descriptors that the client writes to and reads from; /dev/null if one is missing.
 
     Raises:
-        OSError: too few descriptors are left; nothing has been moved.
+        OSError: too few descriptors are left; nothing was moved.
     """
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
-        except OSError:  # closed by the process that started us: never leave it to the next open
+        except OSError:  # closed by our parent; the next file opened must not take its number
             os.open(os.devnull, os.O_RDWR)
     moved: list[int] = []
     try:
@@ -39,7 +39,7 @@ def take_stdio() -> "tuple[int, int]":
 
 
 def warn(text: str) -> None:
-    """Writes one line to stderr; never blocks or raises, or the conversation would stop."""
+    """Writes one line to stderr; never blocks or raises, since that would stop the conversation."""
     try:
         if _has_room(2):
             os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
@@ -48,10 +48,10 @@ def warn(text: str) -> None:
 
 
 def unchecked(path: str) -> str:
-    """Returns the message for a recording that there was no time to check.
+    """Returns the message for a recording that could not be checked in time.
 
     Args:
-        path: its database.
+        path: the path of the recording.
     """
     is_plain = path.isascii() and path.translate(_PLAIN).isalnum()
     quoted = path if is_plain else "'" + path.replace("'", "'\\''") + "'"  # as `shlex.quote` does
@@ -59,7 +59,7 @@ def unchecked(path: str) -> str:
 
 
 def explain_terminal(client_in: int) -> None:
-    """Prints what we wait for if stdin is a terminal, where no client writes anything.
+    """Prints what we wait for if stdin is a terminal, since no client writes there.
 
     Args:
         client_in: the descriptor of stdin, moved or not.
@@ -70,7 +70,7 @@ def explain_terminal(client_in: int) -> None:
 
 
 def _has_room(fd: int) -> bool:
-    """Whether a write would not block; assumed where no descriptor is left to find it out."""
+    """Whether a write would not block; assumed if there is no descriptor left to check it."""
     try:
         import select
     except (ImportError, MemoryError):

@@ -1,8 +1,8 @@
-"""Protects the conversation from errors of the fault engine: faults may end, and bytes go on.
+"""Protects the conversation from errors of the fault engine: if faults fail, bytes still flow.
 
-Faults end when no task keeps time, or for a mistake of ours, which stderr reports. From then on a
-line passes as it came, and the engine gets no more frames. The guard knows neither pumps nor
-queues: its owner sends what was held (`EngineGuard.give_up`).
+Faults end when no task keeps time, or because of a bug of ours, which is reported on stderr. From
+then on, lines pass unchanged, and the engine gets no more frames. The guard knows neither pumps
+nor queues: its owner sends the deliveries that were held back (`EngineGuard.give_up`).
 """
 
 from collections.abc import Callable, Iterator
@@ -15,9 +15,9 @@ from acp_proxy.record.capture.stdio import warn
 
 
 class EngineGuard:
-    """A fault engine whose errors stop nothing.
+    """A fault engine whose errors do not stop the conversation.
 
-    After it has reported a mistake of ours it calls `broken`, which has to call `give_up`.
+    After it has reported a bug, it calls `broken`, which has to call `give_up`.
     """
 
     def __init__(self, engine: FaultEngine, broken: Callable[[], None]) -> None:
@@ -31,12 +31,12 @@ class EngineGuard:
         return self._engine.fired
 
     def receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
-        """Takes a line; returns what happens in its place: itself, if faults have ended.
+        """Takes a line; returns the outputs that replace it: the line itself if faults have ended.
 
         Args:
-            direction: where it was going.
+            direction: the direction of the line.
             cut: the line.
-            t_ns: when it was read, monotonic nanoseconds.
+            t_ns: when the line was read, monotonic nanoseconds.
         """
         if not self._has_given_up:
             try:
@@ -46,12 +46,12 @@ class EngineGuard:
         return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns, is_joinable=True)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
-        """Takes note of a line that has passed in a direction that no rule can touch.
+        """Tells the engine of a line that passed in a direction without faults.
 
         Args:
-            direction: where it went.
+            direction: the direction of the line.
             cut: the line.
-            t_ns: when it was read, monotonic nanoseconds.
+            t_ns: when the line was read, monotonic nanoseconds.
         """
         if not self._has_given_up:
             try:
@@ -60,10 +60,10 @@ class EngineGuard:
                 self._fail(e)
 
     def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
-        """Ends a direction; yields what was held, and the end.
+        """Ends a direction; yields the deliveries that were held back, then the end.
 
         Args:
-            direction: which.
+            direction: the direction that ends.
             t_ns: when its end was read, monotonic nanoseconds.
         """
         if not self._has_given_up:
@@ -73,7 +73,7 @@ class EngineGuard:
                 self._fail(e)
 
     def give_up(self, t_ns: int) -> Iterator[ScheduledWrite]:
-        """Ends all faults, and yields what was held; nothing the second time."""
+        """Ends all faults and yields the deliveries held back; a second call yields none."""
         if self._has_given_up:
             return
         self._has_given_up = True
@@ -83,10 +83,10 @@ class EngineGuard:
                     if isinstance(output, ScheduledWrite):
                         yield output
             except Exception as e:
-                _report(f"what was held back {direction.value} is lost", e)
+                _report(f"deliveries held back {direction.value} are lost", e)
 
     def _fail(self, error: Exception) -> None:
-        """Reports a mistake of ours, which must not stop the conversation, and ends the faults."""
+        """Reports a bug of ours, which must not stop the conversation, and ends the faults."""
         _report("faults end here", error)
         self._broken()
 

@@ -1,4 +1,4 @@
-"""Keeps time for the faults of a live agent: has late bytes written when they are due."""
+"""Keeps time for the faults of a live agent: writes delayed bytes when they are due."""
 
 import contextlib
 
@@ -11,7 +11,7 @@ from acp_proxy.recording.log_format import STDERR
 
 
 class _Bell:
-    """Wakes a task from any thread; a ring before the task waits is not lost."""
+    """Wakes a task from any thread; a ring that comes before the task waits is not lost."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -23,7 +23,7 @@ class _Bell:
             self._token.run_sync_soon(self._set, idempotent=True)
 
     async def wait(self, ns: int | None) -> None:
-        """Waits until it rings, for at most some nanoseconds; None for no limit."""
+        """Waits until the bell rings, for at most ``ns`` nanoseconds; None for no limit."""
         with trio.move_on_after(float("inf") if ns is None else ns / 1e9):
             await self._event.wait()
         if self._event.is_set():
@@ -34,14 +34,14 @@ class _Bell:
 
 
 async def run_faults(relay: Relay) -> None:
-    """Runs the faulted pumps of a relay, and what they do at a later time."""
+    """Runs the faulted pumps of a relay, and their delayed writes and effects."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(keep_time, _runner_of(relay))
         relay.start_intercepted()
 
 
 async def keep_time(runner: FaultRunner) -> None:
-    """Writes what is due on all outlets, and carries out side effects, until cancelled."""
+    """Writes due bytes to all outlets, and carries out side effects, until cancelled."""
     async with trio.open_nursery() as nursery:
         for queue in runner.queues.values():
             nursery.start_soon(_deliver, queue)
@@ -49,7 +49,7 @@ async def keep_time(runner: FaultRunner) -> None:
 
 
 async def _deliver(queue: WriteQueue) -> None:
-    """Writes in a thread what is due on one outlet, until its sink breaks."""
+    """Writes due bytes to one outlet, in a thread, until its sink breaks."""
     bell = _Bell()
     queue.wake = bell.ring
     while queue.error is None:
@@ -62,7 +62,7 @@ async def _deliver(queue: WriteQueue) -> None:
 
 
 async def finish_stderr(relay: Relay, seconds: float) -> None:
-    """Waits until the agent's stderr has taken what faults wrote there.
+    """Waits until everything that faults wrote to the agent's stderr has gone out.
 
     Args:
         relay: the relay.

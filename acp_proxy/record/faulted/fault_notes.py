@@ -1,15 +1,15 @@
-"""Notes in the log what faults did, right after the line at which they did it.
+"""Notes in the log what faults did to a line, right after that line.
 
 ``FAULT`` has the ``rule`` and ``action`` (its kind) that fired at the last line of a stream, and
 how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out are in
 ``PART`` records before it, unless they are the ``same`` as the line's. ``last`` is set for a line
-without a newline, ``again`` for a line of a direction that was stopped before. ``MADE`` is a line
-that a rule has injected, in parts as well, and the time ``at`` which it did. Both have ``late``,
-the nanoseconds after which it went out, or the number by which a line is ``held``; then ``SENT``
-has both, once it goes out. ``EFFECT`` is a side effect.
+without a newline, ``again`` for a line of a direction that was already stopped. ``MADE`` is a line
+that a rule injected, also in parts, with the time ``at`` injection. Both have either ``late``, the
+delay in nanoseconds, or ``held``, the number of a line that is held back. When that line goes out,
+``SENT`` has its number and its delay. ``EFFECT`` is a side effect.
 
-What was read and the notes on it are logged together, since a write of its own for each would take
-as long as all the rest.
+The bytes read and the notes on them are logged in one write: separate writes would take as long as
+everything else together.
 """
 
 import time
@@ -22,7 +22,7 @@ from acp_proxy.recording.log_format import DATA, EFFECT, FAULT, MADE, PART, SENT
 Actor = tuple[str, str]
 """A rule and its kind."""
 Moment = tuple[str, int] | None
-"""``late`` and nanoseconds, or ``held`` and a number; None for what does not go out."""
+"""``late`` and nanoseconds, or ``held`` and a number; None if nothing goes out."""
 
 
 class FaultNotes:
@@ -33,10 +33,10 @@ class FaultNotes:
         self._records: list[tuple[int, int, int, bytes]] = []
 
     def read(self, stream: int, t_ns: int, data: bytes) -> None:
-        """Adds what was read.
+        """Adds bytes that were read.
 
         Args:
-            stream: where.
+            stream: the stream that they were read from.
             t_ns: when, monotonic nanoseconds.
             data: the bytes.
         """
@@ -57,12 +57,12 @@ class FaultNotes:
 
         Args:
             actor: the rule.
-            stream: the line's.
-            t_ns: when it was read, monotonic nanoseconds.
+            stream: the stream of the line.
+            t_ns: when the line was read, monotonic nanoseconds.
             cut: the line.
-            delivered: what went out in its place, if anything did.
-            is_again: whether the direction had been stopped before.
-            moment: when that goes out.
+            delivered: the bytes sent instead of the line; may be empty.
+            is_again: whether the direction was already stopped.
+            moment: when they go out.
         """
         is_same = delivered == cut.raw + cut.newline
         if not is_same:
@@ -78,8 +78,8 @@ class FaultNotes:
 
         Args:
             actor: the rule.
-            stream: where it goes.
-            t_ns: when the frame was read at which the rule fired, monotonic nanoseconds.
+            stream: the stream that the line is sent to.
+            t_ns: when the frame that triggered the rule was read, monotonic nanoseconds.
             line: the line, newline included.
             moment: when it goes out.
         """
@@ -88,16 +88,16 @@ class FaultNotes:
         fields |= {"at": t_ns, **dict([moment] if moment else [])}
         self._records.append((MADE, stream, t_ns, pack_fields(fields)))
 
-    def sent(self, stream: int, t_ns: int, held: int, late_ns: int) -> None:
-        """Notes that a line goes out that was held.
+    def sent(self, stream: int, t_ns: int, number: int, late_ns: int) -> None:
+        """Notes that a line that was held back goes out.
 
         Args:
-            stream: where it goes.
+            stream: the stream that the line is sent to.
             t_ns: when that was decided, monotonic nanoseconds.
-            held: its number.
-            late_ns: how long after it was received.
+            number: the number of the line.
+            late_ns: how long ago the line was received.
         """
-        payload = pack_fields({"held": held, "late": late_ns})
+        payload = pack_fields({"held": number, "late": late_ns})
         self._records.append((SENT, stream, t_ns, payload))
 
     def effect(self, actor: Actor, *, stream: int = 0, **more: int) -> None:
@@ -105,14 +105,14 @@ class FaultNotes:
 
         Args:
             actor: the rule.
-            stream: what it acts on; 0 for the agent.
-            more: what else is known, such as a signal.
+            stream: the stream that it acts on; 0 for the agent.
+            more: more fields, such as a signal.
         """
         payload = pack_fields({"rule": actor[0], "action": actor[1], **more})
         self._records.append((EFFECT, stream, time.monotonic_ns(), payload))
 
     def write(self) -> None:
-        """Logs what was added since the last time."""
+        """Logs everything added since the last call."""
         records, self._records = self._records, []
         if len(records) == 1 and records[0][0] == DATA:
             self._log.append(*records[0][1:])
@@ -136,7 +136,7 @@ def _fault_payload(
 
 
 def _how(cut: Cut, delivered: bytes) -> str:
-    """Whether a line went out in full, in some form, or was cut short, or not at all."""
+    """Returns whether a line went out in full, perhaps changed, or in part, or not at all."""
     if not delivered:
         return "none"
     line = delivered.removesuffix(b"\n").removesuffix(b"\r")

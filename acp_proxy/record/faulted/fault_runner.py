@@ -1,14 +1,14 @@
 """Runs the fault engine between a live client and its agent.
 
-Only a direction that the plan can touch passes through the engine. Its pump reads and logs as
-without faults; what it reads goes to the engine line by line, and what the engine decides goes into
-the schedule (`faults.delivery_schedule`). The pump's thread writes what is due at once; what is
-late is written by threads of `runtime.fault_clock`. The other direction keeps its bare pump. The
-engine is given what passed there before the next line that it decides on, since answers belong to
-requests.
+Only directions with faults in the plan pass through the engine. Their pumps read and log as usual,
+but hand each line to the engine and put its decisions into the schedule
+(`faults.delivery_schedule`). The pump's thread writes bytes that are due at once; threads of
+`faulted.fault_clock` write delayed bytes. A direction without faults keeps its plain pump. Before
+the engine decides on the next line, it is given the lines that passed there, since it must match
+answers to requests.
 
-What fired is in the log before anything of it goes out (`runtime.fault_notes`), and so is all that
-was read. One lock guards the engine, the schedule and their order in the log.
+Lines that were read and faults that fired are logged before their bytes go out
+(`faulted.fault_notes`). One lock guards the engine, the schedule and their order in the log.
 """
 
 import signal
@@ -51,7 +51,7 @@ _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stre
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
 _DIRECTIONS = {stream: direction for direction, stream in _STREAMS.items()}
 _MOST_PASSED = 64
-"""Chunks of at most 64 KiB that may wait for the engine after they have passed a bare pump."""
+"""The most chunks, of at most 64 KiB, that wait for the engine after passing a plain pump."""
 
 
 class FaultRunner(Interceptor):
@@ -60,7 +60,7 @@ class FaultRunner(Interceptor):
     Attributes:
         queues: the outlets of the directions that pass through the engine, and of the agent's
             stderr.
-        wake: called when a side effect was added that happens at a moment.
+        wake: called when a side effect with a set time was added.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class FaultRunner(Interceptor):
         self._clock = clock
         texts = (text for rule in plan.rules for text in (rule.name, rule.place))
         self._masked = {text: mask_text(text) for text in texts}
-        """For `farewell`, when nothing may fail that keeps the log from its end."""
+        """Masks text for `farewell`, where no failure may prevent the end of the log."""
         self._lock = threading.RLock()
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
-        """What has passed a bare pump and the engine was not given yet."""
+        """Chunks that passed a plain pump and that the engine has not got yet."""
         self._held: dict[tuple[int, bool], tuple[int, int, int]] = {}
-        """What rules hold, by frame and whether they injected it: its number in the log, its stream
-        and when the frame was received."""
+        """Lines that rules hold back, by frame and whether they were injected: the line's number in
+        the log, its stream, and when the frame was received."""
         self._next_held = count(1).__next__
         self._agent: AgentProcess
         self._log: Log
@@ -96,11 +96,11 @@ class FaultRunner(Interceptor):
         self._engine: EngineGuard
 
     def attach(self, agent: AgentProcess, log: Log, origin_ns: int) -> None:
-        """Sets what the faults act on.
+        """Sets the agent and the log that the faults act on.
 
         Args:
-            agent: what gets signals.
-            log: of the recording.
+            agent: the agent, which may get signals.
+            log: the log of the recording.
             origin_ns: when the connection began, monotonic nanoseconds.
         """
         self._agent, self._log, self._notes = agent, log, FaultNotes(log)
@@ -110,13 +110,13 @@ class FaultRunner(Interceptor):
     def pump(
         self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
     ) -> Pump:
-        """Makes the pump of a stream: one with faults, one that is followed, or a bare one.
+        """Makes the pump of a stream: with faults, with a tapped log, or plain.
 
         Args:
-            stream: which.
-            source: the descriptor that is read.
-            sink: the descriptor that is written to.
-            log: of the recording.
+            stream: the stream.
+            source: the descriptor to read.
+            sink: the descriptor to write to.
+            log: the log of the recording.
             keep_sink: whether the sink stays open at the end.
         """
         if stream in self.streams or (stream == STDERR and self.streams):
@@ -131,10 +131,10 @@ class FaultRunner(Interceptor):
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
     def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Keeps what passes in a direction without faults until the engine is given it.
+        """Keeps a chunk of a direction without faults until the engine gets it.
 
         Args:
-            stream: where it was read.
+            stream: the stream that it was read from.
             t_ns: when, monotonic nanoseconds.
             chunk: the bytes.
         """
@@ -144,10 +144,10 @@ class FaultRunner(Interceptor):
                 self._observe_passed()
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs what was read with what the rules make of it, and schedules that.
+        """Logs a chunk with the results of the rules, and schedules the results.
 
         Args:
-            stream: where it was read.
+            stream: the stream that it was read from.
             t_ns: when, monotonic nanoseconds.
             chunk: the bytes.
         """
@@ -175,10 +175,10 @@ class FaultRunner(Interceptor):
             self._add(decided, stream)
 
     def end(self, stream: int, t_ns: int) -> None:
-        """Schedules the last line of a source that has ended, and all held deliveries.
+        """Schedules the last line of a source that has ended, and all deliveries held back.
 
         Args:
-            stream: which has ended.
+            stream: the stream that has ended.
             t_ns: when, monotonic nanoseconds.
         """
         direction = _DIRECTIONS[stream]
@@ -199,37 +199,37 @@ class FaultRunner(Interceptor):
         return self._schedule.outboxes[_OUTLETS[stream]].is_ending
 
     def give_up(self) -> None:
-        """Ends the faults: all that is late or held goes out, and no rule fires any more."""
+        """Ends the faults: all delayed or held deliveries go out, and no rule fires any more."""
         with self._lock:
             now = self._clock()
-            held = list(self._engine.give_up(now))
-            self._note_sent(held, now)
+            writes = list(self._engine.give_up(now))
+            self._note_sent(writes, now)
             self._notes.write()
-            for write in held:
+            for write in writes:
                 self._schedule.add(write, 0)
             self._schedule.hurry()
         for queue in self.queues.values():
             queue.hurry()
 
     def carry_out_effects(self) -> None:
-        """Carries out the side effects before which everything has gone out, and those now due."""
+        """Runs side effects that are due or whose preceding output is written."""
         with self._lock:
             for effect in self._schedule.take_effects(self._clock()):
                 self._carry_out(effect)
 
     def effect_wait_ns(self) -> int | None:
-        """Nanoseconds until a side effect is due; None if none has a moment."""
+        """Returns the nanoseconds until a side effect is due; None if none has a set time."""
         with self._lock:
             due = self._schedule.effect_due_at()
             return None if due is None else max(0, due - self._clock())
 
     def farewell(self) -> None:
-        """Writes to stderr how often which rule fired, and how to reproduce it."""
+        """Writes to stderr how often each rule fired, and how to reproduce that."""
         for line in self.summary():
             warn(line)
 
     def summary(self) -> Iterable[str]:
-        """The lines of `farewell`."""
+        """Returns the lines of `farewell`."""
         return summary(self.plan, self._engine.fired, self.seed, self._masked)
 
     def _observe_passed(self) -> None:
@@ -239,7 +239,7 @@ class FaultRunner(Interceptor):
                 self._engine.observe(direction, cut, t_ns)
 
     def _note(self, output: Output, cut: Cut, t_ns: int) -> None:
-        """Notes what fired at a line, and side effects that carry themselves out."""
+        """Notes the rules that fired at a line, and side effects that need no further action."""
         match output:
             case ScheduledWrite():
                 pass
@@ -258,7 +258,7 @@ class FaultRunner(Interceptor):
                 self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
 
     def _moment(self, fired: Fired, stream: int, t_ns: int) -> Moment:
-        """Returns how late goes out what a rule has left, or the number of what it holds."""
+        """Returns the delay of a rule's output, or its number if it is held back."""
         if fired.late_ns is not None:
             return "late", fired.late_ns
         if fired.delivered is None:
@@ -269,7 +269,7 @@ class FaultRunner(Interceptor):
         return "held", self._held[key][0]
 
     def _note_sent(self, decided: Iterable[Output], t_ns: int) -> None:
-        """Notes when that goes out which was held until now."""
+        """Notes that lines held back until now go out."""
         if not self._held:
             return
         due = {(w.frame, w.is_injected): w.due for w in decided if isinstance(w, ScheduledWrite)}
@@ -278,7 +278,7 @@ class FaultRunner(Interceptor):
             self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
-        """Schedules what was decided; the thread that has read ``stream`` flushes that itself."""
+        """Schedules decided outputs; the thread that reads ``stream`` flushes its own."""
         now = self._clock()
         outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)
@@ -288,7 +288,7 @@ class FaultRunner(Interceptor):
                 queue.wake()
 
     def _follow_up(self, stream: int) -> None:
-        """Notes what a stream has lost, and carries out what has waited for it."""
+        """Notes bytes that a stream has lost, and runs side effects that waited for it."""
         if lost := self._schedule.outboxes[_OUTLETS[stream]].take_lost():
             self._log.event(UNDELIVERED, {"bytes": lost}, stream)
         if self._schedule.has_effects:

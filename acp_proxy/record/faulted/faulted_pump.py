@@ -1,8 +1,8 @@
 """A pump whose lines pass through the fault engine, its write queue, and a tapped log.
 
-Two threads may write to a sink, but never at once: the pump's thread writes bytes that are due when
-it has read, a thread of `runtime.fault_clock` writes later ones. So a frame to which nothing
-happens is written by the thread that has read it, as by a bare pump.
+Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that
+are due when it has read them, and a thread of `faulted.fault_clock` writes later ones. So a frame
+without faults is written by the thread that read it, as by a plain pump.
 """
 
 import os
@@ -19,7 +19,7 @@ from acp_proxy.recording.log_format import Log
 
 
 class _LineReceiver(Protocol):
-    """What a faulted pump hands over what it has read to; moments are monotonic nanoseconds."""
+    """The receiver of the bytes that a faulted pump reads; times are monotonic nanoseconds."""
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None: ...
 
@@ -31,11 +31,11 @@ class _LineReceiver(Protocol):
 class WriteQueue:
     """One outlet and its sink.
 
-    The lock is that of the schedule, shared by all its queues; it guards the outbox.
+    All queues of a schedule share its lock, which guards the outbox.
 
     Attributes:
-        wake: called when something is left that is due later, or that another thread has to write.
-        passed: called under the lock when something has gone out or was lost.
+        wake: called when bytes remain that are due later, or that another thread has to write.
+        passed: called under the lock when bytes have gone out or were lost.
         error: why the sink broke, or None.
     """
 
@@ -54,21 +54,21 @@ class WriteQueue:
         self._clock = clock
         self._lock = lock
         self._changed = threading.Condition(lock)
-        self._waiting = 0  # threads; to notify none takes as long as a short write
+        self._waiting = 0  # threads; a notification, even of none, takes as long as a short write
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits or is being written."""
+        """Whether no bytes wait or are being written."""
         return not self._outbox.size
 
     def wait_ns(self) -> int | None:
-        """Nanoseconds until something is due; None if nothing waits, or another thread writes."""
+        """Returns nanoseconds until bytes are due; None if none wait or another thread writes."""
         with self._lock:
             due = self._outbox.due_at
             return None if due is None else max(0, due - self._clock())
 
     def flush(self) -> None:
-        """Writes all that is due, unless another thread is writing; blocks as the sink does.
+        """Writes all due bytes, unless another thread is writing; blocks while the sink is full.
 
         Raises:
             OSError: the sink broke; nothing more will be written.
@@ -101,7 +101,7 @@ class WriteQueue:
         self._wait_until(lambda: self.is_empty)
 
     def shut(self) -> None:
-        """Takes nothing any more; the sink is about to be closed, and its number may be reused."""
+        """Stops writing: the sink is about to be closed, and its number may be reused."""
         with self._lock:
             if self.error is None:
                 self.error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
@@ -109,13 +109,13 @@ class WriteQueue:
                 self._report()
 
     def hurry(self) -> None:
-        """Has the threads look again, now that nothing waits for its moment."""
+        """Wakes the threads, because delayed bytes are now due at once."""
         with self._lock:
             self._changed.notify_all()
         self.wake()
 
     def _wait_until(self, holds: Callable[[], bool]) -> None:
-        """Blocks until something holds; in a hurried schedule, writes what there is itself."""
+        """Blocks until a condition holds; in a hurried schedule, writes the bytes itself."""
         while True:
             with self._lock:
                 while self.error is None and not holds() and not self._is_left_to_us():
@@ -174,7 +174,7 @@ class FaultedPump(Pump):
 
     @property
     def in_read(self) -> bool:
-        """Whether the thread waits for its source, and nothing is on its way."""
+        """Whether the thread waits for its source and has nothing left to write."""
         return self._in_read and self._queue.is_empty
 
     @in_read.setter
@@ -206,7 +206,7 @@ class FaultedPump(Pump):
             self.in_read = True
 
     def _read(self) -> bytes:
-        """Returns the next bytes of the source, and takes the time."""
+        """Returns the next bytes of the source, and notes when they were read."""
         while True:
             try:
                 chunk = os.read(self._source, CHUNK)
@@ -219,7 +219,7 @@ class FaultedPump(Pump):
 
 
 class TappedLog(Log):
-    """The log of a bare pump, which also passes on what that has read."""
+    """The log of a plain pump that also passes its chunks to the engine."""
 
     def __init__(self, log: Log, follow: Callable[[int, int, bytes], None]) -> None:
         self.event = log.event  # type: ignore[method-assign]
@@ -230,7 +230,7 @@ class TappedLog(Log):
         """Logs a chunk.
 
         Args:
-            stream: where it was read.
+            stream: the stream that it was read from.
             t_ns: when, monotonic nanoseconds.
             chunk: the bytes.
         """

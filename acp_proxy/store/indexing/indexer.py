@@ -4,7 +4,7 @@ Each batch is one transaction that also stores the log offset and the state of t
 (`IndexerState`). So the next indexer goes on from exactly there with the same code: in the same
 process, in another one after a crash, or in a reader that may not write.
 
-It does not know when to run (`runtime.indexing`), who may finish a dead recording (`log_recovery`),
+It does not know when to run (`record.indexing`), who may finish a dead recording (`log_recovery`),
 what a record means (`record_handler`), and how rows are written (`row_writer`).
 """
 

@@ -181,8 +181,8 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
         ),
         (
             ["record", "--redact", "all", "--", "agent"],
-            "invalid value for '--redact': 'all' is no redaction level: expected secrets, private "
-            "or none; see `acp-proxy record --help`",
+            "invalid value for '--redact': 'all' is not a redaction level: expected secrets, "
+            "private or none; see `acp-proxy record --help`",
         ),
         (
             ["record", "--name", "a/b", "--", "agent"],

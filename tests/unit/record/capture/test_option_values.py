@@ -91,7 +91,9 @@ def test_redaction_levels() -> None:
     """There are three levels."""
     levels = ["secrets", "private", "none"]
     assert [read_redaction(level) for level in levels] == levels
-    with pytest.raises(ValueError, match="'all' is no redaction level: expected secrets, private"):
+    with pytest.raises(
+        ValueError, match="'all' is not a redaction level: expected secrets, private"
+    ):
         read_redaction("all")
 
 
@@ -129,7 +131,7 @@ def test_seeds() -> None:
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip
     for text in ("", "-", "1.5", "x", "--1", "٣", str(1 << 63), "9" * 400):
-        with pytest.raises(ValueError, match="is no seed: expected a whole number"):
+        with pytest.raises(ValueError, match="is not a seed: expected a whole number"):
             read_seed(text)
 
 
