@@ -42,12 +42,12 @@ class BatchOptions:
 def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options that commands on many recordings share, as ``batch``: `BatchOptions`."""
     options = [
-        file_option("--results", text="Write a verdict for each recording as a line of JSON, and"
-                    " continue what such a file has begun."),
-        number_option("--jobs", text="Recordings at once; unless given, as many as there are"
-                      " processors."),
+        file_option("--results", text="Write each recording's verdict as a line of JSON. If the "
+                    "file exists, continue that batch."),
+        number_option("--jobs", text="How many recordings to process at once, by default one for "
+                      "each processor."),
         click.option("--executor", metavar="local|dask=ADDRESS",
-                     help="Where to run: in processes of this machine, or of a Dask cluster."),
+                     help="Run in processes of this machine, or of a Dask cluster."),
     ]  # fmt: skip
     return collected("batch", BatchOptions, _NAMES, options)(function)
 

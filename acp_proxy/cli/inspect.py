@@ -32,8 +32,8 @@ _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
 
 _EPILOG = f"""Commands: {", ".join(INSPECT)}.
 
-They can be typed without `inspect`: `acp-proxy show` is `acp-proxy show`. `acp-proxy
---help` has what each of them is for.
+They can be typed without `inspect`: `acp-proxy show` is `acp-proxy inspect show`. `acp-proxy
+--help` says what each is for.
 """
 
 
@@ -51,9 +51,9 @@ They can be typed without `inspect`: `acp-proxy show` is `acp-proxy show`. `acp-
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
-    REC is a recording's path, a part of its name, the start of its id, or `latest`: the newest
-    one, of the current directory where there is one. Commands that only read take it without
-    REC. `-` is the text form on standard input.
+    REC is a recording's path, a part of its name, the start of its id, or `latest`: the newest one,
+    if possible of the current directory. Commands that only read use `latest` without REC. `-` is
+    the text form on standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.store.list_ import overview

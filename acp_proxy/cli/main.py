@@ -48,8 +48,8 @@ I want to ...                                     Command
   test an agent without its client                verify
   test a client by an agent that misbehaves       faults
 
-`acp-proxy COMMAND --help` has examples. What looks at recordings can be typed with `inspect` before
-it, too: `acp-proxy show`.
+`acp-proxy COMMAND --help` has examples. Commands on recordings can also be typed after `inspect`,
+as in `acp-proxy inspect show`.
 """
 """What each command serves for; these are all that there are."""
 _ELSEWHERE = {

@@ -184,11 +184,11 @@ def comparison_options() -> _Decorator:
     options = [
         click.option("--expect", type=click.Choice([*map(str, Expect)]), default="frames",
                      show_default=True,
-                     help="What counts: all frames, only their kinds, or how requests and turns"
-                     " ended."),
+                     help="Compare whole frames, only their kinds, or how requests and turns "
+                     "ended."),
         click.option("--ignore", multiple=True, metavar="PTR", callback=pointers,
-                     help="A JSON pointer to ignore, with all below it; * matches any key or"
-                     " item, ** several."),
+                     help="A JSON pointer to ignore, with everything below it; * matches any key "
+                     "or item, ** several."),
         rules_option,
     ]  # fmt: skip
 

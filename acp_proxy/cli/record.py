@@ -113,19 +113,18 @@ record = HelpCommand(
         "show_default": False,
         "help_option_names": CONTEXT["help_option_names"],  # click keeps those of its first use
     },
-    help="""Run an agent and record all that passes between it and its client.
+    help="""Run an agent and record all traffic between it and its client.
 
-    Use it as the agent's command: every byte goes through unchanged in both directions, stderr
-    too, and the exit code is the agent's own. The recording is one SQLite file; `acp-proxy list`
-    finds it.
+    Use it as the agent's command: every byte passes unchanged in both directions, stderr too, and
+    the exit code is the agent's own. The recording is one SQLite file; `acp-proxy list` finds it.
 
-    Every option can be given in the environment as well (ACP_PROXY_GRACE for --grace, and so on).
+    Every option can also be set in the environment (ACP_PROXY_GRACE for --grace, and so on).
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
 
     `@NAME` in place of AGENT stands for the command of a known agent, such as @opencode.
     """,
     epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
-    start; 2 for wrong use, except a bad --keep, which is reported and deletes nothing.
+    start; 2 for wrong use. A bad --keep is only reported, and deletes nothing.
 
     \b
     Examples:

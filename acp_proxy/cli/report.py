@@ -54,14 +54,14 @@ _BEFORE_SENDING = "read it before you send it: prompts, files and paths are as t
 @filter_argument
 @file_option(
     "-o", "--output",
-    text="Where to write, in place of NAME.html; - is standard output. The file must not exist.",
+    text="Where to write instead of NAME.html; - is standard output. The file must not exist.",
 )  # fmt: skip
 @number_option("--turn", text="Only the messages of turn N, and stderr meanwhile.")
 @click.option("--no-payloads", is_flag=True, help="Leave out the lines of the messages.")
 @click.option("--against", metavar="B", shell_complete=complete_recording,
               help="Show what differs between this recording and B, side by side.")  # fmt: skip
 @comparison_options()
-@click.option("--force", is_flag=True, help="Replace the file that is there.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @unredacted_option
 def report(
     rec: str,
@@ -75,17 +75,17 @@ def report(
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
 
-    It begins with who is to blame and at which frame: what `show` and `check` found, where the
-    time of each turn went, tool calls, permissions. Below that are the messages: as a list, a
-    sequence diagram and a waterfall, with filters and search.
+    The page begins with the findings of `show` and `check` (who is to blame, and at which frame),
+    the time of each turn, tool calls and permissions. The messages follow as a list, a sequence
+    diagram and a waterfall, with filters and search.
 
-    FILTER and --turn choose which messages are in the file; its beginning is about all of them.
+    FILTER and --turn select the messages in the file; its beginning is about all of them.
 
-    With --against the page is a comparison of two recordings, as `diff` makes it; --expect,
-    --ignore and --rules say what counts in it.
+    With --against, the page compares two recordings as `diff` does; --expect, --ignore and --rules
+    say which differences count.
 
-    Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
-    send it.
+    Secrets are masked, unless --unredacted is given. The conversation itself is not, so read it
+    before you send it.
     """
     words = " ".join(filter_words).strip()
     if against is not None:

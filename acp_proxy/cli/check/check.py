@@ -74,7 +74,7 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 @click.option(
     "--dialect",
     type=click.Choice(_DIALECTS),
-    help="The dialect whose rules hold, in place of the one that was detected.",
+    help="Check the rules of this dialect instead of the detected one.",
 )
 @click.option(
     "--rule",
@@ -95,18 +95,18 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
     type=click.Choice([*map(str, SEVERITIES), "never"]),
     default="error",
     show_default=True,
-    help="The least severity of a finding that is a failure.",
+    help="The lowest severity that counts as a failure.",
 )
-@file_option("--baseline", text="Findings that are known, and do not count.")
-@click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
+@file_option("--baseline", text="A file of known findings, which do not count.")
+@click.option("--update-baseline", is_flag=True, help="Write the findings into that file.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
 @file_option("--junit", text="Write a report as JUnit XML.")
-@click.option("--github", is_flag=True, help="Print annotations for a workflow of GitHub.")
+@click.option("--github", is_flag=True, help="Print annotations for a GitHub workflow.")
 @click.option(
     "--explain",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Print what a rule or a group asks, with examples, and check nothing.",
+    help="Explain a rule or a group, with examples, and check nothing.",
 )
 @number_option(
     "--top",
@@ -117,14 +117,14 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 @click.pass_context
 @with_verdict
 def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
-    """Check what went wrong, which rules of the protocol were broken, by whom, and at which frame.
+    """Find what went wrong: which rules of the protocol were broken, by whom, and at which frame.
 
-    An ✗ is an error: the conversation failed, such as by a request that was never answered, or a
-    must of the specification was broken. An ! is a warning: a should was broken, or something else
-    may explain it. A - is a hint. Where two messages may have crossed on their way, the severity is
-    lower.
+    ✗ marks an error: the conversation failed (for example, a request was never answered), or a MUST
+    of the specification was broken. ! marks a warning: a SHOULD was broken, or there may be another
+    explanation. - marks a hint. The severity is lower if two messages may have crossed on their
+    way.
 
-    REC may be a directory or a quoted pattern; then there is one line for each recording with
+    REC may be a directory or a quoted pattern; the output is then a line for each recording with
     findings that count, and a summary.
 
     RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.

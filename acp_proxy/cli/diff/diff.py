@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @filter_argument
 @comparison_options()
 @click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
-@click.option("--learn", is_flag=True, help="Print the rules with which A and B are equal.")
+@click.option("--learn", is_flag=True, help="Print the rules that make A and B equal.")
 @file_option("-o", "--output", text="Write the rules of --learn into a file, for --rules.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
@@ -72,16 +72,16 @@ def diff(
 ) -> None:
     """Compare two recordings of one conversation.
 
-    A and B are recordings. What differs between any two runs does not count: ids of sessions, tool
+    A and B are recordings. Differences between any two runs do not count: ids of sessions, tool
     calls, terminals and messages, if they are used consistently; the directory; times; and how a
     text was split into chunks.
 
-    The output begins with differences in the handshake. Then it lists, for each session and
-    direction, the frames that only A has (-), only B has (+), that have changed (~), with each
-    place that differs, and that came in another order (>). At the end is how long answers took;
-    times are not differences.
+    The output begins with differences in the handshake. For each session and direction, it then
+    lists the frames that only A has (-), that only B has (+), that changed (~), with each place
+    that differs, and that came in another order (>). It ends with how long answers took; times are
+    not differences.
 
-    FILTER restricts which frames are compared; then the way the agent ended does not count.
+    FILTER selects the frames to compare; with it, the way the agent ended does not count.
     """
     if exact and (learn or compared != DiffOptions()):
         raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "

@@ -47,8 +47,8 @@ def doctor(json: bool) -> None:
     """Check what is installed, configured and running, and what is wrong with it.
 
     A line begins with ✓ if all is well, with ! if something is worth knowing, and with ✗ if it is
-    wrong; below it is what helps. No agent is started, and no file is created or changed. Exit
-    code 1 if something is wrong.
+    wrong; the line below says how to fix it. No agent is started, and no file is created or
+    changed. Exit code 1 if something is wrong.
     """
     machine = this_machine()
     own = own_command(machine)

@@ -55,10 +55,10 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
               shell_complete=_complete_agent,
               help="The agent: its name in the settings, or that of a known agent.")  # fmt: skip
 @click.option("--write", is_flag=True, allow_from_autoenv=False,
-              help="Add an entry to the settings, beside the one that is there.")  # fmt: skip
+              help="Add an entry to the settings, beside the existing one.")  # fmt: skip
 @click.option("--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask before writing.")
 @click.option("--undo", is_flag=True, allow_from_autoenv=False,
-              help="Take back what --write has added last.")  # fmt: skip
+              help="Remove the entry that --write added last.")  # fmt: skip
 @click.option("--json", is_flag=True, allow_from_autoenv=False,
               help="One JSON object for each client.")  # fmt: skip
 @unredacted_option

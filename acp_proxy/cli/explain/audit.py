@@ -42,14 +42,15 @@ Examples:
 def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and by whose permission.
 
-    First what a reviewer should look at: ✗ what was done against a refusal, without being asked,
-    or outside the session's directory; ! what is worth knowing. Then a table for each kind of
-    action: when, which frame, what, what became of it, and who allowed it.
+    The list begins with points for a reviewer: ✗ marks an action that was refused, that nobody was
+    asked about, or that was outside the session's directory; ! marks one worth knowing. A table for
+    each kind of action follows: time, frame, action, result, and who allowed it.
 
-    An action is known from the client, if the agent had its client do it; else the agent claims it,
-    in a tool call. What an agent does without telling is in no recording.
+    If the client did something for the agent, the recording has the request. Anything else is the
+    agent's own claim, in a tool call. A recording cannot show what an agent did without reporting
+    it.
 
-    FILTER restricts the actions to those of which a frame matches, as in `log`.
+    FILTER selects the actions that have a matching frame, as in `log`.
     """
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:

@@ -77,8 +77,8 @@ Examples:
 @click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
 @number_option("--lines", "-n", least=0, text="Only the last N lines.")
 @click.option("--follow", "-f", is_flag=True,
-              help="Wait for more while the recorder runs; latest is then one that runs, or the"
-              " next.")  # fmt: skip
+              help="Wait for more while the recorder runs; latest then means the running "
+              "recording, or the next one.")  # fmt: skip
 @unredacted_option
 @pages
 def log(
@@ -98,18 +98,18 @@ def log(
 ) -> None:
     """Show a recording's timeline, a line per frame.
 
-    Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
-    ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
-    id, the number of the frame it is paired with and the latency, the size, and a preview. The
-    chunks of a message that come one after the other are one line, `agent_message_chunk ×57`, with
-    the first and the last number, how long they streamed, and the text in one piece. Below the line
-    of a batch, each of its messages has one.
+    Each line has the frame's number, the seconds since the start, its direction (→ to the agent, ←
+    to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the id,
+    the number of its request or response and the latency, the size, and a preview. Successive
+    chunks of a message are one line, `agent_message_chunk ×57`, with the first and the last number,
+    how long they streamed, and the text in one piece. Each message of a batch has a line below that
+    of the batch.
 
-    FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
+    FILTER selects frames: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
 
-    On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
-    seconds without traffic have a line. In a pipe each line is plain and whole.
+    On a terminal, lines are coloured and cut to its width, a rule separates turns, and each pause
+    of five seconds has a line. In a pipe, lines are plain and whole.
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")

@@ -48,8 +48,8 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
       acp-proxy search --json -m 1 Traceback | jq .path
           the first match of each recording, for a program
 
-    Exit code: 0 if something was found, 1 if nothing, 2 if a recording could not be read or the
-    pattern is wrong.
+    Exit code: 0 if something was found, 1 if not, 2 if a recording could not be read or the pattern
+    is invalid.
     """,
 )
 @click.argument("pattern")
@@ -58,12 +58,12 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in any pattern.")
 @click.option("-s", "--case-sensitive", is_flag=True, help="Match case in any pattern.")
 @click.option("-w", "--filter", default="", metavar="FILTER", shell_complete=complete_filter,
-              help="Only these frames.")  # fmt: skip
-@click.option("-c", "--count", is_flag=True, help="Only how many frames match in each recording.")
+              help="Search only these frames.")  # fmt: skip
+@click.option("-c", "--count", is_flag=True, help="Count the matching frames of each recording.")
 @click.option(
-    "-l", "--files-with-matches", is_flag=True, help="Only which recordings have a match."
+    "-l", "--files-with-matches", is_flag=True, help="Print only which recordings have a match."
 )
-@number_option("-m", "--max-count", text="At most N matches of each recording.")
+@number_option("-m", "--max-count", text="Print at most N matches of each recording.")
 @click.option("--json", is_flag=True, help="One JSON object per match.")
 @unredacted_option
 @pages
@@ -81,14 +81,14 @@ def search(
 ) -> None:
     """Find a text in recordings, as grep does.
 
-    PATTERN is looked for in the lines as they were sent, in their strings with all escapes undone,
-    in messages whose text was streamed in chunks, in stderr, and in events. Its case matters only
-    if it has a capital letter. REC is a recording, DIR a directory of them; without any, all of
-    the recordings directory are searched, the newest first.
+    PATTERN is searched for in the lines as they were sent, in their strings with all escapes
+    decoded, in messages whose text was streamed in chunks, in stderr, and in events. Case matters
+    only if PATTERN has a capital letter. REC is a recording, DIR a directory of them; without
+    either, the whole recordings directory is searched, newest first.
 
-    Each frame that matches has a line: its number, the seconds since the start, its direction, its
-    method, and the match with what stands around it. A match that goes on in later chunks is at
-    the frame in which it begins.
+    Each matching frame has a line: its number, the seconds since the start, its direction, its
+    method, and the match with the text around it. A match that continues in later chunks is listed
+    at the frame where it begins.
     """
     if ignore_case and case_sensitive:
         raise Refusal("expected --ignore-case or --case-sensitive, got both")

@@ -33,11 +33,11 @@ Examples:
 def show(rec: str, json: bool) -> None:
     """Summarize a recording: who talked, how it went, what is wrong, how it ended.
 
-    A finding is marked ✗ where something went wrong, ! where it may have, and - where it is worth
-    knowing. A person who thinks and a program that runs are no problem, however long they take.
+    A finding is marked ✗ if something went wrong, ! if it may have, and - if it is worth knowing.
+    Waiting for a person or for a running program is never a problem, however long it takes.
 
-    The findings are those of `check`. What went wrong with the conversation is told of the whole;
-    the rules of the protocol are checked up to the first 3,000 messages, and `check` checks all.
+    The findings are those of `check`. Failures of the conversation are looked for in the whole
+    recording, but broken rules of the protocol only in its first 3,000 messages; `check` reads all.
     """
     with open_recording(rec) as reader:
         size = attrgetter("frames")

@@ -43,7 +43,7 @@ _STEPS = 30
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
-@number_option("--turn", text="Which turn to show step by step, in place of the slowest.")
+@number_option("--turn", text="The turn to show step by step, instead of the slowest.")
 @number_option(
     "--top",
     least=0,
@@ -53,26 +53,26 @@ _STEPS = 30
 @unredacted_option
 @pages
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
-    """Show how much passed, how quick answers were, and where the time went.
+    """Show how much was sent, how fast answers were, and where the time went.
 
-    First of all: how the time of the turns divides. A turn waits for its client while a request of
-    the agent is open: for a person (a permission), for terminals, for files, or for another answer;
-    of several at once the first of these counts. The rest is the agent's: it streams as long as it
-    goes on within 2 s, and else it is silent, as it is until its first word.
+    The output begins with the time of the turns. A turn waits for its client while a request of the
+    agent is open: for a person (a permission), for terminals, for files, or for another answer; if
+    several are open, the first of these counts. The rest is the agent's time: it is streaming if
+    its next message came within 2 s, and otherwise silent, as before its first word.
 
     Methods: frames and bytes of requests, answers and notifications; how many requests were
-    answered with an error, cancelled, or are open; the latency that 50, 90 and 99 of a hundred
-    answers did not exceed (nearest rank, cancelled ones apart), and the largest; and when in the
+    answered with an error, were cancelled, or are open; the latency that 50, 90 and 99 of a hundred
+    answers did not exceed (nearest rank, without cancelled ones), and the largest; and when in the
     recording the frames came.
 
-    Tool calls: those of most bytes, with all messages about them.
+    Tool calls: those with the most bytes, counting all messages about them.
 
-    Turns: how long each took, when the first piece of its answer came, and a bar of its parts. At
-    last the slowest turn, step by step.
+    Turns: how long each took, when the first piece of its answer came, and a bar of its parts. The
+    output ends with the slowest turn, step by step.
 
-    FILTER restricts what is counted, as in `log`. Turns are those that these frames belong
-    to, each measured whole. A turn without an end counts until the end of the recording, or until
-    now while it is recorded.
+    FILTER selects the frames to count, as in `log`. Turns with such a frame are measured whole. A
+    turn that has not ended counts until the end of the recording, or until now if it is still being
+    recorded.
     """
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:

@@ -49,7 +49,7 @@ _LONGEST_ISSUE = 65_536
 @click.option("--json", is_flag=True, help="One JSON object per section, entry and finding.")
 @click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")
 @file_option(
-    "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
+    "-o", "--output", text="Where to write instead of standard output. The file must not exist."
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 @unredacted_option
@@ -65,19 +65,19 @@ def transcript(
 ) -> None:
     """Write the conversation as Markdown that can go into an issue.
 
-    A section for each session and turn: the prompt, messages and thoughts in one piece, tool calls
-    and terminals with what they returned, files, diffs, permissions with the options and the one
-    that was chosen, plans, errors, requests without an answer, stderr, and why the turn stopped.
-    Output, thoughts and files are folded; what failed is not.
+    Each session and turn has a section: the prompt, messages and thoughts in one piece, tool calls
+    and terminals with their results, files, diffs, permissions with their options and the chosen
+    one, plans, errors, requests without an answer, stderr, and why the turn stopped. Output,
+    thoughts and files are folded; failures are not.
 
-    Nothing in a recording can become markup: its text stands in fences and code spans, with control
-    characters as escapes. Of long texts the beginning and the end are shown, unless --full.
+    Nothing in a recording can become markup: its text is put in fences and code spans, with control
+    characters escaped. Long texts are cut in the middle, unless --full is given.
 
-    FILTER chooses frames, as in `log`; a tool call, a terminal or a request is shown whole
-    if a frame of it is among them.
+    FILTER selects frames, as in `log`; a tool call, a terminal or a request is shown whole if one
+    of its frames matches.
 
-    Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
-    send it.
+    Secrets are masked, unless --unredacted is given. The conversation itself is not, so read it
+    before you send it.
     """
     parse(words := " ".join(filter_words).strip(), UNREAD)
     limits = FULL if full else TextLimits()

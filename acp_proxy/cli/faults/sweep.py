@@ -67,7 +67,7 @@ _LEGEND = {
     "--client",
     required=True,
     metavar="COMMAND",
-    help="The client's command; {agent} in it becomes the command of its agent.",
+    help="The client's command; {agent} in it is replaced by the agent's command.",
 )
 @click.option(
     "--timeout",
@@ -78,7 +78,7 @@ _LEGEND = {
     help="Seconds after which a client counts as hung.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N",
-              help="The seed of plans that have none.")  # fmt: skip
+              help="The seed for plans without one.")  # fmt: skip
 @file_option("--junit", "junit_file", text="Write the outcomes as JUnit XML.")
 @click.option("--json", is_flag=True, help="One JSON object per run.")
 @batch_options
@@ -98,14 +98,14 @@ def sweep(
 ) -> None:
     """Run a client against a replayed recording, once per plan of faults.
 
-    The client must do by itself what the recorded one did, and exit. The first run is without
-    faults. Each run is finished (exit code 0), error shown (another code, with output), failed
-    silently (another code, without output), hung, or crashed: by a signal or an uncaught error.
-    The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never started
-    its agent, sent it nothing, or failed without faults, after which no plan is tried.
+    The client must do on its own what the recorded one did, and exit. The first run is without
+    faults. The outcome of a run is finished (exit code 0), error shown (another code, with output),
+    failed silently (another code, without output), hung, or crashed (by a signal or an uncaught
+    error). The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
+    started its agent, sent it nothing, or failed without faults, after which no plan is tried.
 
-    REC may also be a directory, a quoted pattern, or several words. Then there is one line for each
-    recording with which a run hung or crashed, and a summary.
+    REC may also be a directory, a quoted pattern, or several words. The output is then a line for
+    each recording with a run that hung or crashed, and a summary.
     """
     words = _plans(plans)
     _check_client(client, is_here=batch.is_here)

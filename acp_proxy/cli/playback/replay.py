@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 _SAFE = 4096
 """Bytes that an empty pipe takes at once."""
-_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged from that, 2 for
-wrong use or a recording that cannot be read, 3 if it stalled, or if the recording is
-incomplete and was played to its end.
+_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged, 2 for wrong use
+or a recording that cannot be read, 3 if it stalled, or if the recording is incomplete and was
+played to its end.
 
 \b
 Examples:
@@ -60,7 +60,7 @@ Examples:
     shell_complete=complete_recording,
 )
 @playback_options(
-    order="Which recorded order is kept: within each session, or of all messages.",
+    order="Keep the recorded order within each session, or of all messages.",
     timing="How long frames wait: not at all, as recorded, or N times that.",
     strict="Stop a session that diverged, or skip what is missing and continue.",
     stall="Seconds without progress after which the replay ends; 0 for no limit.",
@@ -69,17 +69,17 @@ Examples:
               help="A JSON pointer into the client's messages to ignore; * matches any key or"
               " item.")  # fmt: skip
 @rules_option
-@click.option("--rewrite-text", is_flag=True, help="Replace recorded directories in texts, too.")
+@click.option("--rewrite-text", is_flag=True, help="Also replace recorded directories in texts.")
 @click.option("--inert", is_flag=True,
-              help="Send no requests but those that read files or ask a person.")  # fmt: skip
+              help="Send only requests that read files or ask a person.")  # fmt: skip
 @click.option("--allow-outside", is_flag=True,
-              help="Send requests that change files or run commands outside its directories,"
-              " too.")  # fmt: skip
+              help="Also send requests that change files or run commands outside the session's "
+              "directories.")  # fmt: skip
 @click.option("--fault", multiple=True, metavar="RULE",
               help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
 @click.option("--faults", metavar="PLAN", shell_complete=complete_plan,
               help="A plan of faults: a TOML file, or @NAME for a ready one.")  # fmt: skip
-@click.option("--seed", type=int, metavar="N", help="The seed of the random generator of faults.")
+@click.option("--seed", type=int, metavar="N", help="The seed of random faults.")
 def replay(
     recording: tuple[str, ...],
     playback: dict[str, Any],
@@ -94,10 +94,10 @@ def replay(
     faults: str | None,
     seed: int | None,
 ) -> None:
-    """Play the recorded agent to a client, the same every time.
+    """Play the recorded agent to a client, in the same way every time.
 
-    Use it as an agent's command. It sends what the recorded agent sent, as soon as the client has
-    done what the recorded client did, and reports on stderr where the client diverges from it.
+    Use it as an agent's command. It sends the recorded agent's messages as soon as the client has
+    done what the recorded client did before them, and reports on stderr where the client diverges.
     """
     options = ReplayOptions(
         **playback,

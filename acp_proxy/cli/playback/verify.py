@@ -112,30 +112,29 @@ class NothingRecorded(Refusal):
 )
 @comparison_options()
 @playback_options(
-    order="When messages go out: in order within each session, or of all.",
+    order="Send messages in the recorded order within each session, or of all.",
     timing="How long the client waits: not at all, as recorded, or N times that.",
-    strict="Answer only recorded requests, or similar ones as well.",
-    stall="Seconds in which neither side sends anything, though something is expected, after which "
-    "the agent has stalled; 0 for no limit.",
+    strict="Answer only recorded requests, or also similar ones.",
+    stall="Seconds without a message after which an agent that is expected to send has stalled; 0 "
+    "for no limit.",
 )
 @click.option("--rewrite-text/--keep-text", default=True,
-              help="Replace recorded directories in texts, too, or only in fields of the"
-              " protocol.")  # fmt: skip
+              help="Replace recorded directories in texts or only in protocol fields.")  # fmt: skip
 @click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR",
-              help="The directory to work in; without it, a fresh and empty one.")  # fmt: skip
+              help="The directory to work in, by default a new and empty one.")  # fmt: skip
 @click.option("--timeout", callback=seconds, metavar="S",
-              help="The longest run in seconds; 0 for no limit. Without it, ten times as long as"
-              " the recorded conversation, and at least ten minutes.")  # fmt: skip
+              help="The longest run in seconds; 0 for no limit. By default ten times the recorded "
+              "conversation, and at least ten minutes.")  # fmt: skip
 @click.option("--grace", callback=seconds, default="5", metavar="S",
-              help="Seconds of silence after which an agent that does not exit is asked to stop, "
-              "and seconds from there until it is killed.")  # fmt: skip
+              help="Seconds of silence after which an agent that does not exit is told to stop, "
+              "and seconds from then until it is killed.")  # fmt: skip
 @click.option("--secret", multiple=True, metavar="MARKER=VARIABLE",
               help="Send the value of an environment variable in place of a marker. Can be given"
               " several times.")  # fmt: skip
-@click.option("--check", is_flag=True, help="Check the new run as well: a rule of the protocol that"
-              " the agent breaks is a failure.")  # fmt: skip
-@file_option("-o", "--output", text="Where to record the new run; of a batch, the directory that"
-             " keeps all of them.")  # fmt: skip
+@click.option("--check", is_flag=True, help="Also check the new run, and fail if the agent broke "
+              "a rule of the protocol.")  # fmt: skip
+@file_option("-o", "--output", text="Where to record the new run; for a batch, the directory for "
+             "all of them.")  # fmt: skip
 @batch_options
 @click.pass_context
 @with_verdict
@@ -160,10 +159,10 @@ def verify(
 
     Starts AGENT, sends the messages of the recorded client in their order, and answers the agent's
     requests with the recorded answers. Only the agent itself reads or writes files and runs
-    commands; it works in a fresh directory. The new run is recorded and compared with the old one.
+    commands; it works in a new directory. The new run is recorded and compared with the old one.
 
-    RECORDING may also be a directory, a quoted pattern, or several words before the --. Then there
-    is one line for each recording whose agent did something else, and a summary.
+    RECORDING may also be a directory, a quoted pattern, or several words before the --. The output
+    is then a line for each recording whose agent did something else, and a summary.
     """
     more, command = split_words(ctx, command)
     check_report_files(report, junit)

@@ -58,16 +58,16 @@ _OWNER_ALONE = 0o600 << 16
               help="The archive. The file must not exist.")  # fmt: skip
 @click.option("--level", type=click.Choice(["secrets", "private"]), default="secrets",
               show_default=True,
-              help="What to mask. private: also prompts, messages and contents of files, of which "
-              "only the lengths stay.")  # fmt: skip
+              help="What to mask. private: also prompts, messages and contents of files; only "
+              "their lengths stay.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 def bundle(rec: str, output: Path, level: str, force: bool) -> None:
     """Pack what a bug report needs into one ZIP file.
 
-    It has the recording as text (recording.jsonl), a page for a browser (report.html), the
-    conversation as Markdown (transcript.md), the summary (show.txt), and the versions of all that
-    took part (versions.txt). Secrets are masked in all of them, also where the
-    recording was masked when it was made.
+    The archive has the recording as text (recording.jsonl), a page for a browser (report.html), the
+    conversation as Markdown (transcript.md), the summary (show.txt), and the versions of all
+    programs (versions.txt). Secrets are masked in all of them, even if the recording was already
+    masked when it was made.
 
     No masking finds everything: read the files before you share them.
     """

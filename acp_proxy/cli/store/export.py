@@ -74,13 +74,13 @@ _STREAMS = {
 )
 @click.option("--turn", callback=turns_type, metavar="N..M",
               help="With --format pytest: only what these turns need.")  # fmt: skip
-@number_option("--max", text="With --format mermaid: the most arrows and notes.  [default: 200]")
+@number_option("--max", text="With --format mermaid: at most N arrows and notes.  [default: 200]")
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @file_option(
     "-o",
     "--output",
-    text="Where to write, in place of standard output. The file must not exist."
-    " If it ends in .db, it is a database.",
+    text="Where to write instead of standard output. The file must not exist. If its name ends in "
+    ".db, a database is written.",
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 @masking_options
@@ -99,26 +99,26 @@ def export(
     """Write a recording in another form.
 
     jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
-    since the line before. It holds all that the recording holds, can be read and compared in a
-    review, and is itself a recording: every command takes it, by its path or as `-` on standard
-    input. A FILE that ends in .db is the same as a database, with all the views of today.
+    since the line before. It loses nothing, can be read and compared in a review, and is itself a
+    recording: every command takes it, by its path or as `-` on standard input. If FILE ends in .db,
+    the same recording is written as a database, with all current views.
 
-    raw is what passed: the bytes of the lines and what ended them, without times. Say which stream
-    with --dir, or the streams follow each other as they came.
+    raw is the traffic itself: the bytes of the lines and their line ends, without times. --dir
+    selects one stream; otherwise lines of all streams are written in the order in which they came.
 
     pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
-    The recording is cut down to what the turns of --turn need, and has replayed to its own client
+    The recording is cut down to what the turns of --turn need, and is replayed to its own client
     before anything is written.
 
     mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
-    Its last note says how much is left out, if it has more than --max arrows and notes.
+    If it would have more than --max arrows and notes, its last note says how much is left out.
 
-    FILTER chooses frames and events, as in `log`. The file that -o makes is readable by
-    its owner alone, and appears when it is whole.
+    FILTER chooses frames and events, as in `log`. Only its owner can read the file that -o makes,
+    and it appears when it is complete.
 
-    Secrets are masked, unless --unredacted is given. With --level, --path or --pattern a recording
-    that was masked when it was made is searched again, and prompts and contents of files can be
-    masked, too. No masking finds everything: read a copy before you share it.
+    Secrets are masked, unless --unredacted is given. --level, --path and --pattern also search a
+    recording that was already masked when it was made; --level private also masks prompts and
+    contents of files. No masking finds everything: read a copy before you share it.
     """
     if masking.is_given and format != "jsonl":
         raise Refusal(f"expected --format jsonl with --level, --path or --pattern, got {format}")

@@ -121,7 +121,7 @@ class _Options:
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE",
-              help="Where the database goes, in place of the recordings directory.")  # fmt: skip
+              help="Where the database goes instead of the recordings directory.")  # fmt: skip
 @click.option(
     "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
 )
@@ -141,15 +141,15 @@ def import_(
 ) -> None:
     """Make a database of a recording's text form, or of a log of another tool.
 
-    FILE is what `export` has written, also if a person has edited it since; `-` is
-    standard input. Its rows are the same as those of the recording that was exported. The commands
-    of `inspect` read the text form as well; a database is quicker, and other programs read it.
+    FILE was written by `export`, and may have been edited by hand since; `-` is standard input. The
+    rows are the same as those of the exported recording. Every command that reads recordings also
+    reads the text form; a database is faster, and other programs can read it.
 
-    FILE may also be the transport log of a JetBrains IDE, what Zed copies from its ACP logs, an
+    FILE may also be the transport log of a JetBrains IDE, a copy from the ACP logs of Zed, an
     export of acp-devtools, a stream of acpx, or lines of ACP messages: optionally a time, a mark
-    such as > or < that says which way it went, then the message. What such a log does not have, for
-    instance times, is not in the recording either, and every command says so. If a client starts
-    several agents, each connection is a recording of its own.
+    such as > or < for the direction, then the message. If such a log lacks something, such as
+    times, the recording lacks it too, and every command says so. If a client starts several agents,
+    each connection becomes its own recording.
 
     Prints the path of each database. Existing files are never changed: if NAME.db is there, the
     database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its

@@ -104,17 +104,17 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     is_flag=False,
     flag_value=Path(),
     metavar="[DIR]",
-    help="Only those made in DIR or below; without DIR, in the current directory.",
+    help="Only those made in or below DIR, by default the current directory.",
 )
-@click.option("--agent", metavar="TEXT", help="Only those whose agent or its command has TEXT.")
+@click.option("--agent", metavar="TEXT", help="Only if TEXT is in the agent's name or command.")
 @click.option(
     "--since",
     metavar="AGE|DATE",
     callback=_since,
-    help="Only those that began no longer ago than AGE (2h, 7d) or after DATE (2025-06-15).",
+    help="Only those that began within AGE (2h, 7d) or after DATE (2025-06-15).",
 )
 @number_option("-n", "--newest", text="Only the newest N of these.")
-@click.option("--check", is_flag=True, help="Check each for broken rules of the protocol, too.")
+@click.option("--check", is_flag=True, help="Also check each for broken rules of the protocol.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 @unredacted_option
 @pages
@@ -129,10 +129,10 @@ def list_(
 ) -> None:
     """List recordings, newest first.
 
-    DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ where
-    the conversation went wrong, as `show` tells it: a request was never answered, or the agent has
-    crashed, and with ! where that may be, or a fault has fired. On a
-    narrow terminal the columns that matter least are left out; a pipe gets them all.
+    DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ if
+    the conversation went wrong by the rules of `show` (a request was never answered, or the agent
+    crashed), and with ! if it may have, or if a fault fired. On a narrow terminal the least
+    important columns are left out; a pipe gets them all.
     """
     where = directory_of_recordings(directory)
     is_filtered = cwd is not None or agent is not None or since is not None

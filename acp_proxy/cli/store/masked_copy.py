@@ -100,9 +100,9 @@ def masking_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--level``, ``--path`` and ``--pattern``, as ``masking``."""
     options = [
         click.option("--level", type=click.Choice(["secrets", "private"]),
-                     help="What to mask, also where a recording was masked before: secrets; or"
-                     " private, also prompts, messages and contents of files, of which only the"
-                     " lengths stay."),
+                     help="What to mask, even in a recording that was masked before: secrets; or "
+                     "private, also prompts, messages and contents of files, keeping only their "
+                     "lengths."),
         click.option("--path", "paths", multiple=True, metavar="PTR", callback=pointers,
                      help="Also mask the values at this JSON pointer; * matches any key or item."
                      " Can be given several times."),

@@ -28,10 +28,10 @@ from acp_proxy.store.reader import RecordingReader
 @click.option("--clear", is_flag=True, help="Remove the note.")
 @unredacted_option
 def note(rec: str, text: str | None, clear: bool) -> None:
-    """Write a note into a recording; without TEXT, print the one that is there.
+    """Write a note into a recording; without TEXT, print the note.
 
-    A note is stored in the recording itself and goes where it goes. It may be written while the
-    recorder runs. A recording that has a note is not pruned. Secrets in TEXT are masked, unless
+    A note is stored in the recording itself, so every copy has it. It may be written while the
+    recorder runs. A recording with a note is not pruned. Secrets in TEXT are masked, unless
     --unredacted is given.
     """
     path = find_recording(rec)

@@ -45,10 +45,10 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
 )
 @directory_argument
 @click.option("--older-than", metavar="AGE", callback=_of("an age", "30s, 10m, 12h, 30d or 4w"),
-              help="What was last written longer ago: 12h, 30d.")  # fmt: skip
+              help="Delete recordings last written longer ago than AGE: 12h, 30d.")  # fmt: skip
 @click.option("--larger-than", metavar="SIZE", callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
-              help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.")  # fmt: skip
-@click.option("--noted", is_flag=True, help="Also those that have a note.")
+              help="Delete the oldest until the rest takes at most SIZE: 500MB, 2GB.")  # fmt: skip
+@click.option("--noted", is_flag=True, help="Delete recordings with a note, too.")
 @click.option("--dry-run", is_flag=True, help="Delete nothing; list what would be deleted.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 def prune(
@@ -61,9 +61,8 @@ def prune(
 ) -> None:
     """Delete the old recordings of DIR, or of the recordings directory.
 
-    With --older-than and --larger-than, a recording that either of them matches is deleted.
-    Recordings that are running stay, and those that have a note; so do files that are not
-    recordings or are damaged.
+    If both --older-than and --larger-than are given, a recording that either of them matches is
+    deleted. Running recordings, those with a note, damaged ones and other files are kept.
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")

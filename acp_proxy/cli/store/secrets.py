@@ -37,8 +37,7 @@ from acp_proxy.store.queries.masked_rows import Level
 )
 @click.argument("recs", metavar="[REC]...", nargs=-1,
                 shell_complete=complete_recording)  # fmt: skip
-@click.option("--check", is_flag=True, help="Exit with 1 if a file holds a secret that is not "
-              "masked in it.")  # fmt: skip
+@click.option("--check", is_flag=True, help="Exit with 1 if a file holds an unmasked secret.")
 @click.option("--json", is_flag=True, help="One JSON object per place.")
 @pages
 @with_verdict
@@ -46,9 +45,8 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     """List what is masked in recordings, and where; never a secret itself.
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
-    occurs in that recording. A value is masked in the file, or the file holds it and it is masked
-    in what acp-proxy prints. `export --level secrets` makes a copy that
-    does not hold it.
+    occurs in that recording. A value is either masked in the file, or in the file and masked only
+    when acp-proxy prints it. `export --level secrets` makes a copy without it.
     """
     if check and not recs:
         raise Refusal("expected the recordings to check with --check")

@@ -81,19 +81,19 @@ class Ignored(str):
 
 RECORD = (
     Option("output", read_output, "FILE", None,
-           "Where to record; an existing file is never touched: "
-           "the recording is then FILE-2. Without it, a fresh file in the recordings directory.",
+           "Where to record, by default a new file in the recordings directory. An existing file "
+           "is never touched: the recording is then FILE-2.",
            "-o"),
-    Option("name", read_name, "NAME", None, "A name to find the recording by."),
+    Option("name", read_name, "NAME", None, "A name for the recording."),
     Option("redact", read_redaction, "[secrets|private|none]", "secrets",
            "What to mask in the recording, never in what is forwarded: secrets, the default; "
            "private, also prompts, messages and contents of files; or none."),
     Option("max_size", read_size, "BYTES", None,
            "Stop recording (never the conversation) when log and "
            "database together reach this size, such as 500MB."),
-    Option("grace", read_seconds, "S", 5.0, "Seconds an agent that was told to stop has before it "
-           "is killed; also the silence after which one whose client is gone is told to stop. "
-           "Default: 5."),
+    Option("grace", read_seconds, "S", 5.0, "Seconds until an agent that was told to stop is "
+           "killed; also the seconds of silence after which an agent whose client is gone is "
+           "told to stop. Default: 5."),
     Option("keep", read_keep, "AGE|SIZE", None,
            "Delete old recordings of the recordings directory at "
            "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",
@@ -107,8 +107,8 @@ RECORD = (
            "environment, one rule a line.", many=True, is_late=True),
     Option("faults", str, "PLAN", None, "A plan of faults: a TOML file, or @NAME for one that "
            "comes with acp-proxy.", is_late=True),
-    Option("seed", read_seed, "N", None, "The seed of all chance in faults, so that they can be "
-           "repeated. Without it one is chosen, and recorded.", is_late=True),
+    Option("seed", read_seed, "N", None, "The seed of random faults, to repeat them. Without it, "
+           "a seed is chosen and recorded.", is_late=True),
 )  # fmt: skip
 
 
