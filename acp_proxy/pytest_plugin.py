@@ -280,7 +280,7 @@ def _mode(config: pytest.Config) -> str:
 def _is_shared(item: pytest.Item) -> bool:
     """Whether a fixture uses ours; the client that it makes may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-    return any("acp_agent" in one.argnames for every in known.values() for one in every)
+    return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 
 
 def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:

@@ -99,24 +99,24 @@ class DaskExecutor:
         self._executor.shutdown(wait=not stop)
         self._client.close()
 
-    def verdict(self, done: "Future[Any]", job: Job) -> JobVerdict:
+    def verdict(self, future: "Future[Any]", job: Job) -> JobVerdict:
         """Returns what a job has come to, whose new run is then on this machine.
 
         Args:
-            done: the future of the job.
+            future: the future of the job.
             job: what it was submitted for.
 
         Raises:
             ClusterFailed: it cannot run any job.
             WorkersLost: it has run this one too often.
         """
-        if done.cancelled():
+        if future.cancelled():
             raise ClusterFailed(
                 f"lost the Dask scheduler at {self.address}; with --results, the same command goes"
                 " on with what is left"
             )
         try:
-            answer = done.result()
+            answer = future.result()
         except KilledWorker as e:
             count = e.allowed_failures + 1
             raise WorkersLost(f"{count} workers were lost while they ran it") from e

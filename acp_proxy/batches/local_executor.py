@@ -54,14 +54,14 @@ class LocalExecutor:
         """Runs a job."""
         return self._threads.submit(run, job, self._is_stopped.is_set)
 
-    def verdict(self, done: Future[JobVerdict], _: Job) -> JobVerdict:
+    def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
         """Returns what a job has come to.
 
         Args:
-            done: the future of the job.
+            future: the future of the job.
             _: the job.
         """
-        return done.result()
+        return future.result()
 
     def shutdown(self, *, stop: bool) -> None:
         """Ends it, and waits for that.
@@ -140,9 +140,9 @@ def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[s
     os.environ.clear()
     os.environ.update(environment)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
-    found = import_module(_WORKER).work(job)
+    verdict = import_module(_WORKER).work(job)
     with suppress(OSError):
-        pipe.send(found)
+        pipe.send(verdict)
 
 
 def _end_with(pipe: "connection.Connection[Any, Any]") -> None:

@@ -124,13 +124,13 @@ def header_of(line: bytes) -> ResultsHeader:
     Raises:
         ValueError: it is no header, or one of a later format.
     """
-    found = _read(line, ResultsHeader, "a header")
-    if found.acp_proxy_results > FORMAT:
+    header = _read(line, ResultsHeader, "a header")
+    if header.acp_proxy_results > FORMAT:
         raise ValueError(
-            f"it has format {found.acp_proxy_results}, and this is format {FORMAT}; upgrade"
+            f"it has format {header.acp_proxy_results}, and this is format {FORMAT}; upgrade"
             " acp-proxy"
         )
-    return found
+    return header
 
 
 def verdict_of(line: bytes) -> JobVerdict:
@@ -139,9 +139,9 @@ def verdict_of(line: bytes) -> JobVerdict:
     Raises:
         ValueError: it is no verdict.
     """
-    found = _read(line, JobVerdict, "a verdict")
-    findings_of(found)
-    return found
+    verdict = _read(line, JobVerdict, "a verdict")
+    findings_of(verdict)
+    return verdict
 
 
 def findings_of(verdict: JobVerdict) -> list[Finding]:
@@ -150,8 +150,8 @@ def findings_of(verdict: JobVerdict) -> list[Finding]:
     Raises:
         ValueError: they are none.
     """
-    found = () if verdict.command == SWEEP else verdict.findings or ()
-    return [_structured(one, Finding, "a finding") for one in found]
+    members = () if verdict.command == SWEEP else verdict.findings or ()
+    return [_structured(member, Finding, "a finding") for member in members]
 
 
 def _read(line: bytes, kind: type[T], name: str) -> T:
@@ -183,8 +183,8 @@ def digest_of(command: str, words: Sequence[str]) -> str:
 
 def worst_exit(exits: Iterable[int]) -> int:
     """Returns the exit code of a batch: 2 before 3 before 1 before 0."""
-    found = set(exits)
-    return next((code for code in _SEVEREST if code in found), 0)
+    codes = set(exits)
+    return next((code for code in _SEVEREST if code in codes), 0)
 
 
 def is_results_file(path: Path) -> bool:

@@ -44,7 +44,7 @@ def selected(
     Raises:
         NoSuchRecording: a directory or a pattern names no recording.
     """
-    found: dict[str, SelectedRecording] = {}
+    by_path: dict[str, SelectedRecording] = {}
     for word in words:
         if names_several(word):
             is_shared = word.startswith(SHARED)
@@ -53,9 +53,9 @@ def selected(
         else:
             path = str(find(word))
             several = [SelectedRecording(word if os.path.exists(word) else path, path)]  # noqa: PTH110
-        for one in several:
-            found.setdefault(os.path.abspath(one.path), one)  # noqa: PTH100  links are kept
-    return [*found.values()]
+        for recording in several:
+            by_path.setdefault(os.path.abspath(recording.path), recording)  # noqa: PTH100  links are kept
+    return [*by_path.values()]
 
 
 def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
@@ -74,8 +74,8 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     if os.path.isdir(word):  # noqa: PTH112
         places = [word]
         spared.difference_update(_places(word))
-    found = (name for place in places for name in _in(place, word))
-    names = sorted(name for name in found if spared.isdisjoint(_places(name)))
+    paths = (name for place in places for name in _in(place, word))
+    names = sorted(name for name in paths if spared.isdisjoint(_places(name)))
     if not names:
         raise NoSuchRecording(f"no recordings in {word}; expected .db or .jsonl files")
     return names

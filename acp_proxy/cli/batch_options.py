@@ -115,4 +115,4 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
         else:
             flag = max(option.opts, key=len)
             values = value if option.multiple and not isinstance(value, str) else [value]
-            yield from (f"{flag}={one}" for one in values)
+            yield from (f"{flag}={item}" for item in values)

@@ -119,11 +119,11 @@ def _names(directory: Path) -> list[str]:
 
 
 def _files(directory: Path, *, directories: bool) -> list[str]:
-    found = []
+    names = []
     with suppress(OSError):
         for entry in directory.iterdir():
             if entry.suffix in _SUFFIXES:
-                found.append(entry.name)
+                names.append(entry.name)
             elif directories and entry.is_dir() and not entry.name.startswith("."):
-                found.append(f"{entry.name}/")
-    return sorted(found)
+                names.append(f"{entry.name}/")
+    return sorted(names)

@@ -73,15 +73,15 @@ def find_recording(word: str) -> Path:
             raise
         _warn_of_hidden(named, word)
         return named
-    found = latest(recordings(), working_directory())
-    return _path_with_warning(found, "the latest of this directory")
+    path = latest(recordings(), working_directory())
+    return _path_with_warning(path, "the latest of this directory")
 
 
-def _warn_of_hidden(found: Path, word: str) -> None:
-    if (hidden := hidden_by(found, word, recordings())) is not None:
+def _warn_of_hidden(path: Path, word: str) -> None:
+    if (hidden := hidden_by(path, word, recordings())) is not None:
         from acp_proxy.cli.screens.output import warn
 
-        warn(f"{word!r} is the file {found} in this directory; the recording is {hidden}")
+        warn(f"{word!r} is the file {path} in this directory; the recording is {hidden}")
 
 
 def _as_filter(word: str) -> str:
@@ -89,7 +89,8 @@ def _as_filter(word: str) -> str:
     from acp_proxy.base.errors import BadFilter
     from acp_proxy.recording.filters import TERMS, terms_of
 
-    states = [f"is:{one}" for one in (word, word.removesuffix("s")) if one in TERMS["is"].values]
+    values = TERMS["is"].values
+    states = [f"is:{state}" for state in (word, word.removesuffix("s")) if state in values]
     try:
         is_filter = word.startswith("not ") or bool(terms_of(word))
     except BadFilter:
@@ -113,13 +114,13 @@ def wait_for_running() -> Path:
     from acp_proxy.cli.screens.output import warn
 
     where = recordings()
-    found = latest_running(where, working_directory())
-    if found is None:
+    path = latest_running(where, working_directory())
+    if path is None:
         warn(f"no recording is running in {where}; waiting for the next one, Ctrl-C ends")
-    while found is None:
+    while path is None:
         time.sleep(_POLL_S)
-        found = latest_running(where, working_directory())
-    return _path_with_warning(found, "running")
+        path = latest_running(where, working_directory())
+    return _path_with_warning(path, "running")
 
 
 def open_recording(

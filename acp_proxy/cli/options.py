@@ -217,10 +217,10 @@ def collected(
             values[name] = value(**{member: values.pop(member) for member in members})
             return function(**values)
 
-        found: Callable[..., Any] = collect
+        command: Callable[..., Any] = collect
         for option in reversed(options):
-            found = option(found)
-        return found
+            command = option(command)
+        return command
 
     return add
 
@@ -283,10 +283,10 @@ def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
     from acp_proxy.editors.known_agents import expanded, known_names
     from acp_proxy.record.capture.agent_lookup import replace_name
 
-    found = replace_name(command, expanded)
-    if found is None:
+    result = replace_name(command, expanded)
+    if result is None:
         raise Refusal(unknown(command[0], [f"@{name}" for name in known_names()], "known agent"))
-    return tuple(found)
+    return tuple(result)
 
 
 def complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
@@ -309,5 +309,5 @@ def unknown(
         what: what it should have named.
         otherwise: what to say if none is near.
     """
-    hint = did_you_mean(word.lower(), [one.lower() for one in words])
+    hint = did_you_mean(word.lower(), [each.lower() for each in words])
     return f"no {what} {word!r}{hint or f'; {otherwise}'}"

@@ -121,7 +121,7 @@ def page_parts(
 
     def watch(frames: Iterator[Any]) -> Iterator[Any]:
         return progress(
-            frames, reader.count(), "reading", size=lambda one: getattr(one, "frames", 1)
+            frames, reader.count(), "reading", size=lambda row: getattr(row, "frames", 1)
         )
 
     data = read_report_data(reader, options, watch)
@@ -185,11 +185,11 @@ def _write_comparison(
         a, b = (stack.enter_context(open_recording(word)) for word in pair)
         sources = [file_of(a), file_of(b)]
         a, b = masked_alike((a, b), stack)
-        found = diff(a, b, options, progress)
-        if chosen is not EVERYTHING and not found.a.frames + found.b.frames:
+        result = diff(a, b, options, progress)
+        if chosen is not EVERYTHING and not result.a.frames + result.b.frames:
             warn("no frame matches FILTER")
         masked, is_unmasked = _masked_in_both((a, b))
-        page = read_comparison(found, (a, b), words=words, masked=masked, is_unmasked=is_unmasked)
+        page = read_comparison(result, (a, b), words=words, masked=masked, is_unmasked=is_unmasked)
         parts = progress(comparison_parts(page), label="writing")
         name = f"{a.recording.name}-against-{b.recording.name}"
         path = write_page(parts, output, name, sources, force=force)

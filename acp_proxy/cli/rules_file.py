@@ -37,7 +37,7 @@ class ComparisonRules:
         lines: list[str] = []
         for name, values in asdict(self).items():
             if values:
-                lines += [f"{name} = [", *(f"    {_quoted(one)}," for one in values), "]"]
+                lines += [f"{name} = [", *(f"    {_quoted(value)}," for value in values), "]"]
         return "".join(f"{line}\n" for line in lines)
 
 

@@ -84,8 +84,8 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
 
 def strings(*lists: Any) -> list[str]:
     """Returns the strings in several lists, concatenated; values that are no lists are ignored."""
-    found = [each for one in lists if isinstance(one, list) for each in one]
-    return [each for each in found if isinstance(each, str)]
+    words = [each for words in lists if isinstance(words, list) for each in words]
+    return [each for each in words if isinstance(each, str)]
 
 
 def variables(value: Any) -> dict[str, str]:

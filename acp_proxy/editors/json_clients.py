@@ -110,7 +110,7 @@ class VsCode(JsonClient):
             for directory, editor in _EDITORS.items()
             if any((machine.home / directory).glob(_EXTENSION))
         ]
-        return [machine.applications / one / "User/settings.json" for one in here or ["Code"]]
+        return [machine.applications / name / "User/settings.json" for name in here or ["Code"]]
 
 
 class Acpx(JsonClient):
@@ -133,14 +133,14 @@ class Acpx(JsonClient):
 
     def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
         """Reads an entry, whose command may be a list of words or a shell line."""
-        found = super()._agent(name, entry, path)
+        agent = super()._agent(name, entry, path)
         words = _words(entry) if isinstance(entry, dict) else None
-        return found if words is None else evolve(found, command=tuple(words))
+        return agent if words is None else evolve(agent, command=tuple(words))
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns a document for either file; the commands set variables with ``env``."""
-        found = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
-        return "\n".join(format_json({self.agents_section: found}, "  "))
+        entries = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
+        return "\n".join(format_json({self.agents_section: entries}, "  "))
 
 
 def _words(entry: dict[str, Any]) -> list[str] | None:
@@ -170,19 +170,19 @@ class Obsidian(AcpClient):
 
     def files(self, machine: Machine) -> Sequence[Path]:
         """Returns the settings file of the plugin in each vault."""
-        found = [vault / _PLUGIN / "data.json" for vault in _vaults(machine)]
-        return found or [machine.home / "VAULT" / _PLUGIN / "data.json"]
+        files = [vault / _PLUGIN / "data.json" for vault in _vaults(machine)]
+        return files or [machine.home / "VAULT" / _PLUGIN / "data.json"]
 
     def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
         """Yields the agents built into the plugin, and custom ones."""
-        found = document(data)
-        custom = found.get("customAgents")
-        values = [found.get(name) for name in ("claude", "codex", "gemini")]
+        settings = document(data)
+        custom = settings.get("customAgents")
+        values = [settings.get(name) for name in ("claude", "codex", "gemini")]
         values += custom if isinstance(custom, list) else []
         return [
-            (str(one.get("displayName") or one.get("id") or "agent"), one)
-            for one in values
-            if isinstance(one, dict) and one.get("command")
+            (str(entry.get("displayName") or entry.get("id") or "agent"), entry)
+            for entry in values
+            if isinstance(entry, dict) and entry.get("command")
         ]
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
@@ -204,8 +204,8 @@ def _vaults(machine: Machine) -> list[Path]:
         vaults = document(file.data or b"").get("vaults")
     except BadSettings:
         return []
-    found = vaults.values() if isinstance(vaults, dict) else ()
-    paths = [one.get("path") for one in found if isinstance(one, dict)]
+    values = vaults.values() if isinstance(vaults, dict) else ()
+    paths = [vault.get("path") for vault in values if isinstance(vault, dict)]
     return [Path(path) for path in paths if isinstance(path, str) and Path(path).is_absolute()]
 
 

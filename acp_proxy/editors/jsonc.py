@@ -51,7 +51,7 @@ class JsonNode:
 
     def member(self, name: str) -> JsonMember | None:
         """Returns the last member with a name, or None if there is none."""
-        return next((one for one in reversed(self.members) if one.name == name), None)
+        return next((member for member in reversed(self.members) if member.name == name), None)
 
 
 def decode(data: bytes) -> str:
@@ -114,8 +114,8 @@ def behind_line(text: str, place: int) -> tuple[int, bool]:
 
 
 def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
-    found = pattern.match(text, place)
-    return found.end() if found else place
+    match = pattern.match(text, place)
+    return match.end() if match else place
 
 
 class _Parser:
@@ -163,7 +163,7 @@ class _Parser:
             self._take(":")
             self._skip()
             members.append(JsonMember(name, place, self._value(depth + 1)))
-        value = {one.name: one.node.value for one in members}
+        value = {member.name: member.node.value for member in members}
         return JsonNode(start, self._place, value, members=tuple(members))
 
     def _array(self, depth: int) -> JsonNode:
@@ -189,14 +189,14 @@ class _Parser:
         return True
 
     def _string(self) -> tuple[str, int]:
-        found = _STRING.match(self._text, self._place)
-        if found is None:
+        match = _STRING.match(self._text, self._place)
+        if match is None:
             raise self._error("the end of a string")
         try:
-            text = json.loads(found[0], strict=False)
+            text = json.loads(match[0], strict=False)
         except ValueError:
             raise self._error("a string with valid escapes") from None
-        self._place = found.end()
+        self._place = match.end()
         return text, self._place
 
     def _skip(self) -> None:
@@ -211,5 +211,5 @@ class _Parser:
         before = self._text[: self._place].replace("\r\n", "\n").replace("\r", "\n")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         got = self._text[self._place : self._place + 1]  # not more: it may belong to a secret
-        found = repr(got) if self._place < len(self._text) else "the end"
-        return BadSettings(f"line {line}, column {column}: expected {expected}, got {found}")
+        actual = repr(got) if self._place < len(self._text) else "the end"
+        return BadSettings(f"line {line}, column {column}: expected {expected}, got {actual}")

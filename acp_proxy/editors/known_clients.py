@@ -58,9 +58,9 @@ def find_clients(machine: Machine) -> Iterator[FoundClient]:
         machine: the machine.
     """
     for client in CLIENTS:
-        found = look_at(client, machine)
-        if found.is_installed:
-            yield found
+        state = look_at(client, machine)
+        if state.is_installed:
+            yield state
 
 
 def look_at(client: AcpClient, machine: Machine) -> FoundClient:

@@ -45,8 +45,8 @@ class Machine:
         """Returns the absolute path of a program, or None if it is not found."""
         if program.startswith("~/"):
             program = str(self.home / program[2:])
-        found = shutil.which(program, path=self.environ.get("PATH", ""))
-        return None if found is None else str(self.directory / found)
+        path = shutil.which(program, path=self.environ.get("PATH", ""))
+        return None if path is None else str(self.directory / path)
 
     def interpreter_of(self, program: str) -> str | None:
         """Returns the absolute path of the interpreter that ``env`` finds for a script.

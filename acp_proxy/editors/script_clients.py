@@ -52,12 +52,12 @@ def agents_in(path: Path, data: bytes, word: str) -> list[ConfiguredAgent]:
     text = data.decode("utf-8", "replace")
     if word not in text:
         return []
-    found: dict[tuple[str, ...], ConfiguredAgent] = {}
+    agents: dict[tuple[str, ...], ConfiguredAgent] = {}
     for command in _commands(text, _EITHER if path.suffix == ".lua" else _DOUBLE):
         agent = ConfiguredAgent("", command, path)
         name = known_id(agent.agent) or PurePath((*agent.agent, *command)[0]).name
-        found[command] = ConfiguredAgent(name, command, path)
-    return list(found.values())
+        agents[command] = ConfiguredAgent(name, command, path)
+    return list(agents.values())
 
 
 def _commands(text: str, string: str) -> Iterator[tuple[str, ...]]:
@@ -122,14 +122,14 @@ class NeovimPlugin(ScriptClient):
     def files(self, machine: Machine) -> Sequence[Path]:
         """Returns the settings files that name the plugin; if none does, only ``init.lua``."""
         directory = machine.config / _app(machine)
-        found = []
+        files = []
         for file in islice(sorted(directory.rglob("*.lua")), _MOST_FILES):
             try:
                 if file.stat().st_size <= _LARGEST and self.name.encode() in file.read_bytes():
-                    found.append(file)
+                    files.append(file)
             except OSError:
                 continue
-        return found or [directory / "init.lua"]
+        return files or [directory / "init.lua"]
 
     def place(self, path: Path) -> str:
         """Returns a phrase that names the call with the settings of the plugin.
@@ -266,9 +266,9 @@ class AgentShell(ScriptClient):
         """Returns the files that Emacs reads when it starts."""
         home, config = machine.home, machine.config
         names = (".doom.d/config.el", ".emacs", ".emacs.el", ".emacs.d/init.el")
-        found = [config / "doom/config.el", *(home / name for name in names)]
-        found = [file for file in [*found, config / "emacs/init.el"] if os.path.isfile(file)]  # noqa: PTH113  which raises nothing
-        return found or [home / ".emacs.d/init.el"]
+        files = [config / "doom/config.el", *(home / name for name in names)]
+        files = [file for file in [*files, config / "emacs/init.el"] if os.path.isfile(file)]  # noqa: PTH113  which raises nothing
+        return files or [home / ".emacs.d/init.el"]
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns Emacs Lisp that sets the variables for each agent.

@@ -44,8 +44,8 @@ def entries(data: bytes, section: str) -> dict[str, Any]:
     root = parse(decode(data))
     if root is None:
         return {}
-    found = _section(root, section)
-    return {} if found is None else dict(found.value)
+    node = _section(root, section)
+    return {} if node is None else dict(node.value)
 
 
 def insertion(data: bytes, section: str, name: str, value: Any) -> Insertion:
@@ -84,13 +84,13 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
     """
     text = decode(data)
     root = parse(text)
-    found = None if root is None else _section(root, section)
-    member = None if found is None else found.member(name)
-    if found is None or member is None:
+    node = None if root is None else _section(root, section)
+    member = None if node is None else node.member(name)
+    if node is None or member is None:
         raise BadSettings(f"it has no entry {name!r} any more")
     if member.node.value != value:
         raise BadSettings(f"the entry {name!r} was changed since")
-    spans = sorted(_spans(text, found, member), reverse=True)
+    spans = sorted(_spans(text, node, member), reverse=True)
     for start, end in spans:
         text = text[:start] + text[end:]
     rest = text.encode()
@@ -116,12 +116,12 @@ def document(data: bytes) -> dict[str, Any]:
 def _section(root: JsonNode, section: str) -> JsonNode | None:
     if not root.is_object:
         raise BadSettings("expected an object, as settings are")
-    found = [one for one in root.members if one.name == section]
-    if len(found) > 1:
-        raise BadSettings(f"{section!r} is there {len(found)} times; expected it once")
-    if found and not found[0].node.is_object:
+    members = [member for member in root.members if member.name == section]
+    if len(members) > 1:
+        raise BadSettings(f"{section!r} is there {len(members)} times; expected it once")
+    if members and not members[0].node.is_object:
         raise BadSettings(f"{section!r} is not an object")
-    return found[0].node if found else None
+    return members[0].node if members else None
 
 
 def _piece(text: str, section: str, name: str, value: Any) -> tuple[int, str]:
@@ -173,7 +173,7 @@ def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[in
         end = comma + 1
     elif not is_last:
         yield comma, comma + 1
-    before = [one for one in target.members if one.start < start]
+    before = [other for other in target.members if other.start < start]
     if is_last and before:
         comma = behind_blanks(text, before[-1].node.end)
         yield comma, comma + 1

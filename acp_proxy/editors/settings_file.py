@@ -77,10 +77,10 @@ def check_writable(file: SettingsFile) -> None:
         raise _cannot(file.path, f"{directory} is read-only")
     if file.data is None:
         return
-    found = file.target.stat()
+    stats = file.target.stat()
     if not _is_writable(file.target):
         raise _cannot(file.path, "it is read-only")
-    if found.st_nlink > 1:
+    if stats.st_nlink > 1:
         raise _cannot(file.path, "it has a second name, which would keep the old content")
 
 
@@ -102,10 +102,10 @@ def _write(file: SettingsFile, data: bytes) -> None:
 
 
 def _copy_owner(old: Path, fd: int) -> None:
-    found, made = old.stat(), os.fstat(fd)
-    if (found.st_uid, found.st_gid) != (made.st_uid, made.st_gid):
-        os.fchown(fd, found.st_uid, found.st_gid)
-    os.fchmod(fd, stat.S_IMODE(found.st_mode))
+    before, made = old.stat(), os.fstat(fd)
+    if (before.st_uid, before.st_gid) != (made.st_uid, made.st_gid):
+        os.fchown(fd, before.st_uid, before.st_gid)
+    os.fchmod(fd, stat.S_IMODE(before.st_mode))
     if hasattr(os, "listxattr"):
         for name in os.listxattr(old):
             with contextlib.suppress(OSError):  # some attributes can be set by the system only

@@ -226,11 +226,11 @@ class _LaneReader:
                 lanes.append(self._lane(sequence, steps, is_cut=is_cut))
             if is_cut:
                 break
-        changes = [one for lane in lanes for one in lane.steps if isinstance(one, ShownChange)]
-        of_a = _timed(readers[0], [one.a for one in changes])
-        of_b = _timed(readers[1], [one.b for one in changes])
+        changes = [step for lane in lanes for step in lane.steps if isinstance(step, ShownChange)]
+        of_a = _timed(readers[0], [step.a for step in changes])
+        of_b = _timed(readers[1], [step.b for step in changes])
         sides = zip(changes, of_a, of_b, strict=True)
-        timed = {one.number: evolve(one, a=a, b=b) for one, a, b in sides}
+        timed = {step.number: evolve(step, a=a, b=b) for step, a, b in sides}
         return [
             evolve(lane, steps=[s if isinstance(s, int) else timed[s.number] for s in lane.steps])
             for lane in lanes
@@ -254,7 +254,7 @@ class _LaneReader:
 
     def _lane(self, sequence: DiffSequence, steps: _Steps, *, is_cut: bool) -> ShownLane:
         changes = [step for step in steps if isinstance(step, ShownChange)]
-        kinds = Counter(one.change for one in changes)
+        kinds = Counter(entry.change for entry in changes)
         counts = Counts(
             only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
             changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
@@ -279,8 +279,8 @@ def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list
     times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
     known = reader.recording.known_ns
     return [
-        one and evolve(one, t_ns=known(times.get(one.seq)), took_ns=latencies.get(one.seq))
-        for one in frames
+        row and evolve(row, t_ns=known(times.get(row.seq)), took_ns=latencies.get(row.seq))
+        for row in frames
     ]
 
 
@@ -305,14 +305,14 @@ def _change(entry: DiffEntry, number: int) -> ShownChange:
 def _characters(change: ShownChange) -> int:
     """About how much of the page a difference takes."""
     sides = [side for place in change.places.items for side in (place.a, place.b) if side]
-    texts = [one.text for side in sides for excerpt in side for one in excerpt]
+    texts = [piece.text for side in sides for excerpt in side for piece in excerpt]
     return len(change.preview) + sum(map(len, texts)) + 100 * len(texts)
 
 
 def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
-    found = _places(fields)
-    places = [evolve(one, number=n) for n, one in enumerate(found.items, first)]
-    return Shortened(places, found.more)
+    pick = _places(fields)
+    places = [evolve(place, number=n) for n, place in enumerate(pick.items, first)]
+    return Shortened(places, pick.more)
 
 
 def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
@@ -327,14 +327,14 @@ def _place(field: Field) -> ShownPlace:
         a, b = ([[ShownText(_json(value), differs=True)]] for value in (field.a, field.b))
         only = field.only
         return ShownPlace(field.pointer, None if only == "b" else a, None if only == "a" else b)
-    found = list(excerpts(pieces))
-    shown = found[:SHORT_LIST]
+    parts = list(excerpts(pieces))
+    shown = parts[:SHORT_LIST]
     a, b = (
         [[ShownText(_cut(text), op != "=") for op, text in excerpt if op in side]
          for excerpt in shown]
         for side in ("=-", "=+")
     )  # fmt: skip
-    return ShownPlace(field.pointer, a, b, more=len(found) - len(shown))
+    return ShownPlace(field.pointer, a, b, more=len(parts) - len(shown))
 
 
 def _json(value: Any) -> str:

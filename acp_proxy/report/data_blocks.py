@@ -110,10 +110,10 @@ class _BlockMaker:
         columns, payloads, cells = self._columns, self._payloads, self._cells
         read = self._rows.read
         for row in rows:
-            found = read(row)
-            self._note(row, found)
+            parts = read(row)
+            self._note(row, parts)
             place = columns.rows
-            own, shared, texts, data, is_joined, _ = found
+            own, shared, texts, data, is_joined, _ = parts
             if (block := columns.add(own, shared, is_joined)) is not None:
                 yield block
             cells.append(texts)

@@ -198,7 +198,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         not data.is_masked, masked, is_private,
     )  # fmt: skip
     open_count = sum(method.unanswered for method in statistics.methods)
-    failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
+    failed_count = sum(call.statuses.get(name, 0) for call in summary.tool_calls for name in FAILED)
     recording = summary.recording
     why = why_no_times(recording)
     times = {} if why else {turn.id: turn for turn in statistics.turns}
@@ -215,8 +215,8 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         faulted_frames=data.faulted_frames,
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
         undated=data.undated_frames,
-        has_crashed=any(one.rule == ENDED for one in summary.findings),
-        findings=[_group(found, summary) for found in by_rule(summary.findings)],
+        has_crashed=any(finding.rule == ENDED for finding in summary.findings),
+        findings=[_group(group, summary) for group in by_rule(summary.findings)],
         turns=shortened(turns, LISTED),
         longest_ns=longest_ns,
         spent=bar(total, sum(total.values())),
@@ -261,7 +261,7 @@ def _group(findings: list[Finding], summary: Summary) -> FindingGroup:
     most = SHORT_LIST if findings[0].group in CONVERSATION else NAMED
     shown, others = findings[:most], findings[most:]
     also = sorted({finding.seq for finding in others})[:_MOST_OF_RULE]
-    of_rule = [one for one in summary.findings if one.rule == findings[0].rule]
+    of_rule = [other for other in summary.findings if other.rule == findings[0].rule]
     unlisted = summary.finding_counts[findings[0].rule] - len(of_rule)
     return FindingGroup(shown, also, len(findings) + unlisted - len(shown) - len(also))
 

@@ -86,7 +86,7 @@ def assets() -> Assets:
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
     """
-    styles = {one.name for one in (_FRONT_END / "styles").iterdir() if one.name.endswith(".css")}
+    styles = {file.name for file in (_FRONT_END / "styles").iterdir() if file.name.endswith(".css")}
     order = [*filter(styles.__contains__, _STYLES), *sorted(styles - {*_STYLES})]
     style = read_style(f"styles/{name}" for name in order)
     return Assets(read_script(LOADER), read_script(SCRIPT), read_script(WORKER), style)
@@ -272,10 +272,10 @@ def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | No
         seqs: the frames that it is about. Any other number counts only after a parenthesis.
     """
     known, at = {*seqs}, 0
-    for found in _NUMBER.finditer(text):
-        number = int(found[2])
-        if found[1] or number in known:
-            yield text[at : found.start() + len(found[1])], None
-            yield found[0][len(found[1]) :], number
-            at = found.end()
+    for match in _NUMBER.finditer(text):
+        number = int(match[2])
+        if match[1] or number in known:
+            yield text[at : match.start() + len(match[1])], None
+            yield match[0][len(match[1]) :], number
+            at = match.end()
     yield text[at:], None

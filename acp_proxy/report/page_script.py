@@ -89,26 +89,26 @@ def _read_module(path: str, text: str) -> _Module:
     names, exports, lines = list[str](), list[str](), list[str]()
     for number, line in _code(path, text):
         place = f"{path}:{number}"
-        if found := _REFUSED.search(line):
-            raise NotJoined(f"{place}: {found[0]} cannot be in a page's script")
+        if match := _REFUSED.search(line):
+            raise NotJoined(f"{place}: {match[0]} cannot be in a page's script")
         if len(_TICK.findall(line)) % 2 and "`" in _LITERAL.sub("", line):
             raise NotJoined(f"{place}: expected the end of a template literal on its line")
         if line.startswith("import"):
-            found = _IMPORT.fullmatch(line)
-            if found is None:
+            match = _IMPORT.fullmatch(line)
+            if match is None:
                 raise NotJoined(f'{place}: expected import {{name}} from "./module.js";')
-            source = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
-            imports |= dict.fromkeys(found[1].split(", "), source)
+            source = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
+            imports |= dict.fromkeys(match[1].split(", "), source)
             continue
         is_exported = line.startswith("export")
         if is_exported:
             line = line.removeprefix("export ")
         if is_exported or _ANY_DECLARATION.match(line):
-            found = _DECLARATION.match(line)
-            if found is None:
+            match = _DECLARATION.match(line)
+            if match is None:
                 raise NotJoined(f"{place}: expected a function, a class, a const or a let")
-            names.append(found[1])
-            exports += [found[1]] if is_exported else []
+            names.append(match[1])
+            exports += [match[1]] if is_exported else []
         elif line.startswith("await"):
             raise NotJoined(f"{place}: await is possible within functions alone")
         if line.endswith("\\"):

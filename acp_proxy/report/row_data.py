@@ -188,13 +188,14 @@ class RowReader:
     def _delay_ns(self, row: Row) -> int | None:
         """Returns how much later than it came a frame went out; None if at once, or not known."""
         stream, t_ns = row["stream"], row["t_ns"]
-        late = [one["late_ns"] for one in row.get("fired") or () if one["late_ns"] is not None]
+        fired = row.get("fired") or ()
+        late = [firing["late_ns"] for firing in fired if firing["late_ns"] is not None]
         if not late and row["delivered"] != "none" and stream in self._sent_ns:
             late = [self._sent_ns[stream] - t_ns]  # it waited behind a late one
-        found = max(late, default=0)
-        if found > 0 and self._keeps_order:
-            self._sent_ns[stream] = t_ns + found
-        return found if found > 0 else None
+        late_ns = max(late, default=0)
+        if late_ns > 0 and self._keeps_order:
+            self._sent_ns[stream] = t_ns + late_ns
+        return late_ns if late_ns > 0 else None
 
     def _first_of_call(self, row: Row) -> int | None:
         """Returns the first frame about the tool call of a frame; None if it is about none."""
@@ -237,7 +238,7 @@ class RowReader:
 
     def _cells(self, row: Row, line: TimelineLine) -> list[Any]:
         most = SHOWN_BYTES if self.has_payloads else -1
-        fired = [_fired(one, most) for one in row.get("fired") or ()]
+        fired = [_fired(firing, most) for firing in row.get("fired") or ()]
         cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
         while len(cells) > 1 and cells[-1] is None:
             cells.pop()
@@ -290,22 +291,22 @@ def _flags(row: Row) -> int:
     fired = row.get("fired") or ()
     if fired:
         flags |= FIRED
-    if any(one["made"] for one in fired):
+    if any(firing["made"] for firing in fired):
         flags |= MADE_UP
     if row["delivered"] != "full" or delivered_instead(row) is not None:
         flags |= CHANGED
     return flags
 
 
-def _fired(one: Mapping[str, Any], most: int) -> dict[str, Any]:
-    found = {"rule": one["rule"], "action": one["action"], "made": bool(one["made"])}
-    delivered, text, encoded = one["delivered"], None, None
+def _fired(firing: Mapping[str, Any], most: int) -> dict[str, Any]:
+    member = {"rule": firing["rule"], "action": firing["action"], "made": bool(firing["made"])}
+    delivered, text, encoded = firing["delivered"], None, None
     if isinstance(delivered, bytes) and len(delivered) <= most:
         try:
             text = delivered.decode()
         except UnicodeDecodeError:
             encoded = base64.b64encode(delivered).decode()
-    return {**found, "delivered": text, "base64": encoded, "size": one["size"]}
+    return {**member, "delivered": text, "base64": encoded, "size": firing["size"]}
 
 
 _EVENT: dict[str, Any] = {**dict.fromkeys(SHARED_COLUMNS), "stream": "event", "flags": 0}

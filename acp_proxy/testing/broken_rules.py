@@ -31,9 +31,9 @@ def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str |
         raise ValueError(f"expected fail_on to be one of {', '.join(_SEVERITIES)}, got {fail_on!r}")
     chosen = chosen_rules((), [ignored] if isinstance(ignored, str) else ignored)
     with RecordingReader(path) as reader:
-        found = reported(reader, check_whole(reader), chosen)
-    if not any(found.counts[one] and is_failing(one, fail_on) for one in SEVERITIES):
+        report = reported(reader, check_whole(reader), chosen)
+    if not any(report.counts[level] and is_failing(level, fail_on) for level in SEVERITIES):
         return None
     title = f"acp check: {path.name} has findings"
     command = f"`acp-proxy check {shlex.quote(str(path))}` has all of it"
-    return "\n".join(map(visible, [title, *short_text(found), command]))
+    return "\n".join(map(visible, [title, *short_text(report), command]))

@@ -50,7 +50,7 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
     if place.suffix in _SUFFIXES:
         return place
     every = [place.with_name(place.name + suffix) for suffix in _SUFFIXES]
-    return next((one for one in every if one.is_file()), every[0])
+    return next((path for path in every if path.is_file()), every[0])
 
 
 def numbered(place: Path, number: int) -> Path:
@@ -97,6 +97,6 @@ def strings(value: Any) -> list[str]:
     """
     if isinstance(value, str):
         return [value]
-    if not isinstance(value, Iterable) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, Iterable) or not all(isinstance(text, str) for text in value):
         raise BadOption(f"expected a string or a list of strings, got {value!r}")
     return list(value)

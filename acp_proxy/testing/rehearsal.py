@@ -48,9 +48,9 @@ def keep(databases: list[Path], place: Path) -> list[Path]:
 
 def _content(database: Path, suffix: str) -> bytes:
     with RecordingReader(database) as reader:
-        found = rehearse(reader)
-        if found.verdict != "clean":
-            raise NotKept("\n".join(text(found)))
+        report = rehearse(reader)
+        if report.verdict != "clean":
+            raise NotKept("\n".join(text(report)))
         if suffix != ".db":
             return b"".join(write_text_form(reader))
     return database.read_bytes()

@@ -72,14 +72,14 @@ class BatchScreen:
 
     def show_progress(self) -> None:
         """Shows on a terminal how far it is, also at first: a verdict may take minutes."""
-        done = self._kinds.total()
-        if not sys.stderr.isatty() or done == self._total:
+        count = self._kinds.total()
+        if not sys.stderr.isatty() or count == self._total:
             return
-        bad = done - self._kinds[VerdictKind.CLEAN]
-        text = f"{done:,}/{self._total:,}{f', {bad:,} not clean' if bad else ''}"
-        if fresh := done - self._before:
+        bad = count - self._kinds[VerdictKind.CLEAN]
+        text = f"{count:,}/{self._total:,}{f', {bad:,} not clean' if bad else ''}"
+        if fresh := count - self._before:
             each_s = (self._clock() - self._start) / fresh
-            text += f", about {duration(int(each_s * (self._total - done) * 1e9))} left"
+            text += f", about {duration(int(each_s * (self._total - count) * 1e9))} left"
         show_status(text)
 
     def clear(self) -> None:
@@ -95,17 +95,17 @@ class BatchScreen:
 
     def summary(self) -> str:
         """Returns how many recordings there are of each kind, and how long it took."""
-        done = self._kinds.total()
+        count = self._kinds.total()
         counts = ((self._kinds[kind], _WORDS.get(kind, kind.value)) for kind in VerdictKind)
         kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in counts if n]
-        if done < self._total:
-            kinds.append(f"{self._total - done:,} not done")
+        if count < self._total:
+            kinds.append(f"{self._total - count:,} not done")
         took = duration(int((self._clock() - self._start) * 1e9))
         before = f" ({self._before:,} done before)" if self._before else ""
-        time = f"; {took}" if done > self._before else ""
-        found = ", ".join(kinds) or "nothing to do"
+        time = f"; {took}" if count > self._before else ""
+        result = ", ".join(kinds) or "nothing to do"
         runs = f"; new runs in {', '.join(sorted(self._places))}" if self._places else ""
-        return f"{counted(self._total, 'recording')}{before}: {found}{time}{plain(runs)}"
+        return f"{counted(self._total, 'recording')}{before}: {result}{time}{plain(runs)}"
 
     def _print(self, verdict: JobVerdict) -> None:
         if verdict.kind is not VerdictKind.CLEAN:
@@ -125,7 +125,7 @@ def junit(command: str, verdicts: Iterable[JobVerdict]) -> str:
         command: that of the batch.
         verdicts: of all recordings.
     """
-    cases = [_case(one) for one in sorted(verdicts, key=lambda one: one.recording)]
+    cases = [_case(verdict) for verdict in sorted(verdicts, key=lambda verdict: verdict.recording)]
     return suite(f"acp-proxy {command}", cases)
 
 
@@ -144,8 +144,9 @@ def _lines(verdict: JobVerdict) -> Iterator[str]:
     if verdict.error:
         yield verdict.error
     listed = _listed(verdict)
-    for one in listed[:LISTED]:
-        yield f"{one.severity.value}: {one.whose}: #{one.seq} {one.rule}: {one.text}"
+    for finding in listed[:LISTED]:
+        where = f"#{finding.seq} {finding.rule}: {finding.text}"
+        yield f"{finding.severity.value}: {finding.whose}: {where}"
     if listed and (more := (verdict.broken or 0) - min(len(listed), LISTED)) > 0:
         yield f"and {more:,} more"
     yield from _runs(verdict)
@@ -160,8 +161,8 @@ def reason(verdict: JobVerdict) -> str:
     if verdict.error:
         return plain(verdict.error)
     if verdict.kind is VerdictKind.INCOMPLETE:
-        done = "checked" if verdict.command == "check" else "played"
-        return f"the recording is incomplete, and was {done} to its end"
+        verb = "checked" if verdict.command == "check" else "played"
+        return f"the recording is incomplete, and was {verb} to its end"
     if listed := _listed(verdict):
         more = (verdict.broken or len(listed)) - 1
         worst = f"#{listed[0].seq} {listed[0].rule}: {listed[0].text}"
@@ -176,8 +177,8 @@ def _listed(verdict: JobVerdict) -> list[Finding]:
 
 def _runs(verdict: JobVerdict) -> list[str]:
     """Returns how the client handled the plans that a verdict of a sweep lists."""
-    found = [] if verdict.command != SWEEP else verdict.findings or ()
-    return [": ".join(_run_words(one)) for one in found]
+    runs = [] if verdict.command != SWEEP else verdict.findings or ()
+    return [": ".join(_run_words(run)) for run in runs]
 
 
 def _run_words(run: Mapping[str, Any]) -> list[str]:

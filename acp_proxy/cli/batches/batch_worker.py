@@ -119,24 +119,24 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
     except OSError as e:
         error = one_line(f"cannot read {job.path}: {reason(e)}")
         return job.verdict(2, VerdictKind.UNREADABLE, error)
-    found = job.verdict(2, VerdictKind.REFUSED)
+    verdict = job.verdict(2, VerdictKind.REFUSED)
     try:
         if job.command == "verify":
-            found = _verify(job, found, printed)
+            verdict = _verify(job, verdict, printed)
         elif job.command == "check":
-            found = _check(job, found)
+            verdict = _check(job, verdict)
         else:
-            found = _sweep(job, found)
+            verdict = _sweep(job, verdict)
     except (NoSuchRecording, UnreadableRecording) as e:
-        found = evolve(found, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
+        verdict = evolve(verdict, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
     except (click.ClickException, AcpProxyError) as e:
-        found = evolve(found, error=one_line(str(e)))
+        verdict = evolve(verdict, error=one_line(str(e)))
     except Exception as e:  # a mistake of ours, which the other recordings may not meet
-        found = evolve(found, error=one_line(f"{type(e).__name__}: {e}"))
+        verdict = evolve(verdict, error=one_line(f"{type(e).__name__}: {e}"))
     return evolve(
-        found,
+        verdict,
         seconds=round(time.monotonic() - start, 3),
-        sha256=None if found.kind is VerdictKind.LOST else hashed,
+        sha256=None if verdict.kind is VerdictKind.LOST else hashed,
     )
 
 
@@ -191,8 +191,8 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
     find = partial(check_whole, dialect=ctx.params["dialect"])
     # The context knows whether secrets are shown.
     with ctx.scope(cleanup=False), open_recording(job.path) as reader:
-        found = reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen)
-    return checked_verdict(verdict, found, ctx.params["fail_on"])
+        report = reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen)
+    return checked_verdict(verdict, report, ctx.params["fail_on"])
 
 
 def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
@@ -204,10 +204,10 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
     code = exit_code(runs)
     kinds = {0: VerdictKind.CLEAN, 1: VerdictKind.FAILED, 2: VerdictKind.UNTESTED}
     reported = [*wrong, *(run for run in runs if run.outcome == NOT_REACHED)]
-    listed = ({"plan": one.plan, "outcome": one.outcome, "exit_code": one.exit_code,
-               "output": one_line(one.last_line)}
-              for one in reported[:LISTED])  # fmt: skip
-    untested = [one for one in wrong if one.untested is not None]
+    listed = ({"plan": each.plan, "outcome": each.outcome, "exit_code": each.exit_code,
+               "output": one_line(each.last_line)}
+              for each in reported[:LISTED])  # fmt: skip
+    untested = [each for each in wrong if each.untested is not None]
     return evolve(
         verdict,
         exit=code,
@@ -238,12 +238,12 @@ def _ending(report: VerifyReport) -> str | None:
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
     """Returns what differs first: in the conversation, else between the recordings."""
-    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
+    counted = [point for point in report.conversation.divergences if point.rank is not Rank.INFO]
     places: list[tuple[int | None, str]] = [
-        *((one.seq, one.summary) for one in counted[:1]),
-        *((None, f"handshake {_difference(one)}") for one in report.handshake[:1]),
-        *((one.a, _entry(one)) for one in report.entries[:1]),
-        *((None, f"ending {_difference(one)}") for one in report.ending[:1]),
+        *((point.seq, point.summary) for point in counted[:1]),
+        *((None, f"handshake {_difference(point)}") for point in report.handshake[:1]),
+        *((point.a, _entry(point)) for point in report.entries[:1]),
+        *((None, f"ending {_difference(point)}") for point in report.ending[:1]),
     ]
     return FirstDivergence(places[0][0], one_line(places[0][1])) if places else None
 

@@ -54,7 +54,7 @@ def run_many(
     spared = [path for path in (output, how.results) if path is not None]
     every = selected(recordings, find_recording, spared)
     check_report_files(junit_file)
-    spare_recordings([junit_file], [Path(one.path) for one in every])
+    spare_recordings([junit_file], [Path(recording.path) for recording in every])
     try:
         contents = [sha256_of(path) for path in whole.files]
     except OSError as e:
@@ -64,25 +64,26 @@ def run_many(
     header = ResultsHeader(__version__, whole.command, digest, tuple(words))
     with ExitStack() as stack:
         file = None
-        found: dict[str, JobVerdict] = {}
+        verdicts: dict[str, JobVerdict] = {}
         if how.results is not None:
             file = stack.enter_context(ResultsFile(how.results, header))
-            known = ((one, file.verdicts.get(one.name)) for one in every)
-            found = {one.name: it for one, it in known if it and not _has_changed(one, it)}
-        rest = [one for one in every if one.name not in found]
-        screen = BatchScreen([one.name for one in rest], [one.kind for one in found.values()])
+            known = ((rec, file.verdicts.get(rec.name)) for rec in every)
+            verdicts = {rec.name: it for rec, it in known if it and not _has_changed(rec, it)}
+        rest = [recording for recording in every if recording.name not in verdicts]
+        before = [verdict.kind for verdict in verdicts.values()]
+        screen = BatchScreen([recording.name for recording in rest], before)
         if output is not None:
             try:
                 make_private(str(output.absolute()))
             except OSError as e:
                 raise Refusal(f"cannot make {output}: {reason(e)}") from None
         jobs = _jobs(evolve(whole, digest=digest), output, rest, screen.remark)
-        code = _run(jobs, how, file, screen, found)
+        code = _run(jobs, how, file, screen, verdicts)
     if output is not None and not whole.keeps_clean:
         with suppress(OSError):  # some runs are kept, or there were none
             output.rmdir()
-    if junit_file is not None and len(found) == len(every):
-        write_text(junit_file, junit(whole.command, found.values()))
+    if junit_file is not None and len(verdicts) == len(every):
+        write_text(junit_file, junit(whole.command, verdicts.values()))
     return code
 
 
@@ -99,7 +100,7 @@ def _run(
     how: BatchOptions,
     file: ResultsFile | None,
     screen: BatchScreen,
-    found: dict[str, JobVerdict],
+    verdicts: dict[str, JobVerdict],
 ) -> int:
     """Runs the jobs, adds their verdicts to those that were found before, and returns the code."""
     executor = executor_of(how.executor, how.jobs)
@@ -107,11 +108,11 @@ def _run(
     screen.show_progress()
     with _signals() as stopped:
         try:
-            for one in run_batch(jobs, executor):
-                verdict = evolve(one, error=one.error and one_line(one.error))
+            for raw in run_batch(jobs, executor):
+                verdict = evolve(raw, error=raw.error and one_line(raw.error))
                 if file is not None:
                     file.add(verdict)
-                found[verdict.recording] = verdict
+                verdicts[verdict.recording] = verdict
                 screen.show(verdict)
             is_complete = True
         except SystemExit as e:
@@ -123,7 +124,7 @@ def _run(
             executor.shutdown(stop=not is_complete)
     if is_complete:
         screen.end()
-        return worst_exit(one.exit for one in found.values())
+        return worst_exit(verdict.exit for verdict in verdicts.values())
     with suppress(OSError):
         screen.end()
     return code
@@ -184,20 +185,20 @@ def _jobs(
     remark: Callable[[str], None],
 ) -> Iterator[Job]:
     given: set[Path] = set()
-    for one in part:
-        if _is_being_recorded(one.path):
-            done = "checked" if whole.command == "check" else "played"
-            remark(f"{one.path} is still being recorded; later frames are not {done}")
+    for file in part:
+        if _is_being_recorded(file.path):
+            verb = "checked" if whole.command == "check" else "played"
+            remark(f"{file.path} is still being recorded; later frames are not {verb}")
         output = None
         if whole.command == "verify":
             # Nothing has such a name, so whatever is there later is that run, or a part of it.
-            named = directory and directory / f"{Path(one.path).stem}.db"
+            named = directory and directory / f"{Path(file.path).stem}.db"
             given.add(output := new_path(whole.words, named, given))
         yield evolve(
             whole,
-            recording=one.name,
-            path=one.path,
-            is_shared=one.is_shared,
+            recording=file.name,
+            path=file.path,
+            is_shared=file.is_shared,
             output=str(output) if output else None,
         )
 

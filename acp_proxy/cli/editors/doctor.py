@@ -52,7 +52,7 @@ def doctor(json: bool) -> None:
     """
     machine = this_machine()
     own = own_command(machine)
-    found = masked(
+    results = masked(
         examine(
             DoctorContext(
                 machine,
@@ -69,10 +69,10 @@ def doctor(json: bool) -> None:
         )
     )
     if json:
-        say_json(found)
+        say_json(results)
     else:
-        show_examination(found)
-    if found.status is CheckStatus.ERROR:
+        show_examination(results)
+    if results.status is CheckStatus.ERROR:
         sys.exit(1)
 
 
@@ -90,8 +90,8 @@ def read_record(arguments: Sequence[str]) -> list[str]:
         values, _, _ = record.make_parser(context).parse_args([*arguments])
         for option in RECORD:
             text = values.get(option.attribute)
-            if isinstance(text, str) and isinstance(found := option.value(text, option.flag), str):
-                _refuse_ignored(found)
+            if isinstance(text, str) and isinstance(result := option.value(text, option.flag), str):
+                _refuse_ignored(result)
         plan = values.get("faults")
         if plan is not None and not plan.startswith(("/", "@")):
             plan = None  # it is found from the client's directory
@@ -110,9 +110,9 @@ def read_record(arguments: Sequence[str]) -> list[str]:
     return [*command]
 
 
-def _refuse_ignored(found: str) -> None:
-    if isinstance(found, Ignored):
-        raise ValueError(found)
+def _refuse_ignored(value: str) -> None:
+    if isinstance(value, Ignored):
+        raise ValueError(value)
 
 
 def masked(examination: Examination) -> Examination:

@@ -32,8 +32,8 @@ def own_command(machine: Machine) -> tuple[str, ...]:
     beside = Path(sys.executable).with_name("acp-proxy")
     if script.name != "acp-proxy" and beside.exists():
         return (str(beside),)
-    if found := machine.find("acp-proxy"):
-        return (found,)
+    if path := machine.find("acp-proxy"):
+        return (path,)
     return (sys.executable, "-P", "-m", "acp_proxy")  # -P: not one of the current directory
 
 

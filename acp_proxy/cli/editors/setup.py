@@ -43,7 +43,7 @@ def _complete_client(_ctx: object, _param: object, incomplete: str) -> list[str]
 
 
 def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
-    configured = [agent.name for one in find_clients(this_machine()) for agent in one.agents]
+    configured = [agent.name for state in find_clients(this_machine()) for agent in state.agents]
     names = dict.fromkeys([*configured, *known_names()])
     return [name for name in names if name.startswith(incomplete)]
 
@@ -95,15 +95,15 @@ def setup(
     if undo:
         _undo(chosen, machine)
         return
-    found = look_at(chosen, machine)
+    state = look_at(chosen, machine)
     if json:
-        say_json(listed(found, masker()))
+        say_json(listed(state, masker()))
         return
     own = own_command(machine)
     agents = [
         recorded(agent, own, machine, is_graphical=chosen.is_graphical)
         for agent in (
-            [_own_agent(own_agent)] if own_agent else _agents(found, name, machine, is_one=write)
+            [_own_agent(own_agent)] if own_agent else _agents(state, name, machine, is_one=write)
         )
     ]
     for note in dict.fromkeys(note for agent in agents for note in agent.notes):
@@ -114,9 +114,9 @@ def setup(
             "install acp-proxy for good before you use this"
         )
     if write:
-        _write(found, agents[0], machine, is_sure=yes)
+        _write(state, agents[0], machine, is_sure=yes)
     else:
-        _print(found, agents)
+        _print(state, agents)
 
 
 def _client_named(word: str) -> AcpClient:
@@ -130,8 +130,8 @@ def _client_named(word: str) -> AcpClient:
 def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
     mask = masker()
     if json:
-        for found in clients:
-            say_json(listed(found, mask))
+        for state in clients:
+            say_json(listed(state, mask))
         return
     if not clients:
         warn(f"no ACP client was found for {machine.home}; known ones are"
@@ -140,11 +140,11 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
     writer = Writer()
     for line in clients_table(clients, mask, stdout_screen()):
         writer.line(line)
-    for problem in (problem for found in clients for problem in found.problems):
+    for problem in (problem for state in clients for problem in state.problems):
         warn(problem)
-    plain = [one for one in clients if _unrecorded(one, machine)]
+    plain = [state for state in clients if _unrecorded(state, machine)]
     say()
-    if not plain and any(one.recorded for one in clients):
+    if not plain and any(state.recorded for state in clients):
         say("Next: use an agent that is recorded, and then: acp-proxy list")
     else:
         say(f"Next: acp-proxy setup {(plain or clients)[0].client.name}")
@@ -153,11 +153,11 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
 def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
     """Returns the agent that a command starts, whose files the client may start from anywhere."""
     files = (("/" in word or Path(word).suffix) and Path(word).is_file() for word in words)
-    found = [
+    absolute = [
         str(Path(word).absolute()) if is_file else word
         for word, is_file in zip(words, files, strict=True)
     ]
-    return ConfiguredAgent(agent_name(words) or words[0], tuple(found), Path())
+    return ConfiguredAgent(agent_name(words) or words[0], tuple(absolute), Path())
 
 
 def _agents(
@@ -200,9 +200,9 @@ def _agents(
 
 def _unrecorded(found_client: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
     """Returns the agents of a client's settings that can be recorded and are not yet."""
-    done = {_identity(agent) for agent in found_client.recorded}
+    recorded = {_identity(agent) for agent in found_client.recorded}
     plain = [_startable(agent, machine) for agent in found_client.agents if not agent.proxy]
-    return [agent for agent in plain if agent is not None and _identity(agent) not in done]
+    return [agent for agent in plain if agent is not None and _identity(agent) not in recorded]
 
 
 def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> ConfiguredAgent:
@@ -263,9 +263,9 @@ def _write(
     if not client.section or not isinstance(client, JsonClient):
         raise Refusal(f"the settings of {client.title} are yours to change: paste what"
                       f" `acp-proxy setup {client.name}` prints")  # fmt: skip
-    for one in found_client.recorded:
-        if one.command == agent.command:
-            raise Refusal(f"{one.name!r} in {one.path} records this agent already")
+    for other in found_client.recorded:
+        if other.command == agent.command:
+            raise Refusal(f"{other.name!r} in {other.path} records this agent already")
     file = read(found_client.path)
     check_writable(file)
     name = _free_name(agent, [*entries(file.data or b"", client.section)])

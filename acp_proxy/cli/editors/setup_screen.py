@@ -90,20 +90,20 @@ def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) 
         screen: the screen that shows the table.
     """
     rows: list[tuple[Cell, ...]] = []
-    for found in clients:
-        title = cell(found.client.name)
-        for agent in found.agents:
+    for state in clients:
+        title = cell(state.client.name)
+        for agent in state.agents:
             command = cell(" ".join(mask.command([*agent.agent])) or "started by the client itself")
             how = [piece("recorded", Ink.TO_CLIENT)] if agent.proxy else cell("")
             names = cell(" ".join([*agent.env, *agent.header_names]))
             rows.append((title, cell(agent.name), how, command, names, cell(str(agent.path))))
             title = cell("")
-        for path in found.unreadable:
+        for path in state.unreadable:
             broken = [piece("cannot be read", Ink.TROUBLE)]
             rows.append((title, broken, *[cell("")] * 3, cell(str(path))))
             title = cell("")
-        if not found.agents and not found.problems:
-            where = cell(str(found.path) if found.files else "")
+        if not state.agents and not state.problems:
+            where = cell(str(state.path) if state.files else "")
             rows.append((title, [piece("no agent", Ink.FAINT)], *[cell("")] * 3, where))
     columns = [*zip(*rows, strict=True)]
     yield from table(

@@ -144,9 +144,9 @@ def _sweep_many(
     from acp_proxy.batches.batch import Job
     from acp_proxy.cli.batches.run_batch import run_many
 
-    named = [one for word in plans for one in _named(word)]
-    options = (*option_words(ctx, ("junit_file", "plans")), *(f"--plans={one}" for one in named))
-    files = (*(str(Path(one)) for one in named if not one.startswith("@")),)
+    named = [plan for word in plans for plan in _named(word)]
+    options = (*option_words(ctx, ("junit_file", "plans")), *(f"--plans={plan}" for plan in named))
+    files = (*(str(Path(plan)) for plan in named if not plan.startswith("@")),)
     job = Job("faults sweep", options, files=files)
     return run_many(recs, job, how, ctx.params["junit_file"])
 
@@ -183,14 +183,14 @@ def exit_code(runs: Sequence[ClientRun]) -> int:
 
 def _plans(words: Sequence[str]) -> list[str]:
     """The plans, each once; raises BadPlan if one cannot be read."""
-    found: list[str] = []
+    names: list[str] = []
     for word in words:
-        found += [f"@{name}" for name in ready_plans()] if word == "@all" else _named(word)
-    for plan in found:
+        names += [f"@{name}" for name in ready_plans()] if word == "@all" else _named(word)
+    for plan in names:
         load_plan(plan)
-    if not found:
+    if not names:
         raise Refusal(f"expected plans (*.toml) in {', '.join(words)}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def _named(word: str) -> list[str]:

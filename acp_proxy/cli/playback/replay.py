@@ -112,12 +112,12 @@ def replay(
     run = _Run()
     if fault or faults is not None or seed is not None:
         run = _FaultyRun(fault, faults, seed)
-    found = run.completed(_play(paths, options, run))
+    result = run.completed(_play(paths, options, run))
     are_written = write_reports(
-        (report, partial(json_report, found)), (junit, partial(_junit, found))
+        (report, partial(json_report, result)), (junit, partial(_junit, result))
     )
-    code = found.exit_code if are_written else found.exit_code or 2
-    if lines := reports.text(found):
+    code = result.exit_code if are_written else result.exit_code or 2
+    if lines := reports.text(result):
         from acp_proxy.cli.screens.output import warn  # late: a clean replay prints nothing
 
         for line in lines:
@@ -155,7 +155,7 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"
         known = {}
-        kinds = {one.kind for one in choice.chosen.divergences.found}
+        kinds = {divergence.kind for divergence in choice.chosen.divergences.found}
         is_shown = bool(kinds - {DivergenceKind.MASKED}) and choice.chosen.lines > 0
         if is_shown and not readers[word].is_masked:
             with RecordingReader(paths[word]) as masked:
@@ -260,7 +260,7 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
     return rest, answer[written:]
 
 
-def _junit(found: reports.ReplayReport) -> str:
+def _junit(report: reports.ReplayReport) -> str:
     from acp_proxy.cli.screens.junit import replay_suite
 
-    return replay_suite(found)
+    return replay_suite(report)

@@ -47,7 +47,7 @@ def fill(
     if script.redaction not in ("secrets", "private") and not options:
         return GivenSecrets()
     markers = markers_to_send(client)
-    found, by_hash = GivenSecrets(), {}
+    secrets, by_hash = GivenSecrets(), {}
     for option in options:
         if (match := _GIVEN.fullmatch(option)) is None:
             raise Refusal(f"expected MARKER=VARIABLE, such as env:ab12cd34=API_KEY, got {option}")
@@ -62,11 +62,11 @@ def fill(
         if not (value := os.environ.get(variable)):
             raise Refusal(f"expected a value for {marker}: {variable} is not set")
         by_hash[match["hash"]] = value
-        found.values[value] = found.variables[variable] = marker
+        secrets.values[value] = secrets.variables[variable] = marker
     script.fill(by_hash)
     if left := [marker for name, marker in markers.items() if name not in by_hash]:
         warn(
             f"sent as the recording has it: {listed(left, EXAMPLES)};"
             " to send the value of an environment variable in place of a marker, use --secret"
         )
-    return found
+    return secrets

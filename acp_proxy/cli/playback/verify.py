@@ -268,8 +268,8 @@ def _play(
 
     show = show_status if sys.stderr.isatty() else None
     outcome = play(engine, str(new), command, grace=grace, redact=level, secrets=secrets, show=show)
-    for one in outcome.left_behind:
-        warn(f"the agent left this process running, and it was ended: {one}")
+    for process in outcome.left_behind:
+        warn(f"the agent left this process running, and it was ended: {process}")
     if outcome.signum is not None:
         warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)

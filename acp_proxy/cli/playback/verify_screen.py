@@ -115,8 +115,8 @@ def conclude(
         same=tuple((live, recorded) for recorded, live in engine.state.options.roots.items()),
         pauses=_on_recorded_clock(settings.pauses, new),
     )
-    found = diff(old, new, options, progress)
-    verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
+    comparison = diff(old, new, options, progress)
+    verdict, code = _verdict(played, comparison, is_incomplete=old.recording.state == "incomplete")
     checked = _checked(new)
     if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
         verdict, code = "broken-rules", DIFFERS
@@ -129,9 +129,9 @@ def conclude(
         agent_exit_signal=new.recording.exit_signal,
         expect=options.expect,
         conversation=played,
-        differences={**asdict(found.counts), "total": found.counts.total},
-        handshake=found.handshake,
-        ending=found.ending,
+        differences={**asdict(comparison.counts), "total": comparison.counts.total},
+        handshake=comparison.handshake,
+        ending=comparison.ending,
         check=checked,
         is_checked=settings.is_checked,
     )
@@ -139,18 +139,18 @@ def conclude(
     cases = None if settings.junit is None else DiffCases()
     reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]
     _print_conversation(played)
-    if not found.is_equal:
+    if not comparison.is_equal:
         reporters.append(DiffScreen(stdout_screen(), _MOST_PRINTED))
         if settings.word != "-":
             word = str(old.path) if settings.word == "latest" else settings.word
             reporters.append(RuleHint((word, str(new.path))))
-    report_diff(found, reporters)
+    report_diff(comparison, reporters)
     if settings.is_checked or any(
-        checked.counts[one] for one in (Severity.ERROR, Severity.WARNING)
+        checked.counts[severity] for severity in (Severity.ERROR, Severity.WARNING)
     ):
         for line in short_text(checked):
             say(line)
-    if found.ending and (forced := _forced_end(new)) is not None:
+    if comparison.ending and (forced := _forced_end(new)) is not None:
         warn(f"the agent was still running after its client had left: {forced}")
     warn(f"{_RESULTS[verdict]}: {plays.headline(played)}; recorded as {new.path}")
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
@@ -174,11 +174,11 @@ def _on_recorded_clock(
     return tuple((start - origin, end - origin) for start, end in pauses)
 
 
-def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
+def _verdict(played: PlayReport, comparison: Diff, *, is_incomplete: bool) -> tuple[str, int]:
     if played.has_stalled:
         return "stalled", STALLED
     ran_out = is_incomplete and played.is_played_out
-    if played.has_diverged or not found.is_equal:
+    if played.has_diverged or not comparison.is_equal:
         return "differs", STALLED if ran_out else DIFFERS
     return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
 

@@ -72,17 +72,17 @@ def directories(
 
 def _make(place: Path, made: list[str]) -> None:
     """Makes a directory and its parents; `made` gets those that did not exist."""
-    for one in reversed((place, *place.parents)):
-        if not one.is_dir():
-            one.mkdir()
-            made.append(str(one))
+    for directory in reversed((place, *place.parents)):
+        if not directory.is_dir():
+            directory.mkdir()
+            made.append(str(directory))
 
 
 def _remove_empty(made: list[str]) -> None:
-    for one in reversed(made):
-        if os.path.realpath(one) == one:  # not through a link that was made meanwhile
+    for directory in reversed(made):
+        if os.path.realpath(directory) == directory:  # not through a link that was made meanwhile
             with suppress(OSError):
-                os.rmdir(one)  # noqa: PTH106
+                os.rmdir(directory)  # noqa: PTH106
 
 
 def _resolved(root: str, start: str) -> str:

@@ -123,8 +123,8 @@ def _add(root: ET.Element, case: Case) -> None:
         element.set("time", f"{case.seconds:.3f}")
     if (failure := case.failure) is not None:
         message = visible(failure.message)
-        found = ET.SubElement(element, "failure", type=visible(failure.type), message=message)
-        found.text = _text(failure.lines)
+        child = ET.SubElement(element, "failure", type=visible(failure.type), message=message)
+        child.text = _text(failure.lines)
     if case.skipped is not None:
         ET.SubElement(element, "skipped", message=visible(case.skipped))
     if case.output is not None:

@@ -62,7 +62,7 @@ class RecordingPage(Page):
             label: a word or two; empty to continue the row above.
             *pieces: the text.
         """
-        made = [one if isinstance(one, tuple) else piece(one) for one in pieces]
+        made = [part if isinstance(part, tuple) else piece(part) for part in pieces]
         if text_of(made):
             self.wrap(piece(label.ljust(LABEL)), *made)
 

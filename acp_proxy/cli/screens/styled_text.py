@@ -77,11 +77,11 @@ class Screen:
         """Makes a line, however wide it is, without blanks at its end."""
         if not self.color:
             return text_of(pieces).rstrip()
-        return "".join([_painted(*one) for one in _stripped(pieces)])
+        return "".join([_painted(*part) for part in _stripped(pieces)])
 
-    def paint(self, one: Piece) -> str:
+    def paint(self, part: Piece) -> str:
         """Makes a part of a line."""
-        return _painted(*one) if self.color else one[0]
+        return _painted(*part) if self.color else part[0]
 
     def wrapped(self, first: Piece, *pieces: Piece, indent: int | None = None) -> Iterator[str]:
         """Makes lines that break where the terminal ends.

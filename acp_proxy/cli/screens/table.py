@@ -72,7 +72,7 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
             without text as well.
     """
     if screen.columns is not None or not is_list:
-        columns = [one for one in columns if any(text_of(row).strip() for row in one.cells)]
+        columns = [other for other in columns if any(text_of(row).strip() for row in other.cells)]
     rows = [[*map(text_of, row)] for row in _rows(columns)]
     gap = _GAP if screen.columns is None or screen.columns >= WIDE or is_list else 1
     chosen = [(columns[n], taken) for n, taken in _layout(columns, rows, screen.columns, gap)]
@@ -80,9 +80,9 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
     titles = [evolve(column, cells=[[(column.title, *style)]]) for column, _ in chosen]
     for row in (*_rows(titles), *_rows([column for column, _ in chosen])):
         line: list[Piece] = []
-        for found, (column, taken) in zip(row, chosen, strict=True):
+        for cell, (column, taken) in zip(row, chosen, strict=True):
             line += [piece(" " * gap)] if line else []
-            line += _padded(found, column, taken)
+            line += _padded(cell, column, taken)
         yield screen.line(*line)
 
 
@@ -122,25 +122,25 @@ def _rows(columns: Sequence[Column]) -> Iterator[tuple[Cell, ...]]:
     return zip(*(column.cells for column in columns), strict=True)
 
 
-def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
-    shown = cut(found, taken)
+def _padded(content: Cell, column: Column, taken: int) -> list[Piece]:
+    shown = cut(content, taken)
     if column.keeps_end:
-        shown = [(fit_end(text_of(found), taken), *found[0][1:])]
+        shown = [(fit_end(text_of(content), taken), *content[0][1:])]
     elif column.keeps_ends:
-        shown = cut(_with_shorter_middle(found, taken), taken)
+        shown = cut(_with_shorter_middle(content, taken), taken)
     space = piece(" " * max(0, taken - columns_of(text_of(shown))))
     return [space, *shown] if column.right else [*shown, space]
 
 
-def _with_shorter_middle(found: Cell, columns: int) -> Cell:
+def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
     """Cuts the longest text of a cell in its middle, as far as the others leave room."""
-    widths = [columns_of(one[0]) for one in found]
+    widths = [columns_of(piece[0]) for piece in pieces]
     if sum(widths) <= columns:
-        return found
+        return pieces
     longest = widths.index(max(widths))
     room = columns - sum(widths) + widths[longest]
-    shorter = (fit_middle(found[longest][0], room), *found[longest][1:])
-    return [*found[:longest], shorter, *found[longest + 1 :]] if room >= _LEAST_MIDDLE else found
+    shorter = (fit_middle(pieces[longest][0], room), *pieces[longest][1:])
+    return [*pieces[:longest], shorter, *pieces[longest + 1 :]] if room >= _LEAST_MIDDLE else pieces
 
 
 def aligned(

@@ -36,16 +36,16 @@ def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
     Args:
         context: the machine, and how acp-proxy is started on it.
     """
-    seen = set()
-    for found in find_clients(context.machine):
-        for problem in found.problems:
-            yield warning(_CHECK, f"{found.client.title}: {problem}")
-        for agent in found.recorded:
+    known = set()
+    for state in find_clients(context.machine):
+        for problem in state.problems:
+            yield warning(_CHECK, f"{state.client.title}: {problem}")
+        for agent in state.recorded:
             key = agent.path, agent.name, agent.command
-            if key not in seen:  # two plugins of an editor may share its settings file
-                seen.add(key)
-                yield from _Entry(context, found.client, agent).results()
-    if not seen:
+            if key not in known:  # two plugins of an editor may share its settings file
+                known.add(key)
+                yield from _Entry(context, state.client, agent).results()
+    if not known:
         text = "no settings of an ACP client were found that name acp-proxy"
         yield warning(_CHECK, text, context.command("setup"))
 
@@ -112,30 +112,30 @@ class _Entry:
         if self._before and PurePath(self._before[0]).name != "env":
             text = f"{self._before[0]} starts its acp-proxy, which was therefore not asked"
             return None, [self._warning(text)]
-        found = self._find(word)
-        if found.path is None:
+        lookup = self._find(word)
+        if lookup.path is None:
             what = "cannot be executed" if Path(word).is_file() else "was not found"
             return None, [self._error(f"{word} {what}", f"put {own} in its place")]
         troubles = []
         if word.startswith("~/"):
             text = f"{word} begins with ~, which not every client replaces"
-            troubles.append(self._warning(text, f"put {found.path} in its place"))
+            troubles.append(self._warning(text, f"put {lookup.path} in its place"))
         elif not word.startswith("/"):
             if "/" in word:
                 text = f"{word} is not an absolute path"
                 return None, [self._error(text, f"put {own} in its place")]
-            if not found.is_certain:
+            if not lookup.is_certain:
                 text = f"{word} is in your PATH; a graphical client may have a shorter one"
-                troubles.append(self._warning(text, f"put {found.path} in its place"))
-        if self._is_of_this_directory(found.path):
-            text = f"{found.path} was not asked for its version, since this directory names it"
+                troubles.append(self._warning(text, f"put {lookup.path} in its place"))
+        if self._is_of_this_directory(lookup.path):
+            text = f"{lookup.path} was not asked for its version, since this directory names it"
             return None, [*troubles, self._warning(text)]
         environ = {**self._context.machine.environ, **self._env}
-        answer = self._context.ask([found.path, *self._proxy[1:]], environ)
+        answer = self._context.ask([lookup.path, *self._proxy[1:]], environ)
         if answer.version is None:
-            return None, [self._error(f"{found.path} {answer.trouble}", f"put {own} in its place")]
+            return None, [self._error(f"{lookup.path} {answer.trouble}", f"put {own} in its place")]
         if answer.version != __version__:
-            text = f"{found.path} is version {answer.version}, and this is {__version__}"
+            text = f"{lookup.path} is version {answer.version}, and this is {__version__}"
             troubles.append(self._warning(text))
         return answer.version, troubles
 
@@ -185,26 +185,26 @@ class _Entry:
             text = f"the agent {word} cannot be found: ~ and variables are not expanded"
             yield self._error(text, "give its absolute path")
             return
-        found = self._find(word)
-        if found.path is None:
+        lookup = self._find(word)
+        if lookup.path is None:
             what = "cannot be executed" if Path(word).is_file() else "was not found"
             yield self._error(f"the agent {word} {what}", "give its absolute path")
         elif "/" in word and not word.startswith("/"):
             text = f"the agent {word} is found in some directories only"
             yield self._warning(text, "give its absolute path")
-        elif not found.is_certain:
+        elif not lookup.is_certain:
             text = f"the agent {word} is in your PATH; a graphical client may have a shorter one"
-            yield self._warning(text, f"put {found.path} in its place")
+            yield self._warning(text, f"put {lookup.path} in its place")
         else:
-            yield from self._interpreter(found.path)
+            yield from self._interpreter(lookup.path)
 
     def _interpreter(self, path: str) -> Iterator[CheckResult]:
         """Yields a warning if ``env`` may not find the interpreter of a script."""
         interpreter = self._context.machine.interpreter_of(path)
         if interpreter is None:
             return
-        found = self._find(PurePath(interpreter).name)
-        if found.path is None or not found.is_certain:
+        lookup = self._find(PurePath(interpreter).name)
+        if lookup.path is None or not lookup.is_certain:
             text = f"the agent {path} is run by {interpreter}, which the client may not find"
             directory = PurePath(interpreter).parent
             yield self._warning(text, f"add PATH with {directory} to its variables")
@@ -228,10 +228,10 @@ class _Entry:
         if "PATH" in self._env:
             return _Program(_with_path(machine, self._env["PATH"]).find(word), is_certain=True)
         if "/" not in word and self._client.is_graphical:
-            found = _with_path(machine, SYSTEM_PATH).find(word)
-            if found is None:
+            path = _with_path(machine, SYSTEM_PATH).find(word)
+            if path is None:
                 return _Program(machine.find(word), is_certain=False)
-            return _Program(found, is_certain=True)
+            return _Program(path, is_certain=True)
         return _Program(machine.find(word), is_certain=True)
 
 

@@ -83,8 +83,8 @@ class DoctorContext:
         Args:
             *words: the arguments of acp-proxy.
         """
-        found = self.machine.find("acp-proxy")
-        is_named = found is not None and is_same(Path(found), Path(self.own[0]))
+        script = self.machine.find("acp-proxy")
+        is_named = script is not None and is_same(Path(script), Path(self.own[0]))
         return shlex.join([*(("acp-proxy",) if is_named else self.own), *map(str, words)])
 
 

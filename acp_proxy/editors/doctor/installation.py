@@ -85,8 +85,8 @@ def _virtual_environment(script: Path) -> Path | None:
         if any(part in f"{place}" for part in _TOOLS):
             return None
         if (directory / "pyvenv.cfg").is_file():
-            found = directory
+            result = directory
             break
     else:
         return None
-    return None if any(part in f"{script.resolve()}" for part in _TOOLS) else found
+    return None if any(part in f"{script.resolve()}" for part in _TOOLS) else result

@@ -33,15 +33,15 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
         context: the machine, and how acp-proxy is started on it.
     """
     names = _names(context.recordings)
-    found = [
+    results = [
         *_logs(context, names),
         *_damaged(context, names),
         *_empty(context, names),
         *_side_files(context, names),
         *_partial(context, names),
     ]
-    yield from found
-    if not found:
+    yield from results
+    if not results:
         yield ok("leftovers", "no log without its recorder, and nothing half written")
 
 
@@ -53,7 +53,7 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
         if not name.endswith(f".db{LOG_SUFFIX}") or _is_recent_and_empty(context, name):
             continue
         if not _size(context.recordings / name) and not _size(path):
-            files = [one for one in (path.name, name) if one in names]
+            files = [file for file in (path.name, name) if file in names]
             yield warning(
                 "leftovers",
                 f"{name} is empty: its recorder was killed before it had recorded anything",
@@ -69,28 +69,28 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
     if len(unfinished) == 1:
         path = unfinished[0]
         text = f"the log of {path.stem} is not in its database yet; its recorder is gone"
-        yield warning("leftovers", text, context.command("inspect", "show", path))
+        yield warning("leftovers", text, context.command("show", path))
     elif unfinished:
         stems = listed([path.stem for path in unfinished], NAMED)
         text = f"the logs of {counted(len(unfinished), 'recording')} are not in their databases"
-        list_ = context.command("inspect", "list", context.recordings)
+        list_ = context.command("list", context.recordings)
         yield warning("leftovers", f"{text} yet; their recorders are gone: {stems}", list_)
 
 
 def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    found = sorted(name for name in names if _DAMAGED.search(name))
-    if found:
-        what = "holds what" if len(found) == 1 else "hold what"
+    damaged = sorted(name for name in names if _DAMAGED.search(name))
+    if damaged:
+        what = "holds what" if len(damaged) == 1 else "hold what"
         yield warning(
             "leftovers",
-            f"{listed(found, NAMED)} {what} could not be read of a damaged log, unmasked",
-            _remove(context, found),
+            f"{listed(damaged, NAMED)} {what} could not be read of a damaged log, unmasked",
+            _remove(context, damaged),
             advice="nothing can bring it back into the recording, which has all the rest",
         )
 
 
 def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    found = [
+    empty = [
         name
         for name in sorted(names)
         if name.endswith(".db")
@@ -98,12 +98,12 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
         and not _size(context.recordings / name)
         and _is_old(context, context.recordings / name)
     ]
-    if found:
-        verb = "is" if len(found) == 1 else "are"
+    if empty:
+        verb = "is" if len(empty) == 1 else "are"
         yield warning(
             "leftovers",
-            f"{listed(found, NAMED)} {verb} empty, and no log is there",
-            _remove(context, found),
+            f"{listed(empty, NAMED)} {verb} empty, and no log is there",
+            _remove(context, empty),
         )
 
 
@@ -118,7 +118,7 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
             continue
         if database in names or f"{database}{LOG_SUFFIX}" in names:
             if f"{database}{LOG_SUFFIX}" not in names and suffix == "wal":
-                show = context.command("inspect", "show", context.recordings / database)
+                show = context.command("show", context.recordings / database)
                 yield warning("leftovers", f"{name} is not in its database yet", show)
         else:
             lone.append(name)
@@ -131,18 +131,18 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
 
 def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
     """Yields a warning for temporary files that a killed command has not renamed or removed."""
-    found = [context.recordings / name for name in names if _PARTIAL.fullmatch(name)]
+    partial = [context.recordings / name for name in names if _PARTIAL.fullmatch(name)]
     for directory in {context.recordings / "setup", *_settings_directories(context)}:
         inside = _names(directory)
-        found += [directory / name for name in inside if _PARTIAL_SETTINGS.fullmatch(name)]
-    found = sorted(path for path in found if _is_old(context, path))
-    if found:
-        verb = "was" if len(found) == 1 else "were"
-        files = listed([path.name for path in found], NAMED)
+        partial += [directory / name for name in inside if _PARTIAL_SETTINGS.fullmatch(name)]
+    partial = sorted(path for path in partial if _is_old(context, path))
+    if partial:
+        verb = "was" if len(partial) == 1 else "were"
+        files = listed([path.name for path in partial], NAMED)
         yield warning(
             "leftovers",
             f"{files} {verb} not finished by a command that was killed",
-            shlex.join(["rm", "--", *map(str, found)]),
+            shlex.join(["rm", "--", *map(str, partial)]),
         )
 
 

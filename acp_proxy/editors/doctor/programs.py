@@ -63,10 +63,10 @@ def ask_version(
     if code:
         how = f"was ended by signal {-code}" if code < 0 else f"exits with {code}"
         return VersionAnswer(None, f"{how} when it is asked for --version")
-    found = _VERSION.fullmatch(text)
-    if found is None:
+    match = _VERSION.fullmatch(text)
+    if match is None:
         return VersionAnswer(None, "does not answer --version as acp-proxy does")
-    return VersionAnswer(found[1].decode("ascii"))
+    return VersionAnswer(match[1].decode("ascii"))
 
 
 def _read(fd: int, deadline: float) -> bytes:

@@ -63,10 +63,10 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
     if not troubles and (why := _trial(context)):
         troubles.append(error("recordings", f"record does not work here: {why}"))
     if not any(trouble.status is CheckStatus.ERROR for trouble in troubles):
-        found = paths(where)
-        size = byte_size(sum(map(disk_size, found)))
-        takes = "takes" if len(found) == 1 else "take"
-        number = f"{counted(len(found), 'recording')} {takes} {size}" if found else "it is empty"
+        files = paths(where)
+        size = byte_size(sum(map(disk_size, files)))
+        takes = "takes" if len(files) == 1 else "take"
+        number = f"{counted(len(files), 'recording')} {takes} {size}" if files else "it is empty"
         yield ok("recordings", f"{where}: {number}, {byte_size(_free(where))} are free")
     yield from troubles
 
@@ -81,7 +81,7 @@ def _trial(context: DoctorContext) -> str:
     environ = context.machine.environ.items()
     env = {name: value for name, value in environ if not name.startswith("ACP_PROXY_")}
     try:
-        done = subprocess.run(words, env=env, input=b"", capture_output=True, timeout=_PATIENCE_S)
+        ended = subprocess.run(words, env=env, input=b"", capture_output=True, timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired:
         return f"it has not ended within {_PATIENCE_S} seconds"
     finally:
@@ -90,10 +90,10 @@ def _trial(context: DoctorContext) -> str:
                 file.unlink()
             for place in made:
                 place.rmdir()
-    own = [line for line in done.stderr.splitlines() if line.startswith(_OURS)]
+    own = [line for line in ended.stderr.splitlines() if line.startswith(_OURS)]
     if own:
         return own[-1].removeprefix(_OURS).decode(errors="replace")
-    return f"it exits with {done.returncode}" if done.returncode else ""
+    return f"it exits with {ended.returncode}" if ended.returncode else ""
 
 
 def _missing(context: DoctorContext) -> CheckResult:
@@ -156,7 +156,7 @@ def _room(context: DoctorContext) -> Iterator[CheckResult]:
     if total:
         unit, name = (10**6, "MB") if total > 10**8 else (1000, "kB")
         half = f"{-(-total // (2 * unit))}{name}"
-        commands = [context.command("inspect", "prune", "--larger-than", half)]
+        commands = [context.command("prune", "--larger-than", half)]
         advice = "this deletes the oldest half of them; --dry-run lists what would be deleted"
     make = error if free < _TOO_LITTLE else warning
     text = f"{byte_size(free)} are free in {where}; its recordings take {byte_size(total)}"
@@ -164,8 +164,8 @@ def _room(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _free(where: Path) -> int:
-    found = os.statvfs(where)
-    return found.f_bavail * found.f_frsize
+    stats = os.statvfs(where)
+    return stats.f_bavail * stats.f_frsize
 
 
 def running(context: DoctorContext) -> Iterator[CheckResult]:
@@ -174,15 +174,15 @@ def running(context: DoctorContext) -> Iterator[CheckResult]:
     Args:
         context: the machine, and how acp-proxy is started on it.
     """
-    found = False
+    has_any = False
     for path in paths(context.recordings):
         if not os.path.lexists(f"{path}{LOG_SUFFIX}") or not has_recorder(path):
             continue
         result = _running(context, path)
         if result is not None:
-            found = True
+            has_any = True
             yield result
-    if not found:
+    if not has_any:
         yield ok("running", "no recorder is running")
 
 
@@ -199,7 +199,7 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
     problems = [finding.text for finding in findings if finding.severity is Severity.ERROR]
     if problems:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
-        show = context.command("inspect", "show", path)
+        show = context.command("show", path)
         return warning("running", f"{path.stem}: {problems[0]}{more}", show)
     waits = "; ".join(wait.text for wait in waiting[:NAMED])
     return ok("running", f"{path.stem}: {waits or 'nothing is open'}")

@@ -73,10 +73,10 @@ def complaint(name: str, value: str) -> str:
     if option is None or not value:
         return ""
     try:
-        found = option.value(value, name)
+        result = option.value(value, name)
     except ValueError as e:
         return f"{name}: {e}; record does not start with it"
-    return found if isinstance(found, Ignored) else ""
+    return result if isinstance(result, Ignored) else ""
 
 
 def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | None:
