@@ -25,7 +25,7 @@ _MOST_COUNTED = 200_000
 
 
 def chosen_in(reader: RecordingReader, text: str) -> Filter:
-    """Parses a filter for one recording, of which it may ask for the last turn.
+    """Parses a filter, which may ask for the last turn of the recording.
 
     Args:
         reader: the recording.
@@ -38,16 +38,16 @@ def chosen_in(reader: RecordingReader, text: str) -> Filter:
 
 
 def why_nothing(reader: RecordingReader, text: str) -> str:
-    """Says of how many frames none matches a filter, and what similar filter would match some.
+    """Explains that no frame matches a filter, and suggests a similar filter that matches some.
 
     Args:
         reader: the recording.
-        text: the filter, which matches nothing there.
+        text: the filter, which matches nothing in it.
     """
     total = reader.count()
     try:
         hint = next(_hints(reader, tokens_of(text), total), "")
-    except UnreadableRecording:  # a part of the filter asks for the text of a line that is not held
+    except UnreadableRecording:  # part of the filter needs the text of a line that is not stored
         hint = ""
     return f"0 of {counted(total, 'frame')} match {visible(text.strip())}{hint}"
 
@@ -63,7 +63,7 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
             near = nearest(value.strip('"*'), labels_of(reader, column))
             if near and not _count(reader, [token]):
                 yield f"; did you mean {key}:{visible(near)}?"
-            # In a timeline the kind of an update stands where others have their method.
+            # The timeline shows the kind of an update in place of its method.
             update = f"params.update.sessionUpdate={value}"
             is_word = key == "method" and value.isidentifier()
             if is_word and total <= _MOST_COUNTED and _count(reader, [update]):
@@ -85,7 +85,7 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
 
 
 def _terms_with(word: str) -> list[str]:
-    # What `is:` accepts is a kind as well, or is understood without the key.
+    # Values of `is:` are kinds as well, or can be typed without the key.
     return [f"{key}:{word}" for key, term in TERMS.items() if word in term.values and key != "is"]
 
 
@@ -96,16 +96,16 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
 
 @frozen
 class Neighborhood:
-    """A frame or event, the one it is paired with, and the numbers around it.
+    """A frame or event, the frame it is paired with, and the frames around it.
 
     Raises:
-        BadFilter: there is none of that number.
+        BadFilter: no frame or event has that number.
     """
 
     reader: RecordingReader
     seq: int
     context: int
-    """How many numbers before and after it belong to it."""
+    """How many frames before and after it to include."""
     pair: int | None = field(init=False)
 
     @pair.default
@@ -113,12 +113,12 @@ class Neighborhood:
         return pair_of(row_of(self.reader, self.seq))
 
     def rows(self, chosen: Filter) -> Iterator[Row]:
-        """Streams what a filter chooses within the context, and the frame and its pair always."""
+        """Streams the frame, its pair, and the rows of the context that a filter selects."""
         first, last = max(1, self.seq - self.context), self.seq + self.context
         both = [_number(seq) for seq in (self.seq, self.pair) if seq is not None]
         others = all_of([chosen, parse(f"seq:{first}..{last}"), *map(none_of, both)])
-        found = [self.reader.rows(others, first - 1), *(self.reader.rows(one) for one in both)]
-        return heapq.merge(*found, key=operator.itemgetter("seq"))
+        parts = [self.reader.rows(others, first - 1), *map(self.reader.rows, both)]
+        return heapq.merge(*parts, key=operator.itemgetter("seq"))
 
 
 def row_of(reader: RecordingReader, seq: int) -> Row:
@@ -129,7 +129,7 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
         seq: its number.
 
     Raises:
-        BadFilter: there is none of that number.
+        BadFilter: no frame or event has that number.
     """
     row = next(reader.rows(_number(seq)), None)
     if row is None:
@@ -148,7 +148,7 @@ def of_turn(reader: RecordingReader, turn: int) -> Filter:
         turn: the number of the turn.
 
     Raises:
-        BadFilter: there is none of that number, and the recording has ended.
+        BadFilter: no turn has that number, and the recording has ended.
     """
     span = turn_of(reader, min(turn, LAST_NUMBER))
     if span is None and not reader.live:
@@ -167,11 +167,11 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
         start: the text.
 
     Raises:
-        BadFilter: none does, or several do.
+        BadFilter: no session begins with it, or several do.
     """
     known = requested_sessions(reader)
     matching = _matching(known, start)
-    if not matching:  # perhaps one that no request names
+    if not matching:  # perhaps a session that no request names
         known = known + [s for s in labels_of(reader, "session") if s not in known]
         matching = _matching(known, start)
     if len(matching) != 1:

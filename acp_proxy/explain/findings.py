@@ -1,8 +1,8 @@
 """One finding: what is wrong with a conversation, or worth knowing, who did it, and where.
 
-There is one list of findings of a recording. What the rules of the protocol find in messages and
-what went wrong with the conversation itself (waits that never ended, exits, crashes, silence) are
-told in it alike, in the order of `in_order`, by every command.
+There is one list of findings of a recording. It contains broken rules of the
+protocol and failures of the conversation itself (waits that never ended, exits, crashes, silence).
+Every command prints it in the order of `in_order`.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ class Severity(StrEnum):
     """How much a finding matters."""
 
     ERROR = "error"
-    """A must of the specification was broken, or the conversation failed."""
+    """A MUST of the specification was violated, or the conversation failed."""
     WARNING = "warning"
-    """A should was broken; or a must, where a race or a newer version may explain it; or a fault
-    that was injected kept something from its receiver."""
+    """A SHOULD was violated; or a MUST, where a race or a newer version may explain it; or an
+    injected fault kept a message from its receiver."""
     INFO = "info"
     """A hint."""
 
@@ -26,9 +26,9 @@ class Severity(StrEnum):
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """The worst first."""
 CLIENT, AGENT, ENVIRONMENT, FAULT = "client", "agent", "environment", "fault"
-"""Who did it. The environment is what is around the agent: its launcher, a login, the network."""
+"""Who did it. The environment is all around the agent: its launcher, a login, the network."""
 CONVERSATION = ("agent", "answer", "fault", "pipe", "recording", "wait")
-"""The groups of findings about the conversation itself, which no message shows alone."""
+"""The groups of findings about the conversation itself, which no single message shows."""
 
 
 @frozen
@@ -41,7 +41,7 @@ class Finding:
     by: str | None
     """client, agent, environment or fault; None if nobody is to blame."""
     seq: int
-    """The frame or event at which it shows."""
+    """The frame or event that shows it."""
     text: str
     """One sentence."""
     related: tuple[int, ...] = ()
@@ -51,23 +51,23 @@ class Finding:
     place: str | None = None
     """The JSON pointer to the value that breaks a rule."""
     method: str | None = None
-    """Of the message, or of the request that it answers."""
+    """The method of the message, or of the request that it answers."""
     session: str | None = None
     turn: int | None = None
     source: tuple[str, ...] = ()
     """Where the specification says so."""
     line: int | None = None
-    """Of the frame, in the text form; None if it has none."""
+    """The line of the frame in the text form; None if there is none."""
     fingerprint: str = ""
-    """What it has in common with its like in another run."""
+    """A text that is the same for this finding in another run."""
     known: bool = False
-    """Whether the baseline of a check has it, so that it does not count."""
+    """Whether the baseline of a check contains it, so that it does not count."""
     seqs: tuple[int, ...] = field(
         init=False,
         default=Factory(lambda self: (self.seq, *self.related), takes_self=True),
         metadata={"json": "seqs"},
     )
-    """All frames that it is about, the first of which to look at first."""
+    """All frames that it is about; look at the first one first."""
 
     @property
     def group(self) -> str:
@@ -76,34 +76,34 @@ class Finding:
 
     @property
     def whose(self) -> str:
-        """Who did it, in words to follow the id; why nobody did, if nobody is to blame."""
+        """Who did it, in words that follow the id; if nobody did, why not."""
         if self.by is None:
             return f"nobody to blame: {self.unblamed}" if self.unblamed else "nobody to blame"
         return f"by the {self.by}" if self.by != FAULT else "by a fault"
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Returns findings in the order in which all commands tell them.
+    """Returns findings in the order in which all commands print them.
 
-    The worst come first; of those, what is wrong with the conversation itself, which may be why
-    rules are broken; then the first frame.
+    The worst come first. Within a severity, findings about the conversation itself come first,
+    since they may explain the broken rules; the rest are sorted by frame.
     """
     return sorted(
         findings,
-        key=lambda one: (SEVERITIES.index(one.severity), one.group not in CONVERSATION, one.seq),
+        key=lambda f: (SEVERITIES.index(f.severity), f.group not in CONVERSATION, f.seq),
     )
 
 
 def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
     """Returns how many findings there are of each severity."""
     counts = {severity.value: 0 for severity in SEVERITIES}
-    for one in findings:
-        counts[one.severity] += 1
+    for finding in findings:
+        counts[finding.severity] += 1
     return counts
 
 
 def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Returns findings that are not known, by the rule and the side, in the order of `in_order`."""
+    """Groups new findings by rule and by who did it, in the order of `in_order`."""
     groups: dict[tuple[str, str | None], list[Finding]] = {}
     for finding in in_order(findings):
         if not finding.known:

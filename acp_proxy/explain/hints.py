@@ -3,8 +3,8 @@
 A line of the timeline describes one frame. But an update of a tool call often has only the id of
 the call, and an answer to a permission request only the id of an option.
 
-An id may be used again. Its frames are read once, when it is asked for; of a recording that still
-grows, what has come since then. `protocol.call_ids` decides where another call begins.
+An id may be used again; `protocol.call_ids` decides where another call begins. The frames with an
+id are read once, when it is first needed. In a live recording, later frames are read when needed.
 """
 
 from array import array
@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _SEARCHED = 20
-"""The number of updates of a tool call in which its title is searched."""
+"""How many updates of a tool call are searched for its title."""
 
 
 @define
@@ -37,9 +37,9 @@ class _Calls:
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """The titles of the first calls, and the frame that had each, by the number of the call."""
+    """The titles of the first calls, each with its frame, by the number of the call."""
     untitled: int = _SEARCHED
-    """The number of further updates of the last call in which its title is searched."""
+    """How many further updates of the last call are searched for its title."""
     upto: int = 0
     """The number of the last frame that was read; `LAST_NUMBER` if no more can come."""
 
@@ -63,7 +63,7 @@ class CallSpans:
     """Finds the frames of tool calls in a recording."""
 
     reader: RecordingReader
-    _found: dict[CallKey, _Calls] = field(factory=dict)
+    _by_key: dict[CallKey, _Calls] = field(factory=dict)
 
     def span(self, session: str | None, tool_call: str, seq: int) -> Span:
         """Returns the span of the tool call that a frame is about.
@@ -74,12 +74,12 @@ class CallSpans:
             seq: the number of the frame.
 
         Returns:
-            The first and the last number of a frame with this id that is about the call; 0 for the
-            first one of the first call with this id, and `LAST_NUMBER` for the last one of the last
-            call. Messages of batches begin no calls.
+            The numbers of the first and the last frame that may be about the call. The span of the
+            first call with an id begins at 0, that of the last call ends at `LAST_NUMBER`. Messages
+            of batches never begin a call.
         """
-        found, at = self._at(session, tool_call, seq)
-        first_seqs = found.first_seqs
+        calls, at = self._at(session, tool_call, seq)
+        first_seqs = calls.first_seqs
         first = first_seqs[at - 1] if at > 1 else 0
         return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_NUMBER
 
@@ -91,32 +91,32 @@ class CallSpans:
             tool_call: its id.
             seq: the number of the frame.
         """
-        found, at = self._at(session, tool_call, seq)
-        title_seq, title = found.titles.get(at, (0, ""))
+        calls, at = self._at(session, tool_call, seq)
+        title_seq, title = calls.titles.get(at, (0, ""))
         return title if title_seq <= seq else ""
 
     def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
-        """Returns the calls with an id, and the number of the one that a frame is about."""
+        """Returns the calls with an id, and the number of the call that a frame is about."""
         key = (session, tool_call)
-        found = self._found.get(key)
-        if found is None or seq > found.upto:
-            found = self._read(key, found, seq)
-        return found, bisect_right(found.first_seqs, seq) or 1
+        calls = self._by_key.get(key)
+        if calls is None or seq > calls.upto:
+            calls = self._read(key, calls, seq)
+        return calls, bisect_right(calls.first_seqs, seq) or 1
 
-    def _read(self, key: CallKey, found: _Calls | None, seq: int) -> _Calls:
-        if found is None:
-            found = self._found[key] = _Calls(LastCalls(self.reader.recording.dialect))
-            if len(self._found) > REMEMBERED_CALLS:
-                del self._found[next(iter(self._found))]
-        for frame, tail in call_frames(self.reader, *key, found.upto):
-            found.take(frame, tail)
-        found.upto = max(found.upto, seq) if self.reader.is_open else LAST_NUMBER
-        return found
+    def _read(self, key: CallKey, calls: _Calls | None, seq: int) -> _Calls:
+        if calls is None:
+            calls = self._by_key[key] = _Calls(LastCalls(self.reader.recording.dialect))
+            if len(self._by_key) > REMEMBERED_CALLS:
+                del self._by_key[next(iter(self._by_key))]
+        for frame, tail in call_frames(self.reader, *key, calls.upto):
+            calls.take(frame, tail)
+        calls.upto = max(calls.upto, seq) if self.reader.is_open else LAST_NUMBER
+        return calls
 
 
 @frozen
 class Hints:
-    """What other frames say about a frame."""
+    """Facts about a frame from other frames."""
 
     dialect: str | None = None
     """The dialect whose names for error codes are used."""
@@ -132,7 +132,7 @@ NONE = Hints()
 
 @define
 class HintReader(CallSpans):
-    """Looks up hints in a recording, by its indexes and once for each tool call."""
+    """Looks up hints through the indexes of a recording, once for each tool call."""
 
     def of(self, frame: Row) -> Hints:
         """Returns hints for a row of `frames`, or for a message of a batch."""

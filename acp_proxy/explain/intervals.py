@@ -6,21 +6,21 @@ that waits for it. From these follow two views.
 
 Who has to act in each session:
 
-- The agent has to act while a turn or a request of the client is open. It is held up, and is not
-  blamed, while the client has any request of its own to answer there, be it with a file or with a
-  person's choice, while a terminal of the turn runs, and while the client does not read.
+- The agent has to act while a turn or a request of the client is open. It is held up,
+  and is not blamed, while the client has yet to answer a request of the agent (with a file, say, or
+  a person's choice), while a terminal of the turn runs, and while the client does not read.
 - The client has to act while a request is open that waits neither for a person nor for the end of a
-  program, and while the agent reads. A permission no longer waits for a person once the client has
-  cancelled the turn: then the client has to answer it.
+  program, and while the agent reads. Once the client has cancelled the turn, the client has
+  to answer its permission requests; they no longer wait for a person.
 - A request that names no session holds up every session, since any of them may wait for it.
 
 A *silence* is a stretch in which a peer had to act in a session and sent nothing there.
 
-What the time of each turn is spent on: see `measures/turn_times`. Since few ask for that, it is
-followed only where it is wanted.
+How each turn spends its time: see `explain.stats.turn_times`. Few commands need that, so it is
+followed only on request.
 
-Time comes with each call; the machine knows no clock and no payload. Which requests, turns and
-terminals are open is known by the state machine of the connection.
+Each call passes in the time; the machine has no clock and reads no payloads. The state machine of
+the connection knows which requests, turns and terminals are open.
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ class _Moment(NamedTuple):
 
 @define(eq=False)
 class _SessionWaits:
-    """What is open in a session, or on the connection."""
+    """The open requests and running terminals of a session, or of the connection."""
 
     name: str | None = None
     pending: dict[object, PendingRequest] = field(factory=dict)
@@ -107,14 +107,14 @@ class _Place(NamedTuple):
 
 
 class Intervals:
-    """Follows who has to act in each session, and what the time of each turn is spent on.
+    """Follows who has to act in each session, and how each turn spends its time.
 
     Args:
         connection: the state machine whose transitions are taken.
 
     Attributes:
         silences: the silences that have ended so far.
-        divides_turns: whether the time of turns is followed; to be set before any of them begins.
+        divides_turns: whether the time of turns is followed; set it before the first turn begins.
         running: the turns that have begun and not ended, if their time is followed.
         ended: the intervals of turns that have ended are added here; None to keep none.
     """
@@ -143,7 +143,7 @@ class Intervals:
         Args:
             run: the frame of the message, or the run of frames that it begins.
             message: the message.
-            transition: what it has changed.
+            transition: the changes that it made.
         """
         now, kind = _Moment(run.t_ns, run.seq), message.kind
         if kind is _NOTIFICATION:
@@ -160,7 +160,7 @@ class Intervals:
             self._settle(waits, now)
         elif kind in _ANSWERS:
             place = self._places.pop(transition.exchange, None)
-            if place is None:  # of a prompt, or of nothing
+            if place is None:  # answers a prompt, or no known request
                 place = _Place(self._of(transition.session))
             self._end_silence(place.waits, run.stream, now)
             place.waits.remove(transition.exchange)
@@ -186,7 +186,7 @@ class Intervals:
     def _open(
         self, waits: _SessionWaits, exchange: Exchange, begun: Turn | None, now: _Moment
     ) -> None:
-        # In v2 the answer to a prompt only accepts it, so that the turn counts, not the answer.
+        # In v2 the answer to a prompt only accepts it, so the turn is open until it ends.
         key: object = exchange.id if begun is None else ("turn", begun.id)
         request = PendingRequest(
             exchange.request_seq, exchange.request_ns, exchange.direction, exchange.method,
@@ -221,11 +221,11 @@ class Intervals:
 
     def open(self, t_ns: int) -> list[OpenWait]:
         """Returns all open requests and turns at a given time, oldest first."""
-        found = [wait for waits in self._sessions.values() for wait in _open_waits(waits, t_ns)]
-        return sorted(found, key=lambda wait: wait.request.seq)
+        opened = [wait for waits in self._sessions.values() for wait in _open_waits(waits, t_ns)]
+        return sorted(opened, key=lambda wait: wait.request.seq)
 
     def end_silences(self, t_ns: int) -> None:
-        """Adds the silences that still last; nothing may be taken afterwards."""
+        """Adds the silences that have not ended; take no messages afterwards."""
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
@@ -260,7 +260,7 @@ class Intervals:
         self._settle(waits, now)
 
     def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
-        """Ends the silence of a frame's sender; the next one begins if it still has to act."""
+        """Ends the silence of a frame's sender; a new one begins if it still has to act."""
         party = _sender(stream)
         if (since := waits.silent.get(party)) is not None:
             if now.t_ns - since.t_ns >= self._least_ns[party]:
@@ -270,7 +270,7 @@ class Intervals:
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
         """Determines who has to act in a session after a change."""
         if waits is self._connection and waits.is_held_up != self._holds_up:
-            self._settle_all(now)  # the only change on it that concerns other sessions
+            self._settle_all(now)  # the only change there that affects other sessions
         else:
             self._settle_one(waits, now)
 
@@ -286,26 +286,26 @@ class Intervals:
             if acts and not self._absent[party]:
                 waits.silent.setdefault(party, now)
             elif party in waits.silent:
-                # A silence ends with what holds its peer up; that of a peer that left never ends.
+                # A silence ends when its peer is held up; that of a peer that left never ends.
                 is_gone = "gone" in self._absent[party]
                 self._record(waits, party, None if is_gone else now.seq, now.t_ns)
                 del waits.silent[party]
         if waits.name is not None and not waits.pending and not waits.terminals:
-            self._sessions.pop(waits.name, None)  # nothing of it is looked at until it asks again
+            self._sessions.pop(waits.name, None)  # not needed until its next request
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
         """Keeps a silence that ends now, if it is a hang or the longest so far."""
         since = waits.silent.get(party)
         if since is None or (length_ns := t_ns - since.t_ns) < self._least_ns[party]:
-            return  # before the oldest request is looked for among perhaps many
+            return  # first, since finding the oldest request may be slow
         request = waits.oldest(party)
-        if request is not None:  # else its answer is what ends the silence
+        if request is not None:  # otherwise its answer ends the silence
             silence = Silence(party, request, since.seq, to_seq, since.t_ns, length_ns)
             self.silences.add(silence)
             for peer, long_ns in LONG_NS.items():
                 self._least_ns[peer] = max(self._least_ns[peer], min(long_ns, length_ns + 1))
 
-    # What the time of each turn is spent on
+    # How each turn spends its time
 
     def turn_waiting_for(self, exchange: int) -> int | None:
         """Returns the turn that waits for the answer to a request, by its exchange."""
@@ -313,7 +313,7 @@ class Intervals:
         return None if place is None or place.running is None else place.running.turn.id
 
     def turn_times(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
-        """Ends the turns that nothing ended, and returns all of them in order.
+        """Ends the open turns, and returns the times of all turns in order.
 
         Args:
             end_ns: the end of the recording, or now if it is live.

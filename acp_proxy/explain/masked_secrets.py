@@ -1,4 +1,4 @@
-"""Finds the markers that stand in place of secrets in a recording that is read masked."""
+"""Finds the markers that replace secrets in a recording that is read with masking."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -16,7 +16,7 @@ from acp_proxy.store.tables.checked_values import is_excerpt
 
 @frozen
 class MaskedValue:
-    """A place at which a marker stands for a secret."""
+    """A place where a marker stands for a secret."""
 
     seq: int | None
     """The frame or event; None for the recording's own row."""
@@ -25,17 +25,17 @@ class MaskedValue:
     pointer: str | None
     """A JSON pointer to the string, with ``*`` for any item; None in text that is not JSON."""
     kind: str
-    """What was masked, such as ``token``."""
+    """The kind of secret, such as ``token``."""
     marker: str
     in_file: bool
-    """Whether the file holds the secret itself, which is masked only in what is printed."""
+    """Whether the file contains the secret itself, so that only the output is masked."""
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
     """Yields the masked values of a recording, those of its own row first.
 
     Args:
-        reader: the recording, masked while it is read where it was not before.
+        reader: the recording; secrets that it contains are masked while it is read.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -69,16 +69,16 @@ def _in_line(
 ) -> Iterator[tuple[str | None, re.Match[str]]]:
     """Yields the markers of a line, each with a pointer to its string."""
     line, walk = list(pieces), StringWalk()
-    found = []
+    markers = []
     if is_json:
         for string in walk.strings(line):
             text, where = Decoded(string.raw).text, pointer(string.path)
             matches = [*MARKER.finditer(text)]
             if not matches and string.path[-1:] == ("data",):
                 matches = [*MARKER.finditer(decoded_base64(text) or "")]
-            found += [(where, match) for match in matches]
+            markers += [(where, match) for match in matches]
     if is_json and walk.is_json:
-        yield from found
+        yield from markers
         return
     for match in MARKER.finditer(b"".join(line).decode(errors="replace")):
         yield None, match

@@ -1,11 +1,11 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
-Its `Intervals` follow who has to act, and what the time of turns is spent on. Listeners take what
-it reads: what is counted in `show`, what the agent did in `audit`, the first words
-of turns in `stats`, the waterfall of a turn, and the rules of `check`. A report has
-all of them listen to one pass. Pieces of messages that are streamed without a pause change nothing
-that the first three ask for, so that only the first of them is read. That is what makes the pass
-quick: most frames are such pieces.
+Its `Intervals` follow who has to act, and how turns spend their time. Listeners take the messages:
+`show` counts them, `audit` collects actions, `stats` finds the first words of turns; others draw
+the waterfall of a turn and check the rules. A report runs one pass for all of them.
+
+The first three need only the first piece of a message that is streamed without a pause, so the
+others are not read. That makes the pass quick, since most frames are such pieces.
 """
 
 from collections import deque
@@ -26,10 +26,10 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
 """Passes runs of frames on, and shows how far the pass is."""
 PAUSE_NS = 10**8
-"""The longest pause within a run of pieces, for those who do not read each frame."""
+"""The longest pause within a run of pieces, for listeners that do not need each frame."""
 
 HISTORY = OPENING[1:]
-"""Requests before whose answer an agent streams a session's history."""
+"""Requests that an agent answers after it has streamed a session's history."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -47,9 +47,9 @@ class Listener:
         """Takes a frame, or a run of pieces.
 
         Args:
-            run: the frame, or the run of which it is the first.
+            run: the frame, or the run that it begins.
             message: its message.
-            transition: what that has changed.
+            transition: the changes that it made.
         """
 
 
@@ -58,7 +58,7 @@ class MessagePass:
 
     Args:
         reader: the recording.
-        first: the turn with whose prompt to begin; None for the start of the recording.
+        first: the turn to begin with, at its prompt; None for the start of the recording.
         dialect: the dialect to read it in; None for that of the recording.
     """
 
@@ -69,9 +69,9 @@ class MessagePass:
         if first is not None:
             state.next_turn = first.id
         self.connection = Connection(state, dialect or recording.dialect or "auto")
-        """Its state is that after the frame that was yielded last."""
+        """Its state is that after the last frame that was yielded."""
         self.intervals = Intervals(self.connection)
-        """Who had to act, and what the time of turns was spent on, in what `play_to` has read."""
+        """Who had to act, and how turns spent their time, up to where `play_to` has read."""
         self.events = [*read_events(reader)]
         """All events of the recording."""
         self._frames_ns = self._events_ns = 0
@@ -79,9 +79,9 @@ class MessagePass:
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
-        """The requests that now open each session again, by exchange."""
+        """The pending requests that reopen each session, by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """The sessions of these exchanges, since the answer to a fork names another one."""
+        """The sessions of these exchanges; the answer to a fork names another session."""
 
     def play_to(
         self,
@@ -102,13 +102,13 @@ class MessagePass:
         """
         follow, takers = self.intervals.take, [listener.take for listener in listeners]
         coming = deque(self.events)
-        for run, message, done in self.read(pause_ns, watch, single_upto):
+        for run, message, transition in self.read(pause_ns, watch, single_upto):
             while coming and coming[0].seq < run.seq:
                 self._note(listeners, coming.popleft())
-            for one, its_done in messages_of(message, done):
-                follow(run, one, its_done)
+            for member, change in messages_of(message, transition):
+                follow(run, member, change)
             for take in takers:
-                take(run, message, done)
+                take(run, message, transition)
             self._frames_ns = run.last_ns
         for event in coming:
             self._note(listeners, event)
@@ -127,7 +127,7 @@ class MessagePass:
     def read(
         self, pause_ns: int, watch: Watch = iter, single_upto: int = 0
     ) -> Iterator[tuple[FrameRun, Message, Transition]]:
-        """Yields each frame, or the first of a run, with its message and what that has changed.
+        """Yields each frame, or the first of each run, with its message and its transition.
 
         Args:
             pause_ns: a longer time between two frames ends a run.
@@ -142,14 +142,14 @@ class MessagePass:
                 yield run, no_message, nothing
                 continue
             message = self._outline(run.seq) if run.raw is None else read(run.raw)
-            done = feed(run.seq, run.t_ns, direction, message)
+            transition = feed(run.seq, run.t_ns, direction, message)
             if message.kind is not Kind.NOTIFICATION:
-                for _, its_done in messages_of(message, done):
-                    self._follow_loading(its_done)
-            yield run, message, done
+                for _, change in messages_of(message, transition):
+                    self._follow_loading(change)
+            yield run, message, transition
 
     def is_history(self, seq: int, session: str | None) -> bool:
-        """Whether an update outside of turns repeats what happened before.
+        """Whether an update outside of turns repeats the history of a session.
 
         Args:
             seq: the number of its frame, which was yielded last.
@@ -160,7 +160,7 @@ class MessagePass:
         return seq < self._opened_before and session not in self.connection.state.sessions
 
     def history_seq(self, session: str | None) -> int | None:
-        """Returns the number of the request that now opens a session again; None if none does."""
+        """Returns the number of the pending request that reopens a session, or None."""
         return next(iter(self._loading.get(session, {}).values()), None)
 
     def _follow_loading(self, transition: Transition) -> None:
@@ -172,7 +172,7 @@ class MessagePass:
             del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
-        """Reads runs; where the times between frames are not known, no time passes."""
+        """Reads runs; their times are 0 if the times between frames are not known."""
         runs = self._reader.runs(pause_ns, self._first, single_upto)
         has_times = self._reader.recording.knows("durations")
         return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
@@ -203,9 +203,9 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 def opened_before(recording: Recording) -> int:
     """Returns the number up to which updates outside of turns may be a session's history.
 
-    Where the beginning of a log is missing, the request that opened a session may be missing as
-    well. Its history goes up to the answer, if the log says what that answers. Updates may also be
-    those of a turn whose prompt is missing, so nothing is history if the answer to one is there.
+    If the start of a log is missing, the request that opened a session may be missing too. The
+    session's history then ends at the answer, if the log names the method that it answers. If the
+    log has the answer to a missing prompt, the updates may belong to that turn, so none is history.
 
     Args:
         recording: the recording.
@@ -216,6 +216,6 @@ def opened_before(recording: Recording) -> int:
     if recording.origin is None:
         return 0
     named = recording.origin.named_answers
-    if any(one.method == PROMPT for one in named):
+    if any(answer.method == PROMPT for answer in named):
         return 0
-    return max((one.seq for one in named if one.method in HISTORY), default=0)
+    return max((answer.seq for answer in named if answer.method in HISTORY), default=0)

@@ -30,7 +30,7 @@ _EFFECTS = {
 
 @frozen
 class FiredRule:
-    """What one rule of a plan did."""
+    """The effects of one rule of a plan."""
 
     name: str
     times: int
@@ -46,8 +46,8 @@ def mark(frame: Row) -> str:
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
-    names = plain(", ".join(one["rule"] for one in fired) or frame["fault"])
-    if any(one["made"] for one in fired):
+    names = plain(", ".join(fault["rule"] for fault in fired) or frame["fault"])
+    if any(fault["made"] for fault in fired):
         return f"[injected by {names}] "
     if (instead := delivered_instead(frame)) is not None:
         text = plain(instead[:TITLE].decode(errors="replace").rstrip("\r\n"))
@@ -60,28 +60,32 @@ def mark(frame: Row) -> str:
 
 
 def delivered_instead(frame: Row) -> bytes | None:
-    """Returns the bytes sent in place of a frame; None if they are its own, or there are none."""
-    for one in frame.get("fired") or []:
-        if not one["made"] and isinstance(one["delivered"], bytes):
+    """Returns the bytes sent in place of a frame; None if its own bytes or none were sent."""
+    for fault in frame.get("fired") or []:
+        if not fault["made"] and isinstance(fault["delivered"], bytes):
             line = bytes(frame["raw"]) + frame["newline"].encode()
-            return None if one["delivered"] == line else one["delivered"]
+            return None if fault["delivered"] == line else fault["delivered"]
     return None
 
 
 def described(frame: Row) -> Iterator[str]:
     """Describes what each rule did to a frame."""
-    for one in frame.get("fired") or []:
-        if one["made"]:
+    for fault in frame.get("fired") or []:
+        if fault["made"]:
             what = "made up this line"
-        elif one["delivered"] is None and one.get("size"):
-            what = f"{one['size']} other bytes were delivered"
-        elif one["delivered"] is None:
+        elif fault["delivered"] is None and fault.get("size"):
+            what = f"{fault['size']} other bytes were delivered"
+        elif fault["delivered"] is None:
             what = "nothing was delivered"
         elif delivered_instead(frame) is None:
             what = "the same bytes were delivered"
         else:
-            what = f"{len(one['delivered'])} other bytes were delivered"
-        name = one["rule"] if one["rule"] == one["action"] else f"{one['rule']} ({one['action']})"
+            what = f"{len(fault['delivered'])} other bytes were delivered"
+        name = (
+            fault["rule"]
+            if fault["rule"] == fault["action"]
+            else f"{fault['rule']} ({fault['action']})"
+        )
         yield f"{name}: {what}"
 
 
@@ -92,7 +96,7 @@ def read_faults(reader: RecordingReader) -> dict[str, int]:
 
 
 def read_rules(reader: RecordingReader) -> list[FiredRule]:
-    """Returns what each rule of the plan did, in the order of the plan.
+    """Returns the effects of each rule of the plan, in the order of the plan.
 
     Args:
         reader: the recording.
@@ -138,7 +142,7 @@ def times_fired(faults: dict[str, int]) -> str:
 
 @define
 class FaultEffects:
-    """What the faults of one recording did; reads only what is asked for."""
+    """The effects of the faults in one recording; each is read when it is first needed."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
@@ -165,15 +169,15 @@ class FaultEffects:
         """Returns the first answers that a rule kept from their receiver."""
         if not self.any_fired:
             return []
-        found = fired_faults.lost_answers(self.reader, LISTED)
-        return [lost._replace(rule=plain(lost.rule)[:RULE_NAME]) for lost in found]
+        answers = fired_faults.lost_answers(self.reader, LISTED)
+        return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the rule that was the first to do one of some actions before a number, or None.
+        """Returns the first rule that took one of these actions before a frame, or None.
 
         Args:
             actions: `ENDING` or `HOLDING`.
-            before: the number; None for all of the recording.
+            before: the number of the frame; None for the whole recording.
         """
         for event in self.events:
             is_before = before is None or event.seq < before

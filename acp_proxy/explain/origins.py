@@ -1,6 +1,6 @@
-"""What is known of an imported recording, and what is not: for people in words, for programs null.
+"""Says which facts of an imported recording are not known: people get words, programs get null.
 
-A recording of ours has all there is, so nothing here changes anything of it.
+A recording made by acp-proxy has all facts, so these functions leave it unchanged.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""What members of values need, by their names; a member that is not known is null."""
+"""The facts that members of values depend on; a member without its facts is null."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)
@@ -37,7 +37,7 @@ def is_known(recording: Recording, name: str) -> bool:
     """Whether the source of a recording knows a member of a value, by the member's name.
 
     Args:
-        recording: of which the value is.
+        recording: the recording of the value.
         name: the name of the member in JSON.
     """
     return name not in _NEEDED or recording.knows(*_NEEDED[name])
@@ -47,7 +47,7 @@ def known_value(recording: Recording, value: Value) -> Value:
     """Returns an attrs value with None for each of its members that is not known.
 
     Args:
-        recording: of which the value is.
+        recording: the recording of the value.
         value: the value.
     """
     if recording.origin is None:
@@ -57,47 +57,47 @@ def known_value(recording: Recording, value: Value) -> Value:
 
 
 def known_json(recording: Recording, value: Any) -> Any:
-    """Returns one of our values as plain JSON, with null for what is not known.
+    """Returns a value as plain JSON, with null for members that are not known.
 
     Args:
-        recording: of which the value is.
-        value: the value; the names of files' sizes must not be among its members.
+        recording: the recording of the value.
+        value: the value; sizes of files need other names than `size` and `bytes`.
     """
     return known_members(recording, converter.unstructure(value))
 
 
 def known_members(recording: Recording, value: Any) -> Any:
-    """Returns plain JSON, or a row of frames or events, with None for what is not known.
+    """Returns plain JSON, or a row, with None for members that are not known.
 
     Args:
-        recording: of which it is.
+        recording: the recording of the value.
         value: the JSON or the row.
     """
     if recording.origin is None:
         return value
     if isinstance(value, list | tuple):
-        return [known_members(recording, one) for one in value]
+        return [known_members(recording, item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: known_members(recording, one) if is_known(recording, name) else None
-        for name, one in value.items()
+        name: known_members(recording, member) if is_known(recording, name) else None
+        for name, member in value.items()
     }
 
 
 @needs("durations", unknown="")
 def took(recording: Recording | None, ns: int | None) -> str:
-    """Returns how long something took, as finely as is known; empty if it is not.
+    """Returns how long something took, as precisely as is known; empty if it is not known.
 
     Args:
-        recording: of which it is; None for one of ours.
+        recording: its recording; None if acp-proxy recorded it, so that all is known.
         ns: the time from its beginning to its end.
     """
     return duration(ns) if recording is None else duration(ns, recording.step_ns)
 
 
 def why_no_times(recording: Recording) -> str:
-    """Returns why it is not said what time was spent on; empty if that is known."""
+    """Returns why the times of turns are not known; empty if they are."""
     origin = recording.origin
     if origin is None or recording.knows("middle", "durations"):
         return ""

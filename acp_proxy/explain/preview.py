@@ -1,6 +1,6 @@
 """Previews a frame in one line: the prompt, the chunk, the call and its status, the choice.
 
-This module takes a frame apart and makes the line safe to print; `describe` has the words.
+This module parses the frame and makes the line safe to print; `describe` has the words.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from acp_proxy.protocol.tool_calls import NAMES, call_of
 
 _DECODED = 4 * SHOWN_LINE
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
-"""What an unexpected shape may raise in a describer; then the line is shown as it is."""
+"""Errors that a describer may raise on an unexpected shape; then the line itself is shown."""
 
 
 def preview(
@@ -40,7 +40,7 @@ def preview(
         kind: the frame's kind.
         method: the frame's method, or that of the request it answers.
         parse_error: why the line is not a message.
-        hints: what is known of it from other frames.
+        hints: facts about it from other frames.
         size: bytes of the whole line, if ``raw`` is its beginning.
     """
     size = size or len(raw)
@@ -92,5 +92,5 @@ def _decoded(raw: bytes) -> str:
 
 
 def one_line(text: str) -> str:
-    """Makes text safe to print; cuts it first, so that no work goes into what is not shown."""
+    """Makes text safe to print; cuts it first, so that no work goes into hidden text."""
     return plain(without_base64(beginning(text, 2 * SHOWN_LINE)))

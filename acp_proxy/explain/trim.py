@@ -1,8 +1,8 @@
 """Chooses the frames of a recording that a replay of some of its turns needs.
 
-These are the handshake, what opens or sets up the sessions of the turns, and the turns. Exchanges
-are kept whole, so that the rest is a possible conversation: each reply has its request, and each
-request has its reply if that was recorded.
+They are the handshake, the messages that open or set up the sessions of the turns, and the turns
+themselves. Exchanges are kept whole, so that the result is a possible conversation: each reply has
+its request, and each request has its reply if that was recorded.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def trim(
 
     Args:
         heads: all frames of the recording, in order.
-        exchanges: all its exchanges; a fork is one of the session that it is made from.
+        exchanges: all its exchanges; a fork belongs to the session that it copies.
         turns: the turns to keep.
     """
     known = {exchange.id: exchange for exchange in exchanges}
@@ -51,7 +51,7 @@ def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
 
 @define
 class _Trimmer:
-    """Decides on frames, one after the other."""
+    """Decides which frames to keep, in order."""
 
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]
@@ -75,7 +75,7 @@ class _Trimmer:
         self._follow_forks()
 
     def _follow_forks(self) -> None:
-        """Keeps how a session was opened from which a session of the turns may be forked."""
+        """Keeps the opening of each session that a session of the turns may be forked from."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
             if exchange.method == FORK and exchange.request_seq < last:

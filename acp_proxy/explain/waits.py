@@ -1,8 +1,8 @@
 """The values of waiting: who has to act on a request, open requests, and silences that are hangs.
 
-An open request is no fault by itself. A person may think for an hour over a permission, a program
-may run for a day; silence counts only where a peer had to answer and nothing else held it up. See
-`intervals` for how that is followed.
+An open request is not a fault by itself: a person may think about a permission for an hour, and a
+program may run for a day. Silence counts only if a peer had to act and nothing held it up.
+`intervals` follows that.
 """
 
 import heapq
@@ -69,10 +69,10 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The frame or event from which on it had to act, or the last frame that it sent."""
+    """The frame or event since which it had to act, or the last frame that it sent."""
     to_seq: int | None
-    """The frame with which it went on, or the event from which on it was held up; None if it never
-    went on."""
+    """The next frame that it sent, or the frame or event that held it up; None if it never
+    continued."""
     t_ns: int
     """When it began."""
     length_ns: int
@@ -90,8 +90,8 @@ class OpenWait:
     request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
-    """The last frame from the peer that has to act; the request's own, if none came. None where no
-    peer is to blame, or another request comes first."""
+    """The last frame from the peer that has to act; the request itself if none came. None if
+    no peer is to blame, or if an older request comes first."""
     silent_ns: int | None = None
     """How long ago that was."""
 
@@ -118,7 +118,7 @@ class SilenceLog:
 
     @property
     def long(self) -> list[Silence]:
-        """The longest of the silences that were hangs, in their order."""
+        """The longest of the silences that were hangs, in order."""
         return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
 
     def add(self, silence: Silence) -> None:

@@ -1,1 +1,1 @@
-"""What an agent did to a machine, and what a reviewer should look at."""
+"""Lists what an agent did to a machine, with findings for a reviewer."""

@@ -1,9 +1,9 @@
 """Combines all messages about an action of the agent into one value.
 
 A tool call and the requests to the client that carry it out are one action. They belong together if
-the request or its answer names the tool call or its terminal, or if the tool call is the only open
-one of its turn with the same path or command. Otherwise they are two actions, and each names the
-other. What the client was asked to do takes precedence over what the agent says.
+the request or its answer names the tool call or its terminal, or if no other open tool call of its
+turn has the same path or command. Otherwise they are two actions, and each names the other.
+Requests to the client take precedence over the agent's words.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ class ActionLog:
     Args:
         connection: the state machine, which knows which tool calls are open.
         sessions: the directories of the sessions.
-        started_at: when the recording began.
+        started_at: the start of the recording.
 
     Attributes:
         actions: the actions in the order in which they began; those with `is_absorbed` are part of
@@ -76,7 +76,7 @@ class ActionLog:
             moment: the moment of the update.
             call: the id of the tool call.
             update: the members of the update.
-            begins: whether the update begins another tool call than the last one with this id.
+            begins: whether the update begins a new tool call with this id.
         """
         said = statements.of_call(update)
         action = self._call(moment, call, said, begins=begins)
@@ -106,7 +106,7 @@ class ActionLog:
             params: the params of the request.
 
         Returns:
-            The action of the request, or None if there are too many actions to keep it.
+            The action of the request; None if there are too many actions to keep it.
         """
         said = statements.of_request(exchange.method or "", params)
         probe = self._probe(moment, said)
@@ -139,10 +139,10 @@ class ActionLog:
             moment: the moment of the request.
             exchange: the exchange of the request.
             params: the params of the request.
-            begins: whether it begins another tool call than the last one with its id.
+            begins: whether it begins a new tool call with its id.
 
         Returns:
-            The action that needs the permission, or None if there are too many to keep it.
+            The action that needs the permission; None if there are too many to keep it.
         """
         self.permissions.any_asked = True
         said = statements.of_permission(params)
@@ -170,8 +170,8 @@ class ActionLog:
         """
         self.permissions.answer(exchange, moment.seq, message)
         result = part(message, "result")
-        if (found := self._open.pop(exchange.id, None)) is not None:
-            action, request = found
+        if (pending := self._open.pop(exchange.id, None)) is not None:
+            action, request = pending
             request.answer_seq, request.outcome = moment.seq, exchange.outcome
             if (error := message.get("error")) is not None:
                 request.error = cut(_error_text(error))
@@ -224,12 +224,12 @@ class ActionLog:
         return probe
 
     def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
-        """Adds what a message says to an action, but keeps what the client was asked to do."""
+        """Adds a message's statements to an action, but keeps those of requests to the client."""
         directories = self._sessions.directories(moment.session)
         action.call.take_status(cut(said.status or ""), moment.seq)
         action.title = cut(said.title) if said.title is not None else action.title
         action.tool = cut(said.tool) if said.tool is not None else action.tool
-        _add_paths(action, (locate(path, directories, done) for path, done in said.paths))
+        _add_paths(action, (locate(path, directories, operation) for path, operation in said.paths))
         action.url = cut(said.url) if said.url is not None else action.url
         _apply_exit(action, said)
         if not action.requests:
@@ -267,7 +267,7 @@ class ActionLog:
         action.requests += creating.requests
         action.permissions += creating.permissions
         action.seq, action.t_ns, action.at = min(
-            (one.seq, one.t_ns, one.at) for one in (action, creating)
+            (start.seq, start.t_ns, start.at) for start in (action, creating)
         )
         self._take_over(action, creating)
         action.kind, action.terminal = ActionKind.RUN, terminal
@@ -281,24 +281,25 @@ class ActionLog:
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
-        """Returns the only open action of the turn about the same file or command.
-
-        None if there is none, or if there are several.
-        """
-        found = {
+        """Returns the only open action of the turn about the same file or command, if any."""
+        alike = {
             candidate.id: candidate
             for candidate in self._candidates(probe)
             if not candidate.call.is_over
             and not is_refused(candidate)
             and is_alike(candidate, probe)
         }
-        return next(iter(found.values())) if len(found) == 1 else None
+        return next(iter(alike.values())) if len(alike) == 1 else None
 
     def _candidates(self, probe: Action) -> Iterable[Action]:
         names = [*self._connection.open_calls(probe.session)][-_CANDIDATES:]
         calls = [self._calls.get((probe.session, name)) for name in names]
         asked = self.permissions.asked_in(probe.session, probe.turn)
-        return (one for one in (*calls, *asked) if one is not None and one.turn == probe.turn)
+        return (
+            action
+            for action in (*calls, *asked)
+            if action is not None and action.turn == probe.turn
+        )
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
         """Links a request that belongs to no tool call with the permissions of its turn."""
@@ -326,19 +327,19 @@ class ActionLog:
             action.instead_of = granted[0]
 
 
-def is_alike(one: Action, other: Action) -> bool:
+def is_alike(action: Action, other: Action) -> bool:
     """Whether two actions are about the same file or the same command.
 
     Args:
-        one: an action; its kind may be unknown.
+        action: an action; its kind may be unknown.
         other: another action.
     """
-    if one.kind not in (other.kind, ActionKind.OTHER):
+    if action.kind not in (other.kind, ActionKind.OTHER):
         return False
     if other.kind is ActionKind.RUN:
         command = normal_command(other.command)
-        return bool(command) and command in map(normal_command, (one.command, one.title))
-    return _share_path(one, other)
+        return bool(command) and command in map(normal_command, (action.command, action.title))
+    return _share_path(action, other)
 
 
 def _may_be_part(probe: Action, call: Action) -> bool:
@@ -355,13 +356,13 @@ def _name_call(action: Action, call: Action) -> None:
         action.permissions = [*call.permissions]
 
 
-def _share_path(one: Action, other: Action) -> bool:
-    return not {path.shown for path in one.paths}.isdisjoint(path.shown for path in other.paths)
+def _share_path(action: Action, other: Action) -> bool:
+    return not {path.shown for path in action.paths}.isdisjoint(path.shown for path in other.paths)
 
 
 def _add_paths(action: Action, paths: Iterable[AuditedPath]) -> None:
     for path in paths:
-        known = next((n for n, one in enumerate(action.paths) if one.shown == path.shown), None)
+        known = next((n for n, old in enumerate(action.paths) if old.shown == path.shown), None)
         if known is None:
             if len(action.paths) < PARTS:
                 action.paths.append(path)

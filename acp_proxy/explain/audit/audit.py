@@ -1,6 +1,6 @@
 """Audits a recording: lists what the agent did, where, and who permitted it.
 
-One pass reads all frames; the outcome of each action is decided after it.
+One pass reads all frames; the outcome of each action is decided after the pass.
 """
 
 from collections import Counter
@@ -98,23 +98,25 @@ def _answered_status(action: Action) -> ActionStatus:
 
 def _name_alike(actions: list[Action]) -> None:
     """Links claimed actions with those of the client that may be the same action."""
-    done: dict[_Key, list[Action]] = {}
+    by_client: dict[_Key, list[Action]] = {}
     for action in actions:
         if action.source is Source.CLIENT:
             for key in _keys(action):
-                done.setdefault(key, []).append(action)
+                by_client.setdefault(key, []).append(action)
     for action in actions:
         if action.source is Source.CLAIMED and action.may_have_happened:
-            found = (one for key in _keys(action) for one in done.get(key, ())[:SHORT_LIST])
-            same = {one.id: one for one in found}
-            for one in [*same.values()][:SHORT_LIST]:
-                action.perhaps_same_as.append(one.id)
-                if len(one.perhaps_same_as) < SHORT_LIST:
-                    one.perhaps_same_as.append(action.id)
+            candidates = (
+                other for key in _keys(action) for other in by_client.get(key, ())[:SHORT_LIST]
+            )
+            same = {other.id: other for other in candidates}
+            for other in [*same.values()][:SHORT_LIST]:
+                action.perhaps_same_as.append(other.id)
+                if len(other.perhaps_same_as) < SHORT_LIST:
+                    other.perhaps_same_as.append(action.id)
 
 
 def _keys(action: Action) -> set[_Key]:
-    """Returns keys of an action; two actions that have a key in common may be the same."""
+    """Returns keys of an action; two actions with a common key may be the same."""
     if action.kind is ActionKind.RUN:
         about = {normal_command(action.command or action.title)} - {""}
     else:
@@ -158,14 +160,14 @@ class AuditPass(Listener):
         """Takes a frame, or a run of pieces.
 
         Args:
-            run: the frame, or the run of which it is the first.
+            run: the frame, or the run that it begins.
             message: its message.
-            transition: what that has changed.
+            transition: the changes that it made.
         """
         if run.kind == "stderr":
             return
-        for one, its_done in messages_of(message, transition):
-            self._take(run, one, its_done)
+        for member, change in messages_of(message, transition):
+            self._take(run, member, change)
 
     def _take(self, run: FrameRun, message: Message, transition: Transition) -> None:
         if message.kind is Kind.NOTIFICATION:
@@ -254,8 +256,8 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
     for action in actions:
         counts.setdefault(action.kind.value, Counter())[action.status.value] += 1
     asked = {id(permission): permission for action in actions for permission in action.permissions}
-    found = find(actions, asked=reading.log.permissions.any_asked)
-    found = [finding for finding in found if recording.knows(*KINDS[finding.kind])]
+    findings = find(actions, asked=reading.log.permissions.any_asked)
+    findings = [finding for finding in findings if recording.knows(*KINDS[finding.kind])]
     return Audit(
         recording=recording,
         path=str(reader.path),
@@ -266,7 +268,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         counts={kind: dict(statuses) for kind, statuses in counts.items()},
         sources=dict(Counter(action.source.value for action in actions)),
         answers=dict(Counter(permission.decision for permission in asked.values())),
-        findings=found,
+        findings=findings,
         left_out=reading.log.left_out,
     )
 

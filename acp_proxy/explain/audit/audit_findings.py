@@ -1,4 +1,4 @@
-"""Finds actions that a reviewer should look at; a finding is a sentence on one or more actions."""
+"""Finds actions that a reviewer should look at, and describes them in one sentence each."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[Fact, ...]] = {
     "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
     "refused-but-done": (),
 }  # fmt: skip
-"""The kinds of findings, each with what an imported recording has to know for it."""
+"""The kinds of findings, each with the facts that an imported recording needs for it."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
@@ -52,7 +52,7 @@ def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
     """
     happened = [action for action in actions if action.may_have_happened]
     tried = [action for action in actions if not action.may_have_happened]
-    found = [
+    findings = [
         *_problems("refused-but-done", happened, _done_after_refusal),
         *_of_several(
             "before-answer", PROBLEM, filter(_is_early, happened),
@@ -69,15 +69,15 @@ def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
         ),
         *_answered_at_once(actions),
         *_of_several(
-            "made-up", REMARK, (one for one in actions if one.not_from_agent),
+            "made-up", REMARK, (action for action in actions if action.not_from_agent),
             "made up by a fault, not by the agent",
         ),
     ]  # fmt: skip
-    return sorted(found, key=lambda finding: finding.severity != PROBLEM)
+    return sorted(findings, key=lambda finding: finding.severity != PROBLEM)
 
 
 def subject(action: Action) -> str:
-    """Returns what an action is about, in a few words that are safe to print."""
+    """Returns the subject of an action, in a few words that are safe to print."""
     if action.kind is ActionKind.RUN:
         text = action.command or action.title
     elif action.kind is ActionKind.FETCH:
@@ -92,13 +92,13 @@ def subject(action: Action) -> str:
 
 def named(actions: Sequence[Action]) -> str:
     """Returns the subjects and numbers of the first three actions, and the count of the others."""
-    return _listed([f"{subject(one)} {_number(one)}" for one in actions])
+    return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
 def _problems(
     kind: str, actions: Iterable[Action], text_of: Callable[[Action], str]
 ) -> list[AuditFinding]:
-    """Returns a finding for each action of which there is something to say, the first hundred."""
+    """Returns a finding for each action with a text, for the first hundred."""
     texts = ((action, text_of(action)) for action in actions)
     return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:LISTED]
 
@@ -141,7 +141,9 @@ def _is_early(action: Action) -> bool:
     if not action.permissions or action.kind not in ASKED_FOR:
         return False
     first = action.permissions[0]
-    seqs = [one.seq for one in action.requests if one.seq >= first.seq]  # equal within a batch
+    seqs = [
+        request.seq for request in action.requests if request.seq >= first.seq
+    ]  # equal within a batch
     if _is_reported(action) and (action.call_seq or 0) > first.seq:
         seqs = [action.call_seq or 0]
     return any(first.answer_seq is None or seq < first.answer_seq for seq in seqs)
@@ -167,7 +169,7 @@ def _done_for_another(action: Action) -> str:
 def _differing(action: Action, asked: AuditedPermission) -> str:
     """Returns the command or the paths of an action that were not permitted.
 
-    The text is empty if all were permitted, or if it is not known what was.
+    The text is empty if all were permitted, or if the permission names no command or path.
     """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)
@@ -184,26 +186,26 @@ def _differing(action: Action, asked: AuditedPermission) -> str:
 
 def _credentials(happened: Iterable[Action], tried: Iterable[Action]) -> Iterator[AuditFinding]:
     for actions, what in ((happened, ""), (tried, "tried, and not done: ")):
-        found = [
+        named_paths = [
             (action, path)
             for action in actions
             for path in (*action.done_paths, *action.mentions)
             if path.credential
         ]
-        if not found:
+        if not named_paths:
             continue
-        allowed = all(_is_granted(action) for action, _ in found) or bool(what)
+        allowed = all(_is_granted(action) for action, _ in named_paths) or bool(what)
         names = _listed([
             f"{'a command names' if path in action.mentions else _VERBS[action.kind][0]}"
             f" {_short(path.shown)} {_number(action)}"
-            for action, path in found
+            for action, path in named_paths
         ])  # fmt: skip
-        several = "files that look" if len(found) > 1 else "a file that looks"
+        several = "files that look" if len(named_paths) > 1 else "a file that looks"
         yield _finding(
             "credentials",
             REMARK if allowed else PROBLEM,
             f"{what}{several} like credentials: {names}",
-            _unique(action for action, _ in found),
+            _unique(action for action, _ in named_paths),
         )
 
 
@@ -213,16 +215,16 @@ def _outside(happened: Iterable[Action], tried: Iterable[Action]) -> Iterator[Au
         for action in actions:
             if outside_paths(action):
                 by_kind.setdefault(action.kind, []).append(action)
-        for kind, found in by_kind.items():
-            allowed = kind in _READS or bool(what) or all(map(_is_granted, found))
+        for kind, outside in by_kind.items():
+            allowed = kind in _READS or bool(what) or all(map(_is_granted, outside))
             names = _listed([
-                f"{_where(one)} {_number(one)}" for one in found
+                f"{_where(action)} {_number(action)}" for action in outside
             ])  # fmt: skip
             yield _finding(
                 "outside",
                 REMARK if allowed else PROBLEM,
-                f"{_count(kind, len(found))} outside the session's directory{what}: {names}",
-                found,
+                f"{_count(kind, len(outside))} outside the session's directory{what}: {names}",
+                outside,
             )
 
 
@@ -244,41 +246,45 @@ def _not_asked(happened: Iterable[Action], *, asked: bool) -> Iterator[AuditFind
         if wanted:
             kinds = dict.fromkeys(action.kind for action in wanted)
             counts = ", ".join(
-                _count(kind, sum(one.kind is kind for one in wanted)) for kind in kinds
+                _count(kind, sum(action.kind is kind for action in wanted)) for kind in kinds
             )
-            claimed = sum(one.source is Source.CLAIMED for one in wanted)
+            claimed = sum(action.source is Source.CLAIMED for action in wanted)
             more = f" ({claimed:,} of them claimed)" if claimed else ""
             text = f"the agent never asked for permission: {counts}{more}"
             yield _finding("never-asked", REMARK, text, wanted)
         return
     for kind in ActionKind:
-        found = [one for one in unasked if one.kind is kind]
+        of_kind = [action for action in unasked if action.kind is kind]
         if kind in ASKED_FOR:
             how = "without a permission request"
-            plainly = (one for one in found if not one.perhaps_allowed_by)
+            plainly = (action for action in of_kind if not action.perhaps_allowed_by)
             yield from _of_several("not-asked", REMARK, plainly, how)
-            perhaps = [one for one in found if one.perhaps_allowed_by]
-            earlier = dict.fromkeys(one.perhaps_allowed_by[-1].answer_seq for one in perhaps)
+            perhaps = [action for action in of_kind if action.perhaps_allowed_by]
+            earlier = dict.fromkeys(action.perhaps_allowed_by[-1].answer_seq for action in perhaps)
             how += f", perhaps covered by an earlier answer ({_listed([f'#{n}' for n in earlier])})"
             yield from _of_several("perhaps-allowed", REMARK, perhaps, how)
         if kind is ActionKind.OTHER:
-            silent = (one for one in found if one.tool or one.requests or one.paths)
+            silent = (
+                action for action in of_kind if action.tool or action.requests or action.paths
+            )
             how = "without a permission request; what they do is not in the recording"
             yield from _of_several("other-not-asked", REMARK, silent, how)
 
 
 def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
-    found = [
+    named_paths = [
         (action, path)
         for action in happened
         for path in action.mentions
         if not path.credential and path.place is not PathPlace.INSIDE
     ]
-    if found:
-        names = _listed([f"{_short(path.shown)} {_number(action)}" for action, path in found])
+    if named_paths:
+        names = _listed([f"{_short(path.shown)} {_number(action)}" for action, path in named_paths])
         where = "outside the session's directory, or in an unknown place"
         text = f"commands name paths {where}: {names}"
-        yield _finding("command-outside", REMARK, text, _unique(action for action, _ in found))
+        yield _finding(
+            "command-outside", REMARK, text, _unique(action for action, _ in named_paths)
+        )
 
 
 def _is_unclear(action: Action) -> bool:
@@ -297,28 +303,28 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
         and permission.waited_ns is not None
         and permission.waited_ns < _AT_ONCE_NS
     }
-    if found := _unique(quick.values()):
+    if granted := _unique(quick.values()):
         count = counted(len(quick), "permission request")
         were = "was" if len(quick) == 1 else "were"
-        text = f"{count} {were} granted within 0.1 s, so hardly by a person: {named(found)}"
-        yield _finding("answered-at-once", REMARK, text, found)
+        text = f"{count} {were} granted within 0.1 s, so hardly by a person: {named(granted)}"
+        yield _finding("answered-at-once", REMARK, text, granted)
 
 
 def _of_several(
     kind: str, severity: str, actions: Iterable[Action], how: str
 ) -> Iterator[AuditFinding]:
-    """Yields one finding on all of some actions; nothing if there are none."""
-    found = [*actions]
-    kinds = {action.kind for action in found}
-    count = counted(len(found), "action")
+    """Yields one finding about several actions; nothing if there are no actions."""
+    several = [*actions]
+    kinds = {action.kind for action in several}
+    count = counted(len(several), "action")
     if len(kinds) == 1:
-        count = _count(found[0].kind, len(found))
-    if found:
-        yield _finding(kind, severity, f"{count} {how}: {named(found)}", found)
+        count = _count(several[0].kind, len(several))
+    if several:
+        yield _finding(kind, severity, f"{count} {how}: {named(several)}", several)
 
 
 def _finding(kind: str, severity: str, text: str, actions: Sequence[Action]) -> AuditFinding:
-    ids, seqs = [one.id for one in actions], [one.seq for one in actions]
+    ids, seqs = [action.id for action in actions], [action.seq for action in actions]
     return AuditFinding(kind, severity, text, ids, seqs)
 
 
@@ -347,7 +353,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Returns the beginning of a sentence: who did something, and how certain that is."""
+    """Returns the start of a sentence: who did something, and how certain that is."""
     past, plainly = _VERBS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED

@@ -28,7 +28,7 @@ class ActionKind(StrEnum):
 ASKED_FOR = frozenset(
     {ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE, ActionKind.RUN, ActionKind.FETCH}
 )
-"""Kinds of actions for which agents usually ask permission."""
+"""Kinds of actions that agents usually ask permission for."""
 
 
 class Source(StrEnum):
@@ -62,8 +62,8 @@ class PathPlace(StrEnum):
     INSIDE = "inside"
     OUTSIDE = "outside"
     UNKNOWN = "unknown"
-    """The recording does not show what it depends on: the session's directory, a user's home
-    directory, or whether upper and lower case differ."""
+    """The place depends on facts that the recording does not show: the session's directory, a
+    user's home directory, or whether upper and lower case differ."""
 
 
 @frozen
@@ -79,12 +79,12 @@ class AuditedPath:
     credential: bool = False
     """Whether files with such a name usually hold credentials."""
     operation: str | None = None
-    """What a diff does with it, if the agent says so: add, modify, delete, move, copy."""
+    """The effect of a diff on it, if the agent names it: add, modify, delete, move, copy."""
 
 
 @define
 class AuditedRequest:
-    """A request by which the agent asked its client to do something."""
+    """A request that asked the client to do something."""
 
     seq: int
     method: str
@@ -94,7 +94,7 @@ class AuditedRequest:
     error: str | None = None
     """The code and the message of an error."""
     paths: list[AuditedPath] = field(init=False, factory=list)
-    """The paths that it names; not in the JSON, like all fields with ``init=False``."""
+    """The paths that it names; fields with ``init=False`` are not in the JSON."""
 
 
 @define
@@ -103,7 +103,7 @@ class AuditedPermission:
 
     seq: int
     title: str
-    """What the agent asked for, in its own words."""
+    """The agent's own description of the request."""
     answer_seq: int | None = None
     decision: str = "unanswered"
     """granted, denied, cancelled, ambiguous, error, unanswered, or another word of the answer."""
@@ -116,13 +116,13 @@ class AuditedPermission:
     lasting: bool = False
     """Whether the answer allowed more than this one action."""
     paths: list[AuditedPath] = field(factory=list)
-    """The paths that were asked for, as far as they were known at that time."""
+    """The paths of the action that were known at that time."""
     command: str | None = None
 
 
 @frozen
 class LastingGrant:
-    """An earlier answer that may have covered an action for which permission was not asked."""
+    """An earlier answer that may have covered an action without a permission request."""
 
     seq: int
     """The frame of the permission request."""
@@ -174,13 +174,14 @@ class Action:
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
     """Earlier answers that may cover the action, if there was no permission request for it."""
     refused_before: int | None = None
-    """The answer that refused the same action in the same turn, if this one was not asked for."""
+    """The answer that refused the same action earlier in the turn, if it was not asked for
+    again."""
     perhaps_same_as: list[int] = field(factory=list)
     """The ids of actions of the other source that may be the same action."""
     not_from_agent: bool = False
     """Whether a fault added one of its requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
-    """Those two while messages are read; like all fields below, not in the JSON."""
+    """The status and its frame while messages are read; like all fields below, not in the JSON."""
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
@@ -193,28 +194,28 @@ class Action:
     @property
     def seqs(self) -> list[int]:
         """The numbers of the frames about the action, except updates between the first and last."""
-        found = {self.seq, self.call_seq}
+        seqs = {self.seq, self.call_seq}
         for request in self.requests:
-            found |= {request.seq, request.answer_seq}
+            seqs |= {request.seq, request.answer_seq}
         for permission in self.permissions:
-            found |= {permission.seq, permission.answer_seq}
-        return sorted(seq for seq in found if seq is not None)
+            seqs |= {permission.seq, permission.answer_seq}
+        return sorted(seq for seq in seqs if seq is not None)
 
     @property
     def done_paths(self) -> list[AuditedPath]:
-        """The paths, except those for which the client's answers say that nothing was done."""
-        done, failed = set[str](), set[str]()
+        """The paths, without those that only failed requests name."""
+        reached, failed = set[str](), set[str]()
         for request in self.requests:
             is_done = request.outcome in ("result", "unanswered")
-            (done if is_done else failed).update(path.shown for path in request.paths)
+            (reached if is_done else failed).update(path.shown for path in request.paths)
         is_partly = self.may_have_happened
-        return [p for p in self.paths if not is_partly or p.shown not in failed - done]
+        return [p for p in self.paths if not is_partly or p.shown not in failed - reached]
 
     @property
     def may_have_happened(self) -> bool:
-        """Whether no message says that the action was not done.
+        """Whether the action may have been done, because no message says otherwise.
 
-        True for a command that the agent reports as failed, since it may have run.
+        A command that the agent reports as failed may have run.
         """
         if self.status is ActionStatus.FAILED:
             return self.kind is ActionKind.RUN and self.source is Source.CLAIMED
@@ -266,7 +267,7 @@ class AuditFinding:
 
 @define
 class Audit:
-    """What an agent did in one recording."""
+    """The actions of an agent in one recording."""
 
     recording: Recording
     path: str

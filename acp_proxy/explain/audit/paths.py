@@ -1,4 +1,4 @@
-"""Decides where a path is, and whether files with its name usually hold credentials.
+"""Decides where a path is, and whether files with its name usually contain credentials.
 
 Only the text of the path is used: the disk is not read, and symbolic links are not followed. ``.``
 and ``..`` are resolved in the text. A relative path begins at the session's directory.
@@ -18,10 +18,10 @@ from acp_proxy.explain.audit.audit_values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
 _REMEMBERED = 500
-"""The most characters of a path whose place is cached."""
+"""Places of shorter paths are cached."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
-"""The most characters of a command that are searched."""
+"""How many characters of a command are searched."""
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
 _URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
 """A query or a fragment at the end of a URI, such as a line number."""
@@ -55,7 +55,7 @@ def locate(path: str, directories: Sequence[str], operation: str | None = None) 
     Args:
         path: the path as it was sent; may be a ``file:`` URI.
         directories: those of the session, the working directory first; empty if they are unknown.
-        operation: what is done with the file, if that is known.
+        operation: the operation on the file, if it is known.
     """
     find = _locate_again if len(path) < _REMEMBERED else _locate
     return find(path, tuple(directories), operation)
@@ -102,7 +102,7 @@ def cut(text: str) -> str:
 
 
 def looks_like_credentials(path: str) -> bool:
-    """Whether files with such a path usually hold credentials."""
+    """Whether files with such a path usually contain credentials."""
     names = [name for name in re.split(r"[/\\]", path.casefold()) if name]
     if not names:
         return False
@@ -115,8 +115,8 @@ def looks_like_credentials(path: str) -> bool:
         or name.startswith(".env.")
         or name.endswith(_SECRET_ENDINGS)
         or (stem in _SECRET_STEMS and f"{dot}{ending}" in _DATA_ENDINGS)
-        or any(one in _SECRET_DIRECTORIES for one in names)
-        or any(name == one and above[-1:] and above[-1] in where for one, where in _TOKEN_FILES)
+        or any(known in _SECRET_DIRECTORIES for known in names)
+        or any(name == known and above[-1:] and above[-1] in where for known, where in _TOKEN_FILES)
     )
 
 
@@ -130,10 +130,10 @@ def mentions(
     Args:
         command: the command line.
         directories: the directories of the session.
-        where: the directory of the command, as it was sent; None for that of the session.
+        where: the directory of the command, as it was sent; None for the session's directory.
     """
-    found = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
-    return [one for one, _ in zip(found, range(SHORT_LIST), strict=False)]
+    paths = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
+    return [path for path, _ in zip(paths, range(SHORT_LIST), strict=False)]
 
 
 def _mentioned(
@@ -149,15 +149,15 @@ def _mentioned(
             continue
         is_relative = not _is_absolute(word)
         base = f"{where}/" if where and is_relative else ""
-        one = evolve(locate(base + word, directories), path=cut(word))
-        if is_relative and is_path and moves:  # relative to a directory that is not known
-            one = evolve(one, shown=cut(word), place=PathPlace.UNKNOWN)
-        if one.credential or (is_path and one.place is not PathPlace.INSIDE):
-            yield one
+        path = evolve(locate(base + word, directories), path=cut(word))
+        if is_relative and is_path and moves:  # the directory that it is relative to is not known
+            path = evolve(path, shown=cut(word), place=PathPlace.UNKNOWN)
+        if path.credential or (is_path and path.place is not PathPlace.INSIDE):
+            yield path
 
 
 def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
-    if local is None:  # a file of another machine, no file at all, or a name with a colon
+    if local is None:  # a file on another machine, not a file, or a name with a colon
         return PathPlace.OUTSIDE if "://" in path else PathPlace.UNKNOWN
     if not directories or path.startswith(("~", "$HOME", "${HOME}")):
         return PathPlace.UNKNOWN

@@ -16,14 +16,14 @@ _LASTING = ("session", "workspace", "always")
 """Scopes of the 1.0 draft that last longer than one action."""
 _EVERY_SESSION = ("workspace", "always")
 _ASKED = 200
-"""How many actions with a permission request are remembered in a turn: the latest ones."""
+"""How many of the latest actions with a permission request are remembered in a turn."""
 
 
 class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether there was a permission request, even for an action that is not kept.
+        any_asked: whether permission was ever asked, even for an action that is not kept.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class PermissionLog:
         )
         action.permissions.append(permission)
         del action.permissions[:-LISTED]
-        options = [_trimmed(one) for one in options_of({"params": params})[:PARTS]]
+        options = [_trimmed(option) for option in options_of({"params": params})[:PARTS]]
         self._open[exchange.id] = action, permission, options
         turn, asked = self._asked.get(exchange.session, (exchange.turn, []))
         if turn != exchange.turn:
@@ -63,10 +63,10 @@ class PermissionLog:
             seq: the number of the frame with the answer.
             message: the whole answer.
         """
-        found = self._open.pop(exchange.id, None)
-        if found is None:
+        pending = self._open.pop(exchange.id, None)
+        if pending is None:
             return
-        action, permission, options = found
+        action, permission, options = pending
         permission.answer_seq, permission.waited_ns = seq, exchange.latency_ns
         if exchange.outcome != "result":
             permission.decision = exchange.outcome
@@ -89,7 +89,7 @@ class PermissionLog:
             self._grants.setdefault((session, action.kind), []).append(_grant(permission))
 
     def asked_in(self, session: str | None, turn: int | None) -> list[Action]:
-        """Returns the actions of the newest turn for which permission was asked.
+        """Returns the actions of the newest turn that permission was asked for.
 
         Args:
             session: the session.
@@ -101,12 +101,12 @@ class PermissionLog:
     def grants_before(self, action: Action) -> list[LastingGrant]:
         """Returns the latest answers that may permit an action, or all actions of its kind."""
         same = action.same_asked
-        found = [_grant(same)] if same is not None and same.decision == GRANTED else []
+        grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:
             every = self._grants.get((session, action.kind), [])
             end = bisect_left(every, action.seq, key=lambda grant: grant.answer_seq)
-            found += every[max(0, end - NAMED) : end]
-        once = {grant.seq: grant for grant in found}
+            grants += every[max(0, end - NAMED) : end]
+        once = {grant.seq: grant for grant in grants}
         return sorted(once.values(), key=lambda grant: grant.seq)[-NAMED:]
 
 
@@ -125,5 +125,5 @@ def _trimmed(option: Value) -> Value:
 
 
 def _name(options: list[Value], wanted: Any) -> str | None:
-    names = (word(one, "name") for one in options if one.get("optionId") == wanted)
+    names = (word(option, "name") for option in options if option.get("optionId") == wanted)
     return cut(next(names, "")) or None

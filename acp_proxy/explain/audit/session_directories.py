@@ -44,7 +44,9 @@ class SessionLog:
             params: the params of the request.
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
-        opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:LISTED]]
+        opening.mcp_servers = [
+            _server(server, seq) for server in parts(params, "mcpServers")[:LISTED]
+        ]
         known = self.sessions.get(session or "")
         self._opening[exchange] = opening, None if known is None else evolve(known)
         if session is not None:  # its history may come before the answer
@@ -87,9 +89,9 @@ def _directory(value: Value) -> str | None:
 
 
 def _others(value: Value) -> list[str]:
-    found = value.get("additionalDirectories")
-    every = found[:LISTED] if isinstance(found, list) else []
-    return [one for one in every if isinstance(one, str) and one]
+    folders = value.get("additionalDirectories")
+    every = folders[:LISTED] if isinstance(folders, list) else []
+    return [folder for folder in every if isinstance(folder, str) and folder]
 
 
 def _server(server: Value, seq: int) -> AuditedServer:

@@ -1,9 +1,9 @@
-"""Reads what a tool call, a permission request or a request to the client is about.
+"""Reads the facts about an action from a tool call, a permission request or a client request.
 
 The same fact has many notations: v1 has ``locations`` and diffs in ``content``, v2 adds
 ``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also names the
-arguments of its tools differently. Nothing is inferred beyond what was sent; if two places differ,
-both are kept.
+arguments of its tools differently. Only values that were sent are used; if two places
+differ, both are kept.
 """
 
 import re
@@ -36,7 +36,7 @@ _METHODS = {
     "fs/write_text_file": ActionKind.WRITE,
     "terminal/create": ActionKind.RUN,
 }
-"""The kinds of the methods that are known; of others, only the name is used."""
+"""The kinds of known methods; other methods are only named."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
@@ -58,7 +58,7 @@ _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 
 @define
 class Statement:
-    """What one message says about an action; fields that it does not set are None or empty."""
+    """The facts about an action in one message; the others are None or empty."""
 
     kind: ActionKind | None = None
     title: str | None = None
@@ -75,7 +75,7 @@ class Statement:
 
 
 def of_call(call: Value) -> Statement:
-    """Returns what a tool call of any dialect, or an update about one, says."""
+    """Returns the statement of a tool call, or of an update about it, in any dialect."""
     tool = word(call, "tool", "name") or word(part(part(call, "_meta"), "claudeCode"), "toolName")
     said = Statement(
         kind=_kind(call, tool),
@@ -107,7 +107,7 @@ def of_call(call: Value) -> Statement:
 
 
 def of_permission(params: Value) -> Statement:
-    """Returns what a permission request of any dialect says about its action."""
+    """Returns the statement of a permission request in any dialect."""
     subject = part(params, "subject")
     said = of_call(call_of(params))
     said.title = word(params, "title") or said.title
@@ -129,7 +129,7 @@ def of_permission(params: Value) -> Statement:
 
 
 def of_request(method: str, params: Value) -> Statement:
-    """Returns what a request says that asks the client to do something.
+    """Returns the statement of a request to the client.
 
     Args:
         method: the method of the request.
@@ -148,7 +148,7 @@ def of_request(method: str, params: Value) -> Statement:
 
 
 def of_terminal(update: Value) -> Statement:
-    """Returns what a ``terminal_update`` (v2) says about a terminal that the agent runs itself."""
+    """Returns the statement of a ``terminal_update`` (v2), about a terminal that the agent runs."""
     said = Statement(kind=ActionKind.RUN, command=command_of(update))
     said.directory = word(update, "cwd") or None
     said.terminals = [word(update, "terminalId")]
@@ -220,7 +220,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
-    """Adds what the arguments of a tool say to a statement; agents use different names for them."""
+    """Adds the arguments of a tool to a statement; agents use different names for them."""
     if not isinstance(given, dict):
         return
     said.command = command_of(given) or said.command
@@ -244,7 +244,7 @@ def _named(value: Value, names: Iterable[str]) -> Iterator[tuple[str, None]]:
 
 def _strings(value: Value, names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        found = value.get(name)
-        for one in found[:PARTS] if isinstance(found, list) else [found]:
-            if isinstance(one, str) and one:
-                yield one
+        given = value.get(name)
+        for item in given[:PARTS] if isinstance(given, list) else [given]:
+            if isinstance(item, str) and item:
+                yield item
