@@ -80,17 +80,17 @@ class CheckReport:
     """The exit code: 3 if a recorder was killed, so that a recording is not complete; else 1 if a
     finding that is not known is as severe as `fail_on`."""
 
-    def add(self, checked_recording: CheckedRecording) -> None:
+    def add(self, checked: CheckedRecording) -> None:
         """Adds what was found in a recording."""
-        self.recordings.append(checked_recording)
-        self.known += checked_recording.known
-        if checked_recording.recording.state == "incomplete" and not checked_recording.live:
+        self.recordings.append(checked)
+        self.known += checked.known
+        if checked.recording.state == "incomplete" and not checked.live:
             self.exit = INCOMPLETE
         for severity in SEVERITIES:
             self.counts[severity.value] = (
-                self.counts.get(severity.value, 0) + checked_recording.counts[severity]
+                self.counts.get(severity.value, 0) + checked.counts[severity]
             )
-        if checked_recording.fails(self.fail_on):
+        if checked.fails(self.fail_on):
             self.exit = self.exit or 1
 
 
@@ -202,26 +202,18 @@ _MOST_RULES = 18
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
 
 
-def short_text(checked_recording: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
+def short_text(checked: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
     """Returns a line that says how many findings there are, and one for each rule, worst first.
 
     Args:
-        checked_recording: what was found.
+        checked: what was found.
         most: the largest number of rules that are listed.
     """
-    looked = (
-        f"{counted(checked_recording.rules, 'rule')} of {checked_recording.dialect or V1} looked at"
-    )
-    totals = ", ".join(
-        counted(checked_recording.counts[of], of)
-        for of in SEVERITIES
-        if checked_recording.counts[of]
-    )
-    lines = [
-        f"{totals or 'nothing is wrong'}: {looked} {counted(checked_recording.frames, 'frame')}"
-    ]
-    lines += checked_recording.notes
-    groups = by_rule(checked_recording.findings)
+    looked = f"{counted(checked.rules, 'rule')} of {checked.dialect or V1} looked at"
+    totals = ", ".join(counted(checked.counts[of], of) for of in SEVERITIES if checked.counts[of])
+    lines = [f"{totals or 'nothing is wrong'}: {looked} {counted(checked.frames, 'frame')}"]
+    lines += checked.notes
+    groups = by_rule(checked.findings)
     lines += [_group_text(findings) for findings in groups[:most]]
     if len(groups) > most:
         lines.append(f"and {counted(len(groups) - most, 'more rule')}")

@@ -1,6 +1,7 @@
 """A message as rules see it: decoded, with its place in the conversation; and values in it."""
 
 from codecs import BOM_UTF8
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field
@@ -95,13 +96,13 @@ class CheckedMessage:
         """The exchange that it answers."""
         return self.transition.answered
 
-    def compared_with(self, schema: DialectSchema) -> SchemaComparison:
-        """Compares its params or its result with their type; nothing else is wrong here.
+    def compared_with(self, schema: DialectSchema | None) -> SchemaComparison:
+        """Compares the params or the result with their type; finds no problems in other messages.
 
         Args:
-            schema: the types of a dialect.
+            schema: the types of a dialect; None while the dialect is not known.
         """
-        if isinstance(self.value, dict):
+        if schema is not None and isinstance(self.value, dict):
             method = self.method or ""
             if self.is_result and self.answered is not None:
                 return schema.compare(self.direction.other, method, True, self.value.get("result"))
@@ -164,6 +165,11 @@ def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
         most: items that are looked at; None for all.
     """
     return value[:most] if isinstance(value, list) else []
+
+
+def strings(values: Iterable[Any]) -> list[str]:
+    """Returns the strings among some values."""
+    return [value for value in values if isinstance(value, str)]
 
 
 def integer(value: Any) -> int | None:

@@ -74,7 +74,7 @@ class RuleMemory:
     pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
     """The cancel that must settle each permission request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(
-        factory=lambda: Remembered[tuple[str | None, str], tuple[int, int]](_MOST)
+        factory=lambda: Remembered(_MOST)
     )
     """The hash of what was written, by session and path, until the file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=_frames)
@@ -85,10 +85,8 @@ class RuleMemory:
     """Whether each connection to an MCP server is open."""
     custom_requests: set[str] = field(factory=set)
     """The kinds of custom requests that were reported, each with its sender."""
-    elicitations: Remembered[str, int | None] = field(
-        factory=lambda: Remembered[str, int | None](_MOST)
-    )
-    """Those by URL, with the frame that completed each."""
+    elicitations: Remembered[str, int | None] = field(factory=lambda: Remembered(_MOST))
+    """Elicitations by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
     """The masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
@@ -148,32 +146,26 @@ class Conversation:
     dialect: str | None
     client: Peer = field(factory=lambda: Peer(("clientCapabilities", "capabilities")))
     agent: Peer = field(factory=lambda: Peer(("agentCapabilities", "capabilities")))
-    asked: Remembered[int, CheckedMessage] = field(
-        factory=lambda: Remembered[int, CheckedMessage](10_000)
-    )
+    asked: Remembered[int, CheckedMessage] = field(factory=lambda: Remembered(10_000))
     """The open requests by their exchange."""
     opening: dict[int, CheckedMessage] = field(factory=dict)
     """Those of them that open a session."""
     answered: dict[Direction, Remembered[str, int]] = field(
-        factory=lambda: {one: Remembered[str, int](10_000) for one in Direction}
+        factory=lambda: {way: Remembered(10_000) for way in Direction}
     )
     """Ids that were answered, by the direction of the request, with the frame of the answer."""
-    sessions: Remembered[str, SessionRecord] = field(
-        factory=lambda: Remembered[str, SessionRecord](1_000)
-    )
-    listed: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
-    """The sessions that an answer to session/list or nes/start has named, with its frame."""
-    cursors: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
-    """The cursors that such an answer has given."""
-    last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered[str, EndedTurn](1_000))
-    """The turn of each session that ended last, also where its opening was not recorded."""
+    sessions: Remembered[str, SessionRecord] = field(factory=lambda: Remembered(1_000))
+    listed: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
+    """Sessions that an answer to session/list or nes/start named, with the frame of the answer."""
+    cursors: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
+    """Cursors that an answer to session/list gave."""
+    last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered(1_000))
+    """The latest ended turn of each session, also where the session's opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
     """Open turns by their number."""
     cancelling: dict[int, TurnRecord] = field(factory=dict)
-    """Those of them that were cancelled."""
-    terminals: Remembered[str, TerminalRecord] = field(
-        factory=lambda: Remembered[str, TerminalRecord](1_000)
-    )
+    """The open turns that were cancelled."""
+    terminals: Remembered[str, TerminalRecord] = field(factory=lambda: Remembered(1_000))
     initialize: list[CheckedMessage] = field(factory=list)
     """The first two requests for it."""
     first: dict[Direction, int] = field(factory=dict)
@@ -223,17 +215,14 @@ class Conversation:
     def compared(self, message: CheckedMessage) -> SchemaComparison:
         """Compares a message with its type, once; while the dialect is not known, all is right."""
         if message.comparison is None:
-            schema = self.schema_of(message)
-            message.comparison = (
-                SchemaComparison() if schema is None else message.compared_with(schema)
-            )
+            message.comparison = message.compared_with(self.schema_of(message))
         return message.comparison
 
     def is_of_its_type(self, message: CheckedMessage) -> bool:
         """Whether a message is certainly of the type of its method, without other members."""
-        return (
-            message.is_plain and self.schema_of(message) is not None and self.compared(message).fits
-        )
+        if not message.is_plain or self.schema_of(message) is None:
+            return False
+        return self.compared(message).fits
 
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""
@@ -275,11 +264,9 @@ class Conversation:
 
     def open_requests(self, direction: Direction) -> list[CheckedMessage]:
         """Returns the open requests of one direction, the oldest first."""
-        asked = (
-            self.asked.get(open_request.id)
-            for open_request in self.connection.open_requests(direction)
-        )
-        return [open_request for open_request in asked if open_request is not None]
+        exchanges = self.connection.open_requests(direction)
+        requests = (self.asked.get(exchange.id) for exchange in exchanges)
+        return [request for request in requests if request is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
         """Whether a request that opens a session is open.
@@ -288,9 +275,8 @@ class Conversation:
             session: its session.
             *methods: the methods that count.
         """
-        return any(
-            one.session == session and one.method in methods for one in self.opening.values()
-        )
+        requests = self.opening.values()
+        return any(r.session == session and r.method in methods for r in requests)
 
     def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
         """Returns what a message answers, or None; from now on it is not open any more."""
@@ -336,4 +322,4 @@ class Conversation:
             self.open_at_leaving, self.hung = self._all_open(), {*hung}
 
     def _all_open(self) -> list[CheckedMessage]:
-        return sorted(self.asked.values(), key=lambda one: one.seq)
+        return sorted(self.asked.values(), key=lambda request: request.seq)

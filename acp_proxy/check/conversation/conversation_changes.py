@@ -6,17 +6,20 @@ What does not parse changes what it can, so that one mistake does not cause a ch
 from itertools import chain
 from typing import Any
 
-from acp_proxy.check.checked_message import CheckedMessage, integer, items
+from acp_proxy.check.checked_message import CheckedMessage, integer, items, strings
 from acp_proxy.check.conversation.conversation import Conversation
-from acp_proxy.check.conversation.mistaken_pairs import CALL
 from acp_proxy.check.conversation.session_record import (
-    NAMING,
-    CallRecord,
     EndedTurn,
     SessionRecord,
     TerminalRecord,
     TurnRecord,
     options_by_id,
+)
+from acp_proxy.check.conversation.session_updates import (
+    follow_update,
+    names_in,
+    set_options,
+    set_status,
 )
 from acp_proxy.check.conversation.unpaired_messages import (
     correct,
@@ -39,12 +42,11 @@ from acp_proxy.protocol.dialects import (
     PERMISSION,
     PROMPT,
     V1,
-    V2,
 )
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
-from acp_proxy.protocol.updates import MESSAGES, NEW_CHILD, PLANS, UPDATE, WORK
+from acp_proxy.protocol.updates import UPDATE
 
 _ASKED = 20_000
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
@@ -79,28 +81,23 @@ def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTur
     elif message.parsed.kind in ("response", "error"):
         _answer(conversation, message)
     elif message.method == UPDATE:
-        _update(conversation, message)
+        follow_update(conversation, message)
     elif message.method == CANCEL and message.direction is _TO_AGENT:
         _cancel(conversation, message, message.session, must_confirm=message.session is not None)
     elif message.method == CANCEL_REQUEST and (target := message.transition.cancelled) is not None:
         cancelled = conversation.turn(target.turn) if target.method == PROMPT else None
         if cancelled is not None:
             _cancel_turn(conversation, cancelled, message, must_confirm=False)
-    return [
-        ended
-        for turn in message.transition.ended
-        if (ended := _end(conversation, message, turn)) is not None
-    ]
+    ends = [_end(conversation, message, turn) for turn in message.transition.ended]
+    return [end for end in ends if end is not None]
 
 
 def _begin(conversation: Conversation, message: CheckedMessage, begun: Turn) -> None:
     opened = message.transition.opened
     exchange = None if opened is None else opened.id
     turn = TurnRecord(begun.id, begun.session, message.seq, exchange, str(message.params)[:_ASKED])
-    session, older = (
-        conversation.session(begun.session),
-        conversation.other_turn(begun.session, begun.id),
-    )
+    session = conversation.session(begun.session)
+    older = conversation.other_turn(begun.session, begun.id)
     if older is not None:
         turn.was_cancelling = older.cancel_seq is not None or older.was_cancelling
     turn.is_joining = older is not None or session is None or session.may_be_running
@@ -126,9 +123,9 @@ def _cancel(
     conversation: Conversation, message: CheckedMessage, session: str | None, *, must_confirm: bool
 ) -> None:
     open_ = conversation.connection.state.turns
-    every = [*open_.values()] if session is None else [open_.get(session, [])]
-    for one in chain.from_iterable(every):
-        turn = conversation.turns.get(one.id)
+    turns = chain(*open_.values()) if session is None else open_.get(session, [])
+    for open_turn in turns:
+        turn = conversation.turns.get(open_turn.id)
         if turn is not None and not conversation.is_overtaken(turn.session, turn.prompt_seq):
             _cancel_turn(conversation, turn, message, must_confirm=must_confirm)
 
@@ -154,17 +151,14 @@ def _request(conversation: Conversation, message: CheckedMessage) -> None:
     elif method == PERMISSION:
         session, call_id = conversation.session(message.session), message.parsed.tool_call
         if session is not None and call_id is not None:
-            turn, begins = (
-                conversation.turn(message.transition.turn),
-                message.transition.begins_call,
-            )
-            call = session.call(call_id, message.seq, turn, begins=begins)
+            turn = conversation.turn(message.transition.turn)
+            call = session.call(call_id, message, turn)
             call.refused_seq, call.asked_seq = None, message.seq
-            _set_status(call, message, message.params.get("toolCall"))
+            set_status(call, message, message.params.get("toolCall"))
     elif method == "terminal/release":
         released = conversation.terminals.get(message.parsed.terminal or "")
-        for one in conversation.terminals.values() if released is None else (released,):
-            one.release_asked_seq = one.release_asked_seq or message.seq
+        for record in conversation.terminals.values() if released is None else (released,):
+            record.release_asked_seq = record.release_asked_seq or message.seq
 
 
 def _answer(conversation: Conversation, message: CheckedMessage) -> None:
@@ -194,12 +188,10 @@ def _answer(conversation: Conversation, message: CheckedMessage) -> None:
     method = exchange.method or ""
     if method in INITIALIZE:
         if isinstance(member(message.value, "result"), dict):
-            # The 1.0 draft demands capabilities: what lacks them says nothing of them.
+            # The 1.0 draft requires capabilities, so a missing member does not mean "none".
             unsaid = {"capabilities": None} if conversation.dialect == DRAFT else {}
-            conversation.agent.announced, conversation.agent.seq = (
-                {**unsaid, **message.result},
-                message.seq,
-            )
+            conversation.agent.announced = {**unsaid, **message.result}
+            conversation.agent.seq = message.seq
     elif method in OPENING:
         _open(conversation, message, exchange)
     elif method == "session/list":
@@ -215,11 +207,11 @@ def _answer(conversation: Conversation, message: CheckedMessage) -> None:
         conversation.is_logged_in = False
     elif method == "session/set_config_option":
         if (session := conversation.session(exchange.session)) is not None:
-            _set_options(session, message.result, message)
+            set_options(session, message.result, message)
     elif method == PERMISSION:
-        _permission_answered(conversation, message, exchange)
+        _allow(conversation, message, exchange)
     elif method.startswith("terminal/"):
-        _terminal_answered(conversation, message, exchange)
+        _run(conversation, message, exchange)
 
 
 def _open(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
@@ -238,28 +230,25 @@ def _open(conversation: Conversation, message: CheckedMessage, exchange: Exchang
     session.is_readable = message.value is not None and _is_listed(message.result)
     cwd = params.get("cwd", params.get("workingDirectory"))
     if isinstance(cwd, str):
-        others = items(params.get("additionalDirectories"), None)
-        session.roots = [cwd, *(one for one in others if isinstance(one, str))]
+        session.roots = [cwd, *strings(items(params.get("additionalDirectories"), None))]
     session.servers = items(params.get("mcpServers"))
     modes = message.result.get("modes")
     if isinstance(modes, dict):
-        session.modes = _ids(modes.get("availableModes"))
+        session.modes = names_in(modes.get("availableModes"))
     session.has_models = isinstance(message.result.get("models"), dict)
-    _set_options(session, message.result, message)
+    set_options(session, message.result, message)
     conversation.sessions.add(name, session)
 
 
 def _listed(conversation: Conversation, message: CheckedMessage) -> None:
-    for one in items(message.result.get("sessions"), None):
-        if isinstance(name := member(one, "sessionId"), str):
-            conversation.listed.add(name, message.seq)
+    for name in names_in(message.result.get("sessions"), "sessionId", None):
+        conversation.listed.add(name, message.seq)
     if isinstance(cursor := message.result.get("nextCursor"), str):
         conversation.cursors.add(cursor, message.seq)
 
 
-def _permission_answered(
-    conversation: Conversation, message: CheckedMessage, exchange: Exchange
-) -> None:
+def _allow(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
+    """Follows the answer to a permission request."""
     session, request = conversation.session(exchange.session), message.request
     if request is None or not isinstance(message.result.get("granted", True), bool):
         return
@@ -274,9 +263,8 @@ def _permission_answered(
             call.refused_seq = message.seq
 
 
-def _terminal_answered(
-    conversation: Conversation, message: CheckedMessage, exchange: Exchange
-) -> None:
+def _run(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
+    """Follows the answer to a terminal request."""
     method, request = exchange.method, message.request
     if method == "terminal/create":
         if (name := message.parsed.terminal) is not None:
@@ -303,113 +291,13 @@ def _terminal_answered(
         terminal.release_seq = terminal.release_seq or message.seq
 
 
-def _progress(conversation: Conversation, message: CheckedMessage) -> None:
-    """Follows what an update of v2 says of the open turns of its session."""
-    kind = message.update_kind
-    for turn in conversation.turns.values():
-        if turn.session != message.session:
-            continue
-        if kind in ("user_message", "user_message_chunk"):
-            turn.has_user_message = True
-        elif kind == "state_update":
-            turn.is_running |= message.update.get("state") != "idle"
-        elif kind in WORK and turn.output_seq is None:
-            turn.output_seq = message.seq
-
-
-def _update(conversation: Conversation, message: CheckedMessage) -> None:
-    session, turn = (
-        conversation.session(message.session),
-        conversation.turn(message.transition.turn),
-    )
-    kind, update = message.update_kind, message.update
-    if turn is not None:
-        turn.updates += 1
-        turn.has_text |= kind in ("", "agent_message_chunk")
-        if conversation.dialect == V2:
-            _progress(conversation, message)
-    if kind == NEW_CHILD:
-        _announce(conversation, message)
-    if session is None or not kind:
-        conversation.pairs.lose_update(message.seq)
-        return
-    if (call_id := message.parsed.tool_call) is not None:
-        if kind == "tool_call_update" and session.calls.lacks(call_id):
-            conversation.pairs.use_excuse(CALL)
-        call = session.call(call_id, message.seq, turn, begins=message.transition.begins_call)
-        call.is_reported = True
-        if kind == "tool_call":
-            call.announced_seq = message.seq
-        for item in items(update.get("content"), 100):
-            terminal = member(item, "terminalId")
-            if isinstance(terminal, str) and len(call.terminals) < 100:
-                call.terminals.add(terminal)
-        _set_status(call, message, update)
-    elif kind == "tool_call":
-        conversation.pairs.lose_update(message.seq)
-    elif kind in PLANS:
-        session.take_plan(update, message.seq, message.transition.turn)
-    elif kind in ("available_commands_update", "available_commands"):
-        found = update.get("availableCommands", update.get("commands"))
-        session.commands = _ids(found, "name")
-    elif kind == "config_option_update":
-        _set_options(session, update, message)
-    elif kind == "state_update":
-        state = update.get("state")
-        if not isinstance(state, str):
-            conversation.pairs.lose_update(message.seq)
-        session.state = state if isinstance(state, str) else session.state
-    elif kind in MESSAGES and isinstance(message_id := update.get("messageId"), str):
-        before = session.message_ids.get(kind)
-        if before is not None and before != message_id:
-            session.past_message_ids.add(f"{kind} {before}", None)
-        session.message_ids[kind] = message_id
-
-
-def _announce(conversation: Conversation, message: CheckedMessage) -> None:
-    """Takes the child session that an update announces on the session of its parent."""
-    name, parent = message.update.get("sessionId"), conversation.session(message.session)
-    if not isinstance(name, str):
-        return
-    child = conversation.session(name)
-    if child is None:
-        child = SessionRecord.of_unseen(name, message.seq)
-        child.opened = NEW_CHILD
-        child.calls.has_forgotten = conversation.is_opening(message.session, *OPENING)
-        cwd = message.update.get("cwd")
-        child.roots = [cwd] if isinstance(cwd, str) else [] if parent is None else parent.roots
-        conversation.sessions.add(name, child)
-    if "capabilities" in message.update:  # "Omitted means unchanged"
-        child.may_be_cancelled = member(message.update, "capabilities", "cancel") is not None
-
-
-def _set_status(call: CallRecord, message: CheckedMessage, said: Any) -> None:
-    call.named |= {name: message.seq for name in NAMING if member(said, name)}
-    status = message.parsed.status
-    if not call.status and message.update_kind == "tool_call":
-        status = status or "pending"  # what v1 says of one without a status
-    call.take_status(status, message.seq)
-    call.has_run |= call.status == "in_progress"
-
-
-def _set_options(session: SessionRecord, holder: dict[str, Any], message: CheckedMessage) -> None:
-    found = options_by_id(holder.get("configOptions"))
-    if found is not None:
-        session.options, session.options_seq, session.options_ns = found, message.seq, message.t_ns
-
-
 def _is_listed(result: dict[str, Any]) -> bool:
     """Whether the modes and options that open a session can be read, if it has any."""
     modes, options = result.get("modes"), result.get("configOptions")
     if modes is not None:
         listed = member(modes, "availableModes")
-        if not isinstance(listed, list) or len(_ids(listed)) != len(listed):
+        if not isinstance(listed, list) or len(names_in(listed)) != len(listed):
             return False
     if options is None:
         return True
     return isinstance(options, list) and len(options_by_id(options) or ()) == len(options)
-
-
-def _ids(values: Any, name: str = "id") -> list[str]:
-    every = items(values, 10_000)
-    return [found for one in every if isinstance(found := member(one, name), str)]

@@ -43,19 +43,15 @@ class MistakenPairs:
     """How many names, by what has them, were in a message that could not be read."""
     lost_update_seq: int = 0
     """The latest message to the client that may be an update, and could not be read."""
-    adopted: Remembered[int, "CheckedMessage"] = field(
-        factory=lambda: Remembered[int, "CheckedMessage"](1_000)
-    )
-    """By an exchange, the answer that was taken for its own."""
+    adopted: Remembered[int, "CheckedMessage"] = field(factory=lambda: Remembered(1_000))
+    """The answer that was taken for that of an exchange, by the exchange."""
     lost_prompt: str | None = None
     """The session of the latest prompt if that is not known; empty if it could not be read."""
 
     def explains(self, message: "CheckedMessage") -> bool:
         """Whether an answer that belongs to no request is explained by one that was broken."""
-        direction = message.direction.other
-        return (message.parsed.rpc_id or "null") in self.broken[direction] or bool(
-            self.without_id[direction]
-        )
+        direction, token = message.direction.other, message.parsed.rpc_id or "null"
+        return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
         """Whether the latest prompt may have been meant for a session that it does not name."""

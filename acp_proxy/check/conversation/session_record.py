@@ -4,6 +4,7 @@ from typing import Any, Generic, TypeVar
 
 from attrs import define, field
 
+from acp_proxy.check.checked_message import CheckedMessage
 from acp_proxy.protocol.dialects import FORK
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.tool_calls import CallStatus
@@ -230,22 +231,21 @@ class SessionRecord:
         is_new = self.opened in ("session/new", FORK)
         return not is_new if self.state is None else self.state != "idle"
 
-    def call(
-        self, call_id: str, seq: int, turn: TurnRecord | None, *, begins: bool = False
-    ) -> CallRecord:
-        """Returns the record of a tool call, a new one if it is not known.
+    def call(self, call_id: str, message: CheckedMessage, turn: TurnRecord | None) -> CallRecord:
+        """Returns the record of a tool call; makes a new record if the call begins here.
 
         Args:
-            call_id: its id.
-            seq: the frame that names it now.
-            turn: the turn of that frame.
-            begins: whether the frame begins another call than the last one with this id.
+            call_id: the id of the call.
+            message: the message that names the call.
+            turn: the turn of the message.
         """
         known = self.calls.get(call_id)
-        if known is None or begins:
+        if known is None or message.transition.begins_call:
             announced_seq = None if known is None else known.announced_seq
             number = None if turn is None else turn.id
-            known = CallRecord(id=call_id, seq=seq, announced_seq=announced_seq, turn=number)
+            known = CallRecord(
+                id=call_id, seq=message.seq, announced_seq=announced_seq, turn=number
+            )
             self.calls.add(call_id, known)
         if turn is not None and len(turn.calls) < 1_000:
             turn.calls[call_id, known.seq] = known
@@ -262,10 +262,8 @@ class SessionRecord:
         name, entries = plan_of(update)
         new: dict[str, str | None] = {}
         for entry in entries[:1000]:
-            text, status = (
-                member(entry, "content") or member(entry, "description"),
-                member(entry, "status"),
-            )
+            text = member(entry, "content") or member(entry, "description")
+            status = member(entry, "status")
             if isinstance(text, str):
                 new[text] = status if isinstance(status, str) and text not in new else None
         before = self.plans.get(name)
@@ -327,6 +325,11 @@ class TerminalRecord:
     """Whether the client has named it; else the agent used a name that it was not given."""
     release_asked_seq: int | None = None
     """The first message by which the agent has asked to release it, or may have meant it."""
+
+    @property
+    def is_released(self) -> bool:
+        """Whether the agent has released it, or has asked to."""
+        return self.release_seq is not None or self.release_asked_seq is not None
 
     def read(self, seq: int, result: dict[str, Any]) -> None:
         """Takes the answer to ``terminal/output``.

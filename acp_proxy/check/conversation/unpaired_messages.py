@@ -3,7 +3,7 @@
 One mistake is to be reported once: see `mistaken_pairs`.
 """
 
-from acp_proxy.check.checked_message import CheckedMessage, items
+from acp_proxy.check.checked_message import CheckedMessage, items, strings
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.conversation.mistaken_pairs import (
     SESSION,
@@ -63,25 +63,20 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
     name = name if isinstance(name, str) and method not in OPENING else None
     if name is not None and message.direction is _TO_CLIENT and conversation.opening:
         name = None  # it may be the one that is being opened
-    if (
-        name is not None
-        and conversation.is_partial
-        and method not in CLOSING
-        and name not in conversation.sessions
-    ):
-        conversation.sessions.add(name, SessionRecord.of_unseen(name, message.seq))
-    if name is not None and conversation.sessions.lacks(name) and conversation.listed.lacks(name):
-        conversation.listed.add(name, message.seq)
-        conversation.pairs.use_excuse(SESSION)
-        _forget_opening(conversation, message, "session/new")
+    sessions, listed = conversation.sessions, conversation.listed
+    if name is not None and name not in sessions:
+        if conversation.is_partial and method not in CLOSING:
+            sessions.add(name, SessionRecord.of_unseen(name, message.seq))
+        if sessions.lacks(name) and listed.lacks(name):
+            listed.add(name, message.seq)
+            conversation.pairs.use_excuse(SESSION)
+            _forget_opening(conversation, message, "session/new")
     if conversation.dialect != V2:
         for terminal in _terminals_in(message):
             if conversation.terminals.lacks(terminal):
                 _learn_terminal(conversation, terminal, message)
-    if (
-        message.transition.opened is None
-        and kind_of(conversation.dialect, message.direction, method) == REQUEST
-    ):
+    kind = kind_of(conversation.dialect, message.direction, method)
+    if kind == REQUEST and message.transition.opened is None:
         conversation.pairs.without_id[message.direction] += 1
     if method == PROMPT:
         is_lost = message.transition.begun is None or conversation.session(message.session) is None
@@ -110,11 +105,9 @@ def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMes
         message: the answer.
     """
     direction, token = message.direction.other, message.parsed.rpc_id or "null"
-    if (
-        token in conversation.answered[direction]
-        or conversation.pairs.explains(message)
-        or conversation.is_partial
-    ):
+    if token in conversation.answered[direction] or conversation.is_partial:
+        return None
+    if conversation.pairs.explains(message):
         return None
     retyped = conversation.connection.oldest(direction, retyped_id(token) or "null")
     if retyped is not None:
@@ -132,12 +125,10 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
     direction, token = message.direction.other, message.parsed.rpc_id or "null"
     if token in conversation.answered[direction]:
         return
-    if (
-        conversation.pairs.broken[direction].remove(token) is None
-        and conversation.pairs.without_id[direction]
-    ):
-        conversation.pairs.without_id[direction] -= 1
-    conversation.pairs.early[direction].add(token, message.seq)
+    pairs = conversation.pairs
+    if pairs.broken[direction].remove(token) is None and pairs.without_id[direction]:
+        pairs.without_id[direction] -= 1
+    pairs.early[direction].add(token, message.seq)
     name, terminal = message.result.get("sessionId"), message.result.get("terminalId")
     if message.direction is _TO_CLIENT:
         if isinstance(name, str):
@@ -147,8 +138,8 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
     elif isinstance(terminal, str):
         _learn_terminal(conversation, terminal, message)
     elif message.is_result:
-        for one in conversation.terminals.values():  # which this may have released
-            one.release_asked_seq = one.release_asked_seq or message.seq
+        for record in conversation.terminals.values():  # this may have released any of them
+            record.release_asked_seq = record.release_asked_seq or message.seq
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
@@ -182,13 +173,12 @@ def excuse_names(conversation: Conversation, method: str | None) -> None:
 def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessage) -> None:
     conversation.pairs.use_excuse(TERMINAL)
     _forget_opening(conversation, message, "terminal/create")
-    for other in reversed(conversation.terminals.values()):  # which may be what is meant
-        if other.release_seq is None and other.release_asked_seq is None:
+    for other in reversed(conversation.terminals.values()):  # the message may mean this one
+        if not other.is_released:
             other.release_asked_seq = message.seq
             break
-    record = TerminalRecord(
-        name, None, message.seq, is_created=False, release_asked_seq=message.seq
-    )
+    seq = message.seq
+    record = TerminalRecord(name, None, seq, is_created=False, release_asked_seq=seq)
     conversation.terminals.add(name, record)
 
 
@@ -202,8 +192,6 @@ def _forget_opening(conversation: Conversation, message: CheckedMessage, method:
 def _terminals_in(message: CheckedMessage) -> list[str]:
     """The terminals that a request of the agent, or the content of a tool call, names."""
     if (message.method or "").startswith("terminal/"):
-        found = [message.params.get("terminalId")]
-    else:
-        content = items(message.update.get("content"), 100) if message.update_kind else []
-        found = [member(one, "terminalId") for one in content if member(one, "type") == "terminal"]
-    return [name for name in found if isinstance(name, str)]
+        return strings([message.params.get("terminalId")])
+    blocks = items(message.update.get("content"), 100) if message.update_kind else []
+    return strings(member(b, "terminalId") for b in blocks if member(b, "type") == "terminal")

@@ -119,12 +119,9 @@ def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Br
     A client may answer them first, and cancel then.
     """
     turn = ended.turn
-    if (
-        conversation.dialect != V1
-        or turn.dropped is None
-        or turn.cancel_seq is not None
-        or conversation.left
-    ):
+    if turn.dropped is None or turn.cancel_seq is not None or conversation.dialect != V1:
+        return
+    if conversation.left:
         return
     asked, answered = turn.dropped
     text = "a permission request is answered as cancelled, but the turn was not cancelled"
@@ -138,11 +135,7 @@ def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Bre
     Agents offer options such as "No, and stop"; who selects one may have cancelled the turn.
     """
     turn = ended.turn
-    if (
-        ended.stop_reason != _CANCELLED
-        or turn.cancel_seq is not None
-        or conversation.left is not None
-    ):
+    if ended.stop_reason != _CANCELLED or turn.cancel_seq is not None or conversation.left:
         return
     was_refused = any(call.refused_seq is not None for call in turn.calls.values())
     if turn.dropped is None and not turn.was_cancelling and not was_refused:
@@ -154,11 +147,7 @@ def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Bre
 def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports cancels of sessions in which nothing runs, unless they cross the end of a turn."""
     session = conversation.session(message.session)
-    if (
-        session is None
-        or message.sender != CLIENT
-        or conversation.turn_of(message.session) is not None
-    ):
+    if session is None or message.sender != CLIENT or conversation.turn_of(session.id) is not None:
         return
     if session.closed_seq is not None or session.state in ("running", "requires_action"):
         return

@@ -72,9 +72,8 @@ def scope_is_listed(message: CheckedMessage, conversation: Conversation) -> Brea
 def remember_grants(message: CheckedMessage, conversation: Conversation) -> None:
     """Remembers what is granted for longer than once."""
     request, scope = message.request, message.result.get("scope")
-    is_granted = (
-        message.result.get("granted") is True and message.result.get("remember") is not False
-    )
+    result = message.result
+    is_granted = result.get("granted") is True and result.get("remember") is not False
     if request is not None and is_granted and scope in _SCOPES[1:]:
         session = None if scope == "always" else request.session
         if (key := _asked(request, session)) is not None:
@@ -88,9 +87,8 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
         key = _asked(message, session)
         granted = None if key is None else conversation.memory.grants.get(key)
         if granted is not None:
-            operation, resource = (
-                shown(message.params.get(one)) for one in ("operation", "resource")
-            )
+            params = message.params
+            operation, resource = shown(params.get("operation")), shown(params.get("resource"))
             yield Breach(f"{operation} of {resource} is granted already", (granted,))
             return
 
@@ -129,19 +127,12 @@ def terminals_are_few(message: CheckedMessage, conversation: Conversation) -> Br
     most = integer(conversation.client.capability("terminal", "maxConcurrent"))
     if most is None or message.request is None:
         return
-    leaving = {
-        terminal.parsed.terminal
-        for terminal in conversation.asked.values()
-        if terminal.method in ("terminal/release", "terminal/kill")
-    }
-    name = message.parsed.terminal
-    open_ = [
-        terminal
-        for terminal in conversation.terminals.values()
-        if terminal.release_seq is None
-        and terminal.exit is None
-        and terminal.id not in leaving | {name}
-    ]
+    gone = {message.parsed.terminal}
+    for request in conversation.asked.values():
+        if request.method in ("terminal/release", "terminal/kill"):
+            gone.add(request.parsed.terminal)
+    records = [record for record in conversation.terminals.values() if record.id not in gone]
+    open_ = [record for record in records if record.release_seq is None and record.exit is None]
     if len(open_) >= most:
         text = f"{len(open_) + 1} terminals are open, but the client allows {most}"
         yield Breach(text, (message.seq,), by=AGENT, seq=message.request.seq)

@@ -35,12 +35,9 @@ def no_more_than_asked(message: CheckedMessage, conversation: Conversation) -> B
     """Finds more lines than the agent asked for."""
     request, content = message.request, message.result.get("content")
     limit = integer(request.params.get("limit")) if request is not None else None
-    if (
-        request is None
-        or limit is None
-        or not isinstance(content, str)
-        or conversation.dialect != V1
-    ):
+    if request is None or limit is None or conversation.dialect != V1:
+        return
+    if not isinstance(content, str):
         return
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
     if lines > limit:

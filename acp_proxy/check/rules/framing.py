@@ -105,20 +105,15 @@ def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
         yield Breach("an empty batch was sent")
     else:
         for method in {member.method for member in members if member.method in _BATCH_ALONE}:
-            yield Breach(
-                f"{method} is in a batch, and should be sent by itself", severity=Severity.WARNING
-            )
+            text = f"{method} is in a batch, and should be sent by itself"
+            yield Breach(text, severity=Severity.WARNING)
 
 
 @rule("frame.duplicate-key", lines=True, alone=True)
 def names_do_not_repeat(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds objects with two members of one name."""
-    raw = message.parsed.raw
-    if (
-        raw is None
-        or not isinstance(message.value, dict | list)
-        or _is_spelled_once(raw, message.value)
-    ):
+    raw, value = message.parsed.raw, message.value
+    if raw is None or not isinstance(value, dict | list) or _is_spelled_once(raw, value):
         return
     repeated: set[str] = set()
 

@@ -51,12 +51,8 @@ def nothing_before_its_answer(message: CheckedMessage, conversation: Conversatio
     """Finds sessions and logins that do not wait for the answer to ``initialize``; once."""
     method = message.method or ""
     is_setup = method.startswith("session/") or method in LOGIN
-    if (
-        message.sender == CLIENT
-        and is_setup
-        and conversation.initialize
-        and not conversation.agent.is_known
-    ):
+    is_asked = bool(conversation.initialize) and not conversation.agent.is_known
+    if message.sender == CLIENT and is_setup and is_asked:
         first = conversation.initialize[0]
         is_open = any(one.method in INITIALIZE for one in conversation.asked.values())
         if is_open and not conversation.memory.was_initialize_open:
@@ -71,16 +67,10 @@ def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches
     "Before answering successfully, the proxy MUST forward an `initialize` request" to its
     successor, which it reaches through the conductor.
     """
-    if (
-        any(one.method in INITIALIZE[1:] for one in conversation.initialize)
-        and message.method in SUCCESSOR
-    ):
+    is_proxy = any(request.method in INITIALIZE[1:] for request in conversation.initialize)
+    if message.sender != AGENT or (is_proxy and message.method in SUCCESSOR):
         return
-    if (
-        message.sender == AGENT
-        and not conversation.agent.is_known
-        and not conversation.answered[_TO_AGENT]
-    ):
+    if not conversation.agent.is_known and not conversation.answered[_TO_AGENT]:
         yield Breach(f"{message.method} was sent before initialize was answered")
 
 
@@ -89,10 +79,8 @@ def only_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a second ``initialize``, unless the first one was refused."""
     if message.sender == CLIENT and conversation.initialize:
         first = conversation.initialize[0]
-        is_open = any(
-            open_request.request_seq == first.seq
-            for open_request in conversation.connection.open_requests(message.direction)
-        )
+        open_ = conversation.connection.open_requests(message.direction)
+        is_open = any(exchange.request_seq == first.seq for exchange in open_)
         if conversation.agent.is_known or is_open:
             yield Breach("initialize is called again", (first.seq,), explains=("rpc.id-reused",))
 
@@ -125,28 +113,18 @@ def version_is_an_integer(message: CheckedMessage, conversation: Conversation) -
 def version_is_not_higher(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an answer with a newer version than the client asked for."""
     asked, answered = _versions(message)
-    if (
-        asked is not None
-        and answered is not None
-        and answered > asked
-        and message.request is not None
-    ):
+    if answered > asked:
         text = f"the client asks for version {asked}, but the agent answers with version {answered}"
-        yield Breach(text, (message.request.seq,))
+        yield Breach(text, frames_of(message.request))
 
 
 @rule("init.version-lower", results=INITIALIZE)
 def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports an older version than the client asked for."""
     asked, answered = _versions(message)
-    if (
-        asked is not None
-        and answered is not None
-        and answered < asked
-        and message.request is not None
-    ):
+    if answered < asked:
         text = f"the client asks for version {asked}, and the agent answers with version {answered}"
-        yield Breach(text, (message.request.seq,))
+        yield Breach(text, frames_of(message.request))
 
 
 @rule("init.version-refused", answers=INITIALIZE)
@@ -248,12 +226,7 @@ def login_names_an_offer(message: CheckedMessage, conversation: Conversation) ->
     every = member(conversation.agent.announced, "authMethods")
     if not isinstance(every, list) or len(offered) != len(every):
         return  # an offer cannot be read, or stands there twice
-    if (
-        conversation.agent.is_known
-        and offered
-        and isinstance(wanted, str)
-        and wanted not in offered
-    ):
+    if offered and isinstance(wanted, str) and wanted not in offered:
         listed = ", ".join(sorted(offered))[:200]
         text = f"the login method {shown(wanted)} was not offered; the agent offers {listed}"
         yield Breach(text, frames_of(conversation.agent))
@@ -314,10 +287,11 @@ def _is_readable(message: CheckedMessage) -> bool:
     return isinstance(message.value.get("params"), dict | None)
 
 
-def _versions(message: CheckedMessage) -> tuple[int | None, int | None]:
-    """The version that was asked for, and the one that is the answer."""
+def _versions(message: CheckedMessage) -> tuple[int, int]:
+    """Returns the version asked for and the version answered; two zeros unless both are known."""
     asked = None if message.request is None else message.request.params.get("protocolVersion")
-    return integer(asked), integer(message.result.get("protocolVersion"))
+    pair = integer(asked), integer(message.result.get("protocolVersion"))
+    return (0, 0) if pair[0] is None or pair[1] is None else (pair[0], pair[1])
 
 
 def _auth_methods(conversation: Conversation) -> dict[str, Any]:

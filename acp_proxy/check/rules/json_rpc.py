@@ -134,9 +134,8 @@ def answers_with_its_id(message: CheckedMessage, conversation: Conversation) -> 
         other = retyped_id(message.parsed.rpc_id or "")
         request = conversation.connection.oldest(message.direction.other, other)
         related = () if request is None else (request.request_seq,)
-        yield Breach(
-            f"the answer has the id {_id(message)}, and its request the id {other}", related
-        )
+        text = f"the answer has the id {_id(message)}, and its request the id {other}"
+        yield Breach(text, related)
 
 
 @rule("rpc.notification-answered", answers=(ANY,))
@@ -195,9 +194,8 @@ def envelope_has_its_members(message: CheckedMessage, conversation: Conversation
     if isinstance(value, dict) and not value.keys() <= _FIELDS:
         others = sorted(name for name in value if name not in _FIELDS)
         if message.parsed.kind not in (Kind.INVALID, Kind.BLANK):
-            yield Breach(
-                f"the message has members beside those of JSON-RPC: {', '.join(others)[:200]}"
-            )
+            named = ", ".join(others)[:200]
+            yield Breach(f"the message has members beside those of JSON-RPC: {named}")
 
 
 @rule("rpc.wrong-direction", requests=(ANY,), notifications=(ANY,), odd=True)
@@ -236,10 +234,8 @@ def method_is_known(message: CheckedMessage, conversation: Conversation) -> Brea
 def requests_have_ids(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds requests that are sent as notifications."""
     method = message.parsed.method or ""
-    if (
-        kind_of(conversation.dialect, message.direction, method) == REQUEST
-        and method not in EITHER_KIND
-    ):
+    kind = kind_of(conversation.dialect, message.direction, method)
+    if kind == REQUEST and method not in EITHER_KIND:
         yield Breach(f"{method} is a request, but has no id")
 
 
@@ -257,10 +253,8 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
     method = message.method or ""
     if not message.is_error or message.parsed.error_code != -32601 or conversation.dialect is None:
         return
-    path, session = (
-        OFFERS.get((conversation.dialect, method)),
-        conversation.session(message.session),
-    )
+    path = OFFERS.get((conversation.dialect, method))
+    session = conversation.session(message.session)
     listed = _LISTED.get(method, "")
     if session is not None and listed and getattr(session, listed):
         text = f"the session has {listed.removeprefix('has_')} to choose from"

@@ -5,7 +5,7 @@ from typing import Any
 
 from acp_proxy.check.check_values import Breach, Breaches
 from acp_proxy.check.check_wording import is_relative, shown
-from acp_proxy.check.checked_message import CheckedMessage, items
+from acp_proxy.check.checked_message import CheckedMessage, items, strings
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import rule
 from acp_proxy.protocol.dialects import OPENING, V2
@@ -20,9 +20,8 @@ def sse_is_deprecated(message: CheckedMessage, conversation: Conversation) -> Br
     """Reports servers of the transport that the protocol gives up."""
     for at, server in servers_of(message):
         if member(server, "type") == "sse":
-            yield Breach(
-                f"the MCP server {_name(server)} has the type sse", place=_place(at, "type")
-            )
+            text = f"the MCP server {_name(server)} has the type sse"
+            yield Breach(text, place=_place(at, "type"))
 
 
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
@@ -34,10 +33,8 @@ def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
             continue  # a rule of v2
         is_custom = conversation.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
         if "type" in server and kind not in _TYPES and not is_custom:
-            text = (
-                f"the MCP server {_name(server)} has the type {shown(kind)}, which is not defined"
-            )
-            yield Breach(text, place=f"/params/mcpServers/{at}")
+            text = f"the MCP server {_name(server)} has the type {shown(kind)}"
+            yield Breach(f"{text}, which is not defined", place=f"/params/mcpServers/{at}")
 
 
 @rule("mcp.command-absolute", requests=OPENING, alone=True)
@@ -55,18 +52,14 @@ def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> 
     for at, server in servers_of(message):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):
-                text = (
-                    f'"{name}" of the MCP server {_name(server)} is an object, not a list of pairs'
-                )
-                yield Breach(text, place=_place(at, name))
+                text = f'"{name}" of the MCP server {_name(server)} is an object'
+                yield Breach(f"{text}, not a list of pairs", place=_place(at, name))
 
 
 @rule("mcp.name-duplicate", requests=OPENING, alone=True)
 def names_differ(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds two servers of one name."""
-    names = Counter(
-        name for _, server in servers_of(message) if isinstance(name := server.get("name"), str)
-    )
+    names = Counter(strings(server.get("name") for _, server in servers_of(message)))
     for name, count in names.items():
         if count > 1:
             yield Breach(f"{count} MCP servers have the name {shown(name)}")
@@ -101,26 +94,18 @@ def server_is_declared(message: CheckedMessage, conversation: Conversation) -> B
     if not isinstance(name, str) or conversation.sessions.has_forgotten:
         return
     declared = [server for session in conversation.sessions.values() for server in session.servers]
-    opening = [
-        server
-        for request in conversation.asked.values()
-        if request.method in OPENING
-        for _, server in servers_of(request)
-    ]
-    ids = {
-        found
-        for server in [*declared, *opening]
-        for key in ("serverId", "acpId", "id")
-        if isinstance(found := member(server, key), str)
-    }
+    for request in conversation.asked.values():
+        if request.method in OPENING:
+            declared += [server for _, server in servers_of(request)]
+    ids = [member(server, key) for server in declared for key in ("serverId", "acpId", "id")]
     if name not in ids:
         yield Breach(f"the MCP server {shown(name)} was not declared")
 
 
 def servers_of(message: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
     """Returns the MCP servers of a request, with their places in the list."""
-    every = enumerate(items(message.params.get("mcpServers")))
-    return [(at, one) for at, one in every if isinstance(one, dict)]
+    servers = enumerate(items(message.params.get("mcpServers")))
+    return [(at, server) for at, server in servers if isinstance(server, dict)]
 
 
 def _name(server: dict[str, Any]) -> str:

@@ -29,9 +29,8 @@ def mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breac
         text, severity = f"the mode {shown(wanted)} is not listed", None
         if not modes:  # it may have been offered in another way
             text, severity = f"the mode {shown(wanted)} is set, but none is listed", Severity.INFO
-        yield Breach(
-            text, _opened(message, conversation), severity=severity, place=f"/params/{name}"
-        )
+        related = _opened(message, conversation)
+        yield Breach(text, related, severity=severity, place=f"/params/{name}")
 
 
 @rule("mode.current-not-listed", results=OPENING, alone=True)
@@ -55,9 +54,8 @@ def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> B
     is_opening = conversation.is_opening(message.session, *HISTORY)
     if modes and isinstance(mode, str) and mode not in modes and not is_opening:
         place = f"/params/{'data' if conversation.dialect == DRAFT else 'update'}/{name}"
-        yield Breach(
-            f"the mode {shown(mode)} is not listed", _opened(message, conversation), place=place
-        )
+        text = f"the mode {shown(mode)} is not listed"
+        yield Breach(text, _opened(message, conversation), place=place)
 
 
 @rule("mode.update-field", updates=(_MODE_UPDATE,), alone=True)
@@ -135,12 +133,9 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
     session = conversation.session(message.session)
     found, place = _listed_options(message)
     listed = options_by_id(found)
-    if (
-        session is None
-        or session.options is None
-        or listed is None
-        or conversation.dialect == DRAFT
-    ):
+    if session is None or session.options is None or listed is None:
+        return
+    if conversation.dialect == DRAFT:
         return
     wanted = None if message.request is None else message.request.params.get("configId")
     missing = [name for name in session.options if name not in listed]
@@ -171,11 +166,8 @@ def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breac
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds boolean options for a client that does not take them; once in a session."""
-    if (
-        conversation.dialect != V1
-        or not conversation.client.is_known
-        or conversation.client.offers(*_BOOLEAN)
-    ):
+    client = conversation.client
+    if conversation.dialect != V1 or not client.is_known or client.offers(*_BOOLEAN):
         return
     reported = conversation.memory.boolean_options
     if message.session in reported:

@@ -4,7 +4,7 @@ from collections import Counter
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity
 from acp_proxy.check.check_wording import shown
-from acp_proxy.check.checked_message import CLIENT, CheckedMessage
+from acp_proxy.check.checked_message import CLIENT, CheckedMessage, items, strings
 from acp_proxy.check.conversation.conversation import Conversation
 from acp_proxy.check.registry import end_rule, rule
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, V2
@@ -17,11 +17,7 @@ _OUTCOMES = ("selected", "cancelled")
 @rule("perm.options-unique", requests=(PERMISSION,), alone=True)
 def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds two options of one id."""
-    ids = Counter(
-        name
-        for option in options_of(message.value)
-        if isinstance(name := option.get("optionId"), str)
-    )
+    ids = Counter(strings(option.get("optionId") for option in options_of(message.value)))
     for name, count in ids.items():
         if count > 1:
             yield Breach(f"{count} options have the id {shown(name)}")
@@ -43,10 +39,8 @@ def option_was_offered(message: CheckedMessage, conversation: Conversation) -> B
     if message.request is None or not isinstance(name, str):
         return
     options = message.request.params.get("options")
-    offered = (
-        [member(option, "optionId") for option in options] if isinstance(options, list) else [None]
-    )
-    if not all(isinstance(option, str) for option in offered):
+    offered = [member(option, "optionId") for option in items(options, None)]
+    if not isinstance(options, list) or not all(isinstance(option, str) for option in offered):
         return  # what was offered is not known
     if member(message.result, "outcome", "outcome") == "selected" and name not in offered:
         text = f"the option {shown(name)} was not offered"
@@ -66,9 +60,8 @@ def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -
         return
     word = outcome.get("outcome")
     if word == "selected" and not isinstance(outcome.get("optionId"), str):
-        yield Breach(
-            "the outcome is selected, but has no optionId", place="/result/outcome/optionId"
-        )
+        text = "the outcome is selected, but has no optionId"
+        yield Breach(text, place="/result/outcome/optionId")
     elif word not in _OUTCOMES and not (isinstance(word, str) and word.startswith("_")):
         text = f"the outcome is {shown(word)}, neither selected nor cancelled"
         yield Breach(text, place="/result/outcome/outcome")
@@ -93,10 +86,8 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 def _asked(message: CheckedMessage) -> str:
     """What tells a tool call from others in its session; empty if nothing does."""
-    said = (
-        member(message.params, "toolCall", "title"),
-        member(message.params, "toolCall", "rawInput"),
-    )
+    call = message.params.get("toolCall")
+    said = member(call, "title"), member(call, "rawInput")
     return f"{message.session} {said}" if all(said) else ""
 
 
@@ -112,11 +103,8 @@ def all_are_answered(conversation: Conversation) -> Breaches:
     for request in conversation.open_at_leaving:
         if request.method != PERMISSION:
             continue
-        is_turn_over = (
-            request.transition.turn is not None
-            and conversation.turn(request.transition.turn) is None
-        )
-        if is_turn_over:
+        turn = request.transition.turn
+        if turn is not None and conversation.turn(turn) is None:
             text = "a permission request was never answered, but its turn has ended"
             yield Breach(text, by=CLIENT, seq=request.seq)
         elif conversation.left == CLIENT:

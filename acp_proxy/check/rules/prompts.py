@@ -56,11 +56,8 @@ def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Br
     error = encode_json(message.value["error"])
     is_unknown = not session.opened or LOST.search(error.decode())
     is_of_session = _OF_SESSION.search(error) and is_unknown
-    if (
-        is_plain
-        and not is_of_session
-        and conversation.other_turn(message.session, message.transition.turn) is None
-    ):
+    other = conversation.other_turn(message.session, message.transition.turn)
+    if is_plain and not is_of_session and other is None:
         yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
 
 

@@ -44,10 +44,9 @@ def _text_of(seen: CheckedMessage, conversation: Conversation) -> TurnText | Non
     turn_text = conversation.memory.texts.get(seen.session)
     if turn_text is None or turn_text.turn != turn.id:
         is_asked_again = turn_text is not None and turn_text.asked == turn.asked
-        again, line = (
-            (0, "") if turn_text is None or is_asked_again else (turn_text.again, turn_text.line)
-        )
-        turn_text = TurnText(turn.id, turn.asked, again, line, first_seq=seen.seq)
+        before, turn_text = turn_text, TurnText(turn.id, turn.asked, first_seq=seen.seq)
+        if before is not None and not is_asked_again:
+            turn_text.again, turn_text.line = before.again, before.line
         conversation.memory.texts.add(seen.session, turn_text)
     return turn_text
 
@@ -131,12 +130,9 @@ def output_has_a_prompt(seen: CheckedMessage, conversation: Conversation) -> Bre
     if session is None or session.opened != "session/new" or session.had_prompt:
         return
     is_outside = seen.transition.turn is None and session.closed_seq is None
-    if (
-        is_outside
-        and conversation.dialect == V1
-        and session.id not in conversation.memory.early_output
-    ):
-        conversation.memory.early_output.add(session.id, seen.seq)
+    early = conversation.memory.early_output
+    if is_outside and conversation.dialect == V1 and session.id not in early:
+        early.add(session.id, seen.seq)
         yield Breach(f"{seen.update_kind} comes before any prompt, outside of a turn")
 
 
@@ -168,9 +164,8 @@ def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breache
 def turns_are_not_refused(seen: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds turns that the agent refuses to go on with."""
     if seen.result.get("stopReason") == "refusal":
-        yield Breach(
-            "the agent refuses to continue: the stop reason is refusal", place="/result/stopReason"
-        )
+        text = "the agent refuses to continue: the stop reason is refusal"
+        yield Breach(text, place="/result/stopReason")
 
 
 @rule("session.lost", answers=(ANY,))

@@ -58,14 +58,11 @@ def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -
 @rule("s4.required", last=True)
 def required_is_there(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds members that the 1.0 draft requires and that are missing."""
-    for problem in (
-        *_params_problems(message, conversation),
-        *_result_problems(message, conversation),
-    ):
+    problems = _params_problems(message, conversation) + _result_problems(message, conversation)
+    related = frames_of(message.request)
+    for problem in problems:
         if _is_missing_in_draft(problem, conversation):
-            yield Breach(
-                f"{message.method}: {problem}", frames_of(message.request), place=problem.pointer
-            )
+            yield Breach(f"{message.method}: {problem}", related, place=problem.pointer)
 
 
 @rule("meta.root-field", last=True)

@@ -49,15 +49,14 @@ def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches
     is known from then on.
     """
     name = message.params.get("sessionId")
-    if not isinstance(name, str) or _is_known(name, message, conversation):
+    if not isinstance(name, str) or _is_known(name, conversation):
         return
     if message.sender == AGENT and _is_any_new_open(conversation):
         return
     if message.method in (*OPENING, *_OF_ANY_TIME):
         return
-    yield Breach(
-        f"the session {shown(name)} was neither opened nor listed", place="/params/sessionId"
-    )
+    text = f"the session {shown(name)} was neither opened nor listed"
+    yield Breach(text, place="/params/sessionId")
 
 
 @rule("session.update-early", results=("session/new", FORK))
@@ -76,12 +75,7 @@ def remember_early_updates(message: CheckedMessage, conversation: Conversation) 
     name = message.params.get("sessionId")
     if not isinstance(name, str) or name in conversation.memory.early_updates:
         return
-    is_seen = (
-        name in conversation.sessions
-        or name in conversation.listed
-        or conversation.is_opening(name, *OPENING)
-    )
-    if not is_seen and _is_any_new_open(conversation):
+    if not _is_named(name, conversation) and _is_any_new_open(conversation):
         conversation.memory.early_updates.add(name, message.seq)
 
 
@@ -129,11 +123,9 @@ def replay_ends_with_the_answer(message: CheckedMessage, conversation: Conversat
     session = conversation.session(message.session)
     if session is None or session.opened != "session/load" or conversation.dialect == DRAFT:
         return
-    is_outside = (
-        message.transition.turn is None and not session.had_prompt and message.sender == AGENT
-    )
-    is_outside = is_outside and not conversation.pairs.may_be_prompted(session.id)
-    if is_outside and not conversation.is_opening(message.session, *OPENING):
+    is_outside = message.transition.turn is None and message.sender == AGENT
+    may_be_asked = session.had_prompt or conversation.pairs.may_be_prompted(session.id)
+    if is_outside and not may_be_asked and not conversation.is_opening(session.id, *OPENING):
         text = f"{message.update_kind} comes after the answer to session/load"
         yield Breach(text, (session.seq,))
 
@@ -183,9 +175,8 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
     """Finds cursors that no answer has given."""
     cursor = message.params.get("cursor")
     if isinstance(cursor, str) and conversation.cursors.lacks(cursor):
-        yield Breach(
-            f"the cursor {shown(cursor)} was not given by the agent", place="/params/cursor"
-        )
+        text = f"the cursor {shown(cursor)} was not given by the agent"
+        yield Breach(text, place="/params/cursor")
 
 
 @rule("session.list-filter", results=("session/list",))
@@ -217,11 +208,9 @@ def remember_deleted(message: CheckedMessage, conversation: Conversation) -> Non
         return
     if message.method != "session/delete":
         deleted.remove(name)
-    elif not conversation.is_opening(name, *OPENING):
+    elif not conversation.is_opening(name, *OPENING) and not conversation.sessions.has_forgotten:
         session = conversation.session(name)
-        if (
-            session is None or session.closed_seq is not None
-        ) and not conversation.sessions.has_forgotten:
+        if session is None or session.closed_seq is not None:
             deleted.add(name, message.seq)
 
 
@@ -271,16 +260,16 @@ def stays_within(message: CheckedMessage, conversation: Conversation) -> Breache
                          place=place, severity=severity)  # fmt: skip
 
 
-def _is_known(name: str, message: CheckedMessage, conversation: Conversation) -> bool:
-    if name in conversation.sessions or name in conversation.listed:
-        return True
-    if (
-        conversation.pairs.excused[SESSION]
-        or conversation.sessions.has_forgotten
-        or conversation.listed.has_forgotten
-    ):
-        return True
-    return conversation.is_opening(name, *OPENING)
+def _is_known(name: str, conversation: Conversation) -> bool:
+    """Whether a session was named, or may have been named by a message that was not read."""
+    may_be_lost = conversation.sessions.has_forgotten or conversation.listed.has_forgotten
+    is_excused = may_be_lost or conversation.pairs.excused[SESSION] > 0
+    return is_excused or _is_named(name, conversation)
+
+
+def _is_named(name: str, conversation: Conversation) -> bool:
+    is_open = name in conversation.sessions or conversation.is_opening(name, *OPENING)
+    return is_open or name in conversation.listed
 
 
 def _is_any_new_open(conversation: Conversation) -> bool:

@@ -33,13 +33,9 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals that were not created."""
     name = message.params.get("terminalId")
-    if (
-        conversation.dialect == V2
-        or not isinstance(name, str)
-        or conversation.pairs.excused[TERMINAL]
-    ):
+    if conversation.dialect == V2 or conversation.pairs.excused[TERMINAL]:
         return
-    if conversation.terminals.lacks(name):
+    if isinstance(name, str) and conversation.terminals.lacks(name):
         yield Breach(f"the terminal {shown(name)} was not created", place="/params/terminalId")
 
 
@@ -91,11 +87,8 @@ def released_at_the_end(conversation: Conversation) -> Breaches:
         session = conversation.session(terminal.session)
         if session is not None and session.closed_seq is not None:
             continue  # it was reported then
-        is_idle = (
-            conversation.turn(terminal.turn) is None
-            and conversation.turn_of(terminal.session) is None
-        )
-        if conversation.left == AGENT or is_idle:
+        turn = conversation.turn(terminal.turn) or conversation.turn_of(terminal.session)
+        if conversation.left == AGENT or turn is None:
             text = f"the terminal {shown(terminal.id)} was never released"
             related = frames_of(conversation.memory.leaked_terminals.get(terminal.id))
             yield Breach(text, related, AGENT, terminal.seq, explains=("term.leaked",))
@@ -127,11 +120,8 @@ def truncation_is_reported(message: CheckedMessage, conversation: Conversation) 
     if terminal is None or terminal.output is None or not isinstance(output, str):
         return
     is_reported = terminal.was_truncated or message.result.get("truncated") is True
-    if (
-        not is_reported
-        and not output.startswith(terminal.output)
-        and not _is_masked(terminal, output)
-    ):
+    has_same_start = output.startswith(terminal.output) or _is_masked(terminal, output)
+    if not is_reported and not has_same_start:
         text = "the output does not begin as before, but truncated is false"
         yield Breach(text, frames_of(terminal.output_seq), place="/result/truncated")
 
@@ -248,32 +238,22 @@ def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) 
 
 def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
     name = message.params.get("terminalId")
-    return (
-        conversation.terminals.get(name)
-        if isinstance(name, str) and conversation.dialect != V2
-        else None
-    )
+    if not isinstance(name, str) or conversation.dialect == V2:
+        return None
+    return conversation.terminals.get(name)
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
     """The terminal that an answer of v1 is about; None if it was released before it was read."""
     if message.request is None or conversation.dialect != V1:
         return None
-    terminal = _terminal(message.request, conversation)
-    if (
-        terminal is None
-        or (terminal.release_asked_seq or message.request.seq) < message.request.seq
-    ):
-        return None
-    return terminal
+    terminal, seq = _terminal(message.request, conversation), message.request.seq
+    was_released = terminal is not None and (terminal.release_asked_seq or seq) < seq
+    return None if was_released else terminal
 
 
 def _unreleased(conversation: Conversation) -> list[TerminalRecord]:
-    return [
-        one
-        for one in conversation.terminals.values()
-        if one.release_seq is None and one.release_asked_seq is None
-    ]
+    return [terminal for terminal in conversation.terminals.values() if not terminal.is_released]
 
 
 def _is_exit(status: dict[str, Any]) -> bool:

@@ -23,14 +23,9 @@ _RUNNING = ("in_progress", "completed")
 def call_was_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds updates of a tool call that nothing has announced; in v2 the first one creates it."""
     session, name = conversation.session(message.session), message.parsed.tool_call
-    if (
-        session is None
-        or name is None
-        or conversation.dialect == V2
-        or not session.calls.lacks(name)
-    ):
+    if session is None or name is None or not session.calls.lacks(name):
         return
-    if conversation.pairs.excused[CALL]:
+    if conversation.dialect == V2 or conversation.pairs.excused[CALL]:
         return  # its announcement could not be read
     if not conversation.is_opening(message.session, *OPENING):
         text = f"the tool call {shown(name)} was not announced"
@@ -112,9 +107,8 @@ def progress_is_reported(message: CheckedMessage, conversation: Conversation) ->
 def update_changes_something(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports updates that name the tool call alone."""
     if message.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and message.update:
-        yield Breach(
-            f"the update of the tool call {shown(message.parsed.tool_call)} changes nothing"
-        )
+        name = shown(message.parsed.tool_call)
+        yield Breach(f"the update of the tool call {name} changes nothing")
 
 
 @rule("tool.emptied", updates=(_UPDATE,), requests=(PERMISSION,))

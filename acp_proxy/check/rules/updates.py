@@ -46,9 +46,8 @@ def kind_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
         return
     if ("update" in message.params) == (conversation.dialect != DRAFT):
         place = "/params/type" if conversation.dialect == DRAFT else "/params/update/sessionUpdate"
-        yield Breach(
-            f"{dialect_name(conversation.dialect)} has no update {shown(kind)}", place=place
-        )
+        name = dialect_name(conversation.dialect)
+        yield Breach(f"{name} has no update {shown(kind)}", place=place)
 
 
 @rule("update.wrong-dialect", last=True, alone=True)
@@ -164,11 +163,8 @@ def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRec
     """The update of the same plan before this one, if it came in the same turn."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
-    return (
-        before
-        if before is not None and before.turn == message.transition.turn is not None
-        else None
-    )
+    turn = message.transition.turn
+    return before if before is not None and before.turn == turn is not None else None
 
 
 def _plan_place(message: CheckedMessage) -> str:

@@ -33,10 +33,8 @@ def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation)
     """Finds prompts whose answer names a stop reason."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
-        text = (
-            f"the answer to a prompt has the stop reason {reason}, which belongs in a state_update"
-        )
-        yield Breach(text, place="/result/stopReason")
+        text = f"the answer to a prompt has the stop reason {reason}"
+        yield Breach(f"{text}, which belongs in a state_update", place="/result/stopReason")
 
 
 @turn_rule("v2.user-message")
@@ -79,11 +77,9 @@ def idle_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Br
 def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds cancelled work that ends with another stop reason."""
     turn, reason = ended.turn, ended.stop_reason
-    if (
-        not turn.must_confirm
-        or not _is_by_update(ended, conversation)
-        or reason in (None, "cancelled")
-    ):
+    if not turn.must_confirm or not _is_by_update(ended, conversation):
+        return
+    if reason in (None, "cancelled"):
         return
     took_ns, is_first = ended.t_ns - turn.cancel_ns, turn.from_agent <= 1
     if turn.cancel_seq is None or (is_first and took_ns <= IN_FLIGHT_NS):
@@ -101,19 +97,14 @@ def cancelled_work_ends(conversation: Conversation) -> Breaches:
     if not conversation.is_over or conversation.left != AGENT:
         return
     for turn in conversation.turns.values():
-        if (
-            turn.must_confirm
-            and turn.cancel_seq is not None
-            and not _is_waiting(turn, conversation)
-        ):
+        is_cancelled = turn.must_confirm and turn.cancel_seq is not None
+        if is_cancelled and not _is_waiting(turn, conversation):
             text = "the work was cancelled, but the agent ended before the session was idle"
             yield Breach(text, (turn.prompt_seq,), by=AGENT, seq=turn.cancel_seq)
 
 
 @rule("v2.custom-value", messages=True, alone=True)
-def custom_names_have_an_underscore(
-    message: CheckedMessage, conversation: Conversation
-) -> Breaches:
+def custom_names_are_marked(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds names that are neither defined nor marked as custom."""
     found = [
         (place, name)
@@ -121,10 +112,8 @@ def custom_names_have_an_underscore(
         if not name.startswith("_") and MARKER.fullmatch(name) is None and not _is_elsewhere(place)
     ]
     for place, name in found[:_LISTED]:
-        text = (
-            f"the {parts_of(place)[-1]} {shown(name)} is not defined, and custom ones begin with _"
-        )
-        yield Breach(text, place=place)
+        text = f"the {parts_of(place)[-1]} {shown(name)} is not defined"
+        yield Breach(f"{text}, and custom ones begin with _", place=place)
 
 
 @rule("v2.auth-surface", requests=("auth/login", "auth/logout"))
@@ -140,10 +129,9 @@ def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Bre
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds MCP servers without a type, or by stdio for an agent that does not offer it."""
-    is_offered = not conversation.agent.is_known or conversation.agent.offers(
-        "session", "mcp", "stdio"
-    )
-    related = frames_of(conversation.agent)
+    agent = conversation.agent
+    is_offered = not agent.is_known or agent.offers("session", "mcp", "stdio")
+    related = frames_of(agent)
     for at, server in servers_of(message):
         name, place = shown(server.get("name")), f"/params/mcpServers/{at}/type"
         if server.get("type") is None:

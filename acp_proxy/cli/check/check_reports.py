@@ -86,15 +86,15 @@ def with_findings(
     return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 
-def place_of(checked_recording: CheckedRecording) -> str:
+def place_of(checked: CheckedRecording) -> str:
     """Returns the path of a recording's text form, from the current directory where it is below.
 
     A database has no lines, so it stands for what `export` makes of it.
     """
-    path = Path(checked_recording.path)
+    path = Path(checked.path)
     if path.suffix != ".jsonl":
         is_file = path.suffix in (".db", ".log")
-        path = path.with_name(f"{path.stem if is_file else checked_recording.recording.name}.jsonl")
+        path = path.with_name(f"{path.stem if is_file else checked.recording.name}.jsonl")
     try:
         relative = os.path.relpath(path)
     except OSError:
@@ -103,15 +103,15 @@ def place_of(checked_recording: CheckedRecording) -> str:
 
 
 def _cases(
-    report: CheckReport, checked_recording: CheckedRecording, chosen: frozenset[str]
+    report: CheckReport, checked: CheckedRecording, chosen: frozenset[str]
 ) -> Iterator[Case]:
     by_rule: dict[str, list[Finding]] = {}
-    for finding in in_order(checked_recording.findings):
+    for finding in in_order(checked.findings):
         by_rule.setdefault(finding.rule, []).append(finding)
     counts: dict[str, int] = {}
-    for count in checked_recording.broken:
+    for count in checked.broken:
         counts[count.rule] = counts.get(count.rule, 0) + count.count
-    for rule in looked_at(chosen, checked_recording.dialect, checked_recording.unchecked):
+    for rule in looked_at(chosen, checked.dialect, checked.unchecked):
         findings = by_rule.get(rule, [])
         failing = [f for f in findings if not f.known and is_failing(f.severity, report.fail_on)]
         lines = [_line(finding) for finding in findings[:LISTED]]
@@ -122,7 +122,7 @@ def _cases(
             first = failing[0]
             failure = Failure(first.severity.value, f"{first.whose}: {_sentence(first)}", lines)
         output = lines if lines and failure is None else None
-        yield Case(f"check.{checked_recording.recording.name}", rule, failure, output=output)
+        yield Case(f"check.{checked.recording.name}", rule, failure, output=output)
 
 
 def _line(finding: Finding) -> str:

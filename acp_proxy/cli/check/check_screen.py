@@ -41,16 +41,13 @@ def show_report(
     if most is None and page.screen.columns is not None:
         most = EXAMPLES
     was_long = False
-    shown = [
-        recording
-        for recording in report.recordings
-        if not hides_clean or recording.fails(report.fail_on)
-    ]
-    for number, recording in enumerate(shown):
-        is_long = bool(sum(recording.counts.values()))
+    fail_on = report.fail_on
+    shown = [check for check in report.recordings if not hides_clean or check.fails(fail_on)]
+    for number, check in enumerate(shown):
+        is_long = bool(sum(check.counts.values()))
         if number and (is_long or was_long):
             page.print()
-        _show_recording(page, recording, most)
+        _show_recording(page, check, most)
         was_long = is_long
     if len(report.recordings) > 1:
         page.print()
@@ -61,42 +58,34 @@ def show_report(
     page.flush()
 
 
-def _show_recording(
-    page: RecordingPage, checked_recording: CheckedRecording, most: int | None
-) -> None:
-    dialect = checked_recording.dialect or V1
-    if not checked_recording.rules:
-        text = (
-            f"  ({checked_recording.recording.id})  not checked: no rule that was chosen is one of"
-            f" {dialect}"
-        )
-        page.wrap(piece(""), piece(checked_recording.recording.name, bold=True), piece(text))
+def _show_recording(page: RecordingPage, checked: CheckedRecording, most: int | None) -> None:
+    dialect = checked.dialect or V1
+    if not checked.rules:
+        text = f"  ({checked.recording.id})  not checked: no chosen rule belongs to {dialect}"
+        page.wrap(piece(""), piece(checked.recording.name, bold=True), piece(text))
         return
-    if not sum(checked_recording.counts.values()):
-        known = f", {checked_recording.known:,} known" if checked_recording.known else ""
+    if not sum(checked.counts.values()):
+        known = f", {checked.known:,} known" if checked.known else ""
         page.wrap(
             piece(""),
-            piece(checked_recording.recording.name, bold=True),
-            piece(f"  ({checked_recording.recording.id})  "),
-            *_verdict(checked_recording.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
-            piece(f"{known}: {counted(checked_recording.rules, 'rule')} of {dialect} looked at "
-                  f"{counted(checked_recording.frames, 'frame')}"),
+            piece(checked.recording.name, bold=True),
+            piece(f"  ({checked.recording.id})  "),
+            *_verdict(checked.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
+            piece(f"{known}: {counted(checked.rules, 'rule')} of {dialect} looked at "
+                  f"{counted(checked.frames, 'frame')}"),
         )  # fmt: skip
-        _limits(page, checked_recording)
+        _limits(page, checked)
         return
-    state = "running" if checked_recording.live else checked_recording.recording.shown_state
-    name = piece(checked_recording.recording.name, bold=True)
-    found = _verdict(checked_recording.counts, checked_recording.known)
-    page.wrap(piece(""), name, piece(f"  ({checked_recording.recording.id})  {state}  "), *found)
-    why = f" ({checked_recording.dialect_reason or 'the dialect is unknown'})"
+    state = "running" if checked.live else checked.recording.shown_state
+    name = piece(checked.recording.name, bold=True)
+    found = _verdict(checked.counts, checked.known)
+    page.wrap(piece(""), name, piece(f"  ({checked.recording.id})  {state}  "), *found)
+    why = f" ({checked.dialect_reason or 'the dialect is unknown'})"
     page.row("dialect", f"{dialect}{why}")
-    page.row(
-        "checked",
-        f"{counted(checked_recording.rules, 'rule')}, {counted(checked_recording.frames, 'frame')}",
-    )
-    _limits(page, checked_recording)
-    for findings in by_rule(checked_recording.findings):
-        _group(page, checked_recording, findings, most)
+    page.row("checked", f"{counted(checked.rules, 'rule')}, {counted(checked.frames, 'frame')}")
+    _limits(page, checked)
+    for findings in by_rule(checked.findings):
+        _group(page, checked, findings, most)
 
 
 def _total(report: CheckReport) -> list[Piece]:
@@ -110,37 +99,30 @@ def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[
     return [*pieces, piece(f", {known:,} known", Ink.FAINT)] if known else pieces
 
 
-def _limits(page: RecordingPage, checked_recording: CheckedRecording) -> None:
-    """What was not checked, or not in full."""
-    texts = [*checked_recording.notes]
-    if checked_recording.live:
+def _limits(page: RecordingPage, checked: CheckedRecording) -> None:
+    """Prints what was not checked, or only in part."""
+    texts = [*checked.notes]
+    if checked.live:
         texts.append("it is still being recorded: what comes later was not checked")
-    if checked_recording.recording.state == "incomplete" and not checked_recording.live:
+    if checked.recording.state == "incomplete" and not checked.live:
         texts.append("the recorder was killed, or could not write any more: the end is missing")
-    if checked_recording.unread:
-        large = counted(len(checked_recording.unread), "frame")
-        texts.append(f"{large} too large to be decoded, of which only the envelope was checked")
-    if checked_recording.by_faults:
-        texts.append(f"{counted(checked_recording.by_faults, 'finding')} left out, made by a fault")
+    if checked.unread:
+        large = counted(len(checked.unread), "frame")
+        texts.append(f"{large} too large to be decoded: only the envelope was checked")
+    if checked.by_faults:
+        texts.append(f"{counted(checked.by_faults, 'finding')} left out, caused by a fault")
     for number, text in enumerate(texts):
         page.row("" if number else "limits", text)
 
 
 def _group(
-    page: RecordingPage,
-    checked_recording: CheckedRecording,
-    findings: Sequence[Finding],
-    most: int | None,
+    page: RecordingPage, checked: CheckedRecording, findings: Sequence[Finding], most: int | None
 ) -> None:
     first = findings[0]
-    rule = rules()[first.rule]
+    rule, key = rules()[first.rule], (first.rule, first.by)
     mark, ink = MARKS[first.severity]
-    total = sum(
-        c.count for c in checked_recording.broken if (c.rule, c.by) == (first.rule, first.by)
-    )
-    known = sum(
-        f.known for f in checked_recording.findings if (f.rule, f.by) == (first.rule, first.by)
-    )
+    total = sum(count.count for count in checked.broken if (count.rule, count.by) == key)
+    known = sum(other.known for other in checked.findings if (other.rule, other.by) == key)
     times = max(total - known, len(findings))
     count = f"  {times:,} ×" if times > 1 else ""
     page.print()

@@ -276,7 +276,7 @@ def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
     """Where all the chosen rules are those of another dialect, the report says so."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--rule", "v2").stdout == (
-        "judged  (c0ffee000001)  not checked: no rule that was chosen is one of v1\n"
+        "judged  (c0ffee000001)  not checked: no chosen rule belongs to v1\n"
     )
     assert "2 recordings: nothing was checked\n" in run("check", path, path, "--rule", "v2").stdout
 
