@@ -3,6 +3,8 @@
 A name without a slash is that of a file in the recordings directory; one with a slash is a path
 from the directory of the test's file. The recordings of several starts of the agent are NAME.jsonl,
 NAME.2.jsonl and so on.
+
+A new option of the marker also needs its place in `pytest_plugin`, and in ``docs/testing.md``.
 """
 
 import itertools

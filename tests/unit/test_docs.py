@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("recordings/*.md")])
+ROOMS = sorted(ROOT.glob("acp_proxy/*/README.md"))
 ELSEWHERE = {"--help", "--help-all"}
 """Options that every command has."""
 
@@ -510,7 +511,9 @@ def anchors(text: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}"
+)
 def test_every_link_has_a_target(path: Path) -> None:
     """Each relative link names a file that exists, and a title that is in it."""
     text = path.read_text(encoding="utf-8")
@@ -523,6 +526,45 @@ def test_every_link_has_a_target(path: Path) -> None:
         assert linked.exists(), target
         if anchor:
             assert anchor in anchors(linked.read_text(encoding="utf-8")), target
+
+
+def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
+    """The page of architecture has at most 130 lines."""
+    assert len(page("architecture.md").splitlines()) <= 130
+
+
+@pytest.mark.parametrize("path", ROOMS, ids=lambda path: path.parent.name)
+def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
+    """The README of a room has its name as the title, and at most twenty lines."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == f"# {path.parent.name}"
+    assert len(lines) <= 20
+
+
+def test_every_large_room_has_a_readme() -> None:
+    """Each room of the package with more than five modules has a README."""
+    rooms = [path for path in (ROOT / "acp_proxy").iterdir() if path.is_dir()]
+    large = {room for room in rooms if len([*room.rglob("*.py")]) > 5}
+    assert large == {path.parent for path in ROOMS}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "CONTRIBUTING.md", DOCS / "architecture.md", *ROOMS],
+    ids=lambda path: f"{path.parent.name}-{path.name}",
+)
+def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
+    """A word with a slash or a suffix is a file of the room, the package or the checkout."""
+    text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    suffix = r".*/|.*\.(?:py|md|json|toml|yml|txt|mjs|css|js)|\w+(?:/\w+)+"
+    words = [word for word in re.findall(r"`([a-z][\w./-]+)`", text) if re.fullmatch(suffix, word)]
+    places = (path.parent, ROOT / "acp_proxy", ROOT, DOCS)
+    missing = [
+        word
+        for word in words
+        if not any((place / name).exists() for place in places for name in (word, f"{word}.py"))
+    ]
+    assert [word for word in missing if not re.search("ROOM|NAME", word)] == []
 
 
 def test_every_page_can_be_reached() -> None:

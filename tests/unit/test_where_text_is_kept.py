@@ -1,4 +1,4 @@
-"""docs/architecture.md lists every place that holds text, so that none is forgotten in masking."""
+"""docs/redaction.md lists every place that holds text, so that none is forgotten in masking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acp_proxy.store.tables.schema import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PAGE = (Path(__file__).parents[2] / "docs/architecture.md").read_text(encoding="utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs/redaction.md").read_text(encoding="utf-8")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
