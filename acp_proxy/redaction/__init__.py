@@ -1,1 +1,1 @@
-"""What is secret in the messages of a connection; pure, without files, clocks or SQL."""
+"""Finds and masks secrets in the messages of a connection; pure, without files, clocks or SQL."""

@@ -10,7 +10,7 @@ from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.redaction.json_strings import Decoded
 
 _SOUND = re.compile(rb'(?:[^\x00-\x1f\\"]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
-"""A string without anything that JSON does not allow, but for bytes that are not UTF-8."""
+"""A string with nothing that JSON forbids, except for bytes that are not UTF-8."""
 
 
 class Edit(NamedTuple):
@@ -38,10 +38,10 @@ def apply(raw: bytes, edits: Edits) -> bytes:
 def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> Iterator[bytes]:
     """Yields the bytes of a line with edits applied.
 
-    Args:
+    pieces: the bytes of the line, or of its end.
         pieces: the bytes of the line, or of its end.
         edits: sorted by their starts, without overlaps; those before ``start`` are skipped.
-        start: the offset in the line at which the pieces begin.
+        start: the offset of the first piece in the line.
     """
     at = start
     for piece in pieces:
@@ -59,15 +59,15 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
 
 
 def merge_edits(edits: Iterable[Edit]) -> Edits:
-    """Returns edits sorted, with those that overlap joined as `join_spans` joins spans."""
+    """Returns edits sorted, with overlapping ones joined as by `join_spans`."""
     return tuple(join_spans(edits))
 
 
 def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
-    """Returns the edits of a line that is not JSON, changed if it were JSON with them.
+    """Returns the edits of an invalid JSON line, changed if they would make it valid JSON.
 
-    A line that is no message would become one if all that makes it none were masked. What is longer
-    than `SMALL_LINE` is left as it is.
+    Masking everything that makes a line invalid would turn it into a message. A line longer than
+    `SMALL_LINE` is not checked.
 
     Args:
         pieces: returns the bytes of the line.
@@ -95,7 +95,7 @@ def move(edit: Edit, by: int) -> Edit:
 
 
 class MaskedSpan(NamedTuple):
-    """A range of characters that is masked, and its replacement."""
+    """A range of characters to be masked, and its replacement."""
 
     start: int
     end: int
@@ -106,10 +106,9 @@ _Range = TypeVar("_Range", Edit, MaskedSpan)
 
 
 def join_spans(spans: Iterable[_Range]) -> list[_Range]:
-    """Returns spans sorted, with those that overlap joined.
+    """Returns spans sorted, with overlapping ones joined.
 
-    A joined span has the replacement of the one that starts first; of several that start at the
-    same index, that of the longest.
+    A joined span has the replacement of the span that starts first, or of the longest of these.
     """
     result: list[_Range] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
@@ -137,8 +136,8 @@ def replaced(text: str, spans: list[MaskedSpan]) -> str:
 def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[Edit]:
     """Yields the edits of a line that replace spans of a JSON string in it.
 
-    A span that JSON does not allow is replaced by one that it does not allow, so that a line that
-    is no message does not become one.
+    If the replaced text is invalid JSON, the replacement is made invalid too. Otherwise masking
+    could turn a broken line into a valid message.
 
     Args:
         decoded: the string.
@@ -155,10 +154,10 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns something in place of what makes a part of a string no JSON; empty if nothing does.
+    """Returns a stand-in for the part of a string that JSON forbids; empty if it is valid.
 
     Args:
-        raw: its bytes as they are written between the quotes.
+        raw: the bytes between the quotes.
     """
     sound = _SOUND.match(raw)
     if sound is not None and sound.end() < len(raw):

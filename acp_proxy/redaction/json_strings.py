@@ -1,9 +1,9 @@
 """Yields the strings of a JSON line with their paths and their places in its bytes.
 
 The line is never parsed into values. So repeated keys, broken lines and lines of any size can be
-read, and bytes that are not masked do not change. A string that is longer than `WINDOW` bytes is
-yielded in parts that overlap, so that each secret is complete in one of the parts. Text that stands
-in a string in base64 is read and written as well.
+read, and bytes that are not masked do not change. A string longer than `WINDOW` bytes is yielded in
+overlapping parts, so that each secret is complete in one of them. Text in base64 is decoded and
+encoded again.
 """
 
 import base64
@@ -19,9 +19,9 @@ from attrs import define, field
 from acp_proxy.protocol.json_text import Token, tokens
 
 WINDOW = 1 << 20
-"""Bytes of a string that are yielded as one part at most."""
+"""The most bytes of a string that are yielded as one part."""
 OVERLAP = 16 << 10
-"""Bytes that two neighbouring parts of a string have in common."""
+"""Bytes that neighbouring parts of a string have in common."""
 
 _ITEM = "*"
 _LONGEST_ESCAPE = 6
@@ -36,19 +36,19 @@ class JsonString(NamedTuple):
     """A string value, or a part of a long one."""
 
     path: _Path
-    """The keys of the objects around it, ``*`` for an array."""
+    """The keys of the enclosing objects; ``*`` for an array."""
     owner: int
-    """The number, within the line, of the object or array that contains it."""
+    """The number, within the line, of the enclosing object or array."""
     start: int
     """The offset in the line of the first byte after its opening quote."""
     raw: bytes
-    """Its bytes as they are written between the quotes."""
+    """The bytes between the quotes, with escapes unchanged."""
     is_whole: bool
-    """False if this is a part of a longer string."""
+    """False for a part of a longer string."""
 
     @property
     def end(self) -> int:
-        """The offset in the line of the byte after the last one of `raw`."""
+        """The offset in the line of the first byte after `raw`."""
         return self.start + len(self.raw)
 
 
@@ -65,8 +65,8 @@ class Decoded:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self._is_plain = b"\\" not in raw and raw.isascii()
-        self._at: list[int] = []  # index of the character at which a run begins
-        self._bytes: list[int] = []  # and the place of its first byte
+        self._at: list[int] = []  # the index of each run's first character
+        self._bytes: list[int] = []  # the offset of its first byte
         if self._is_plain:
             self.text = raw.decode()
         else:
@@ -74,7 +74,7 @@ class Decoded:
             self.text = "".join(self._runs()) if text is None else text
 
     def place(self, index: int) -> int:
-        """Returns the offset of the byte at which the character with an index begins."""
+        """Returns the offset of the first byte of the character at an index."""
         if self._is_plain:
             return index
         if not self._at:
@@ -112,7 +112,7 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string, or None if it has a Unicode escape or is not valid."""
+    """Returns the text of a string; None if it has a Unicode escape or is invalid."""
     if b"\\u" in raw:
         return None
     try:
@@ -122,7 +122,7 @@ def _quickly_decoded(raw: bytes) -> str | None:
 
 
 def _unescaped(escape: bytes) -> str:
-    """Returns the character of an escape; each half of a surrogate pair is a character here."""
+    """Returns the character of an escape; each half of a surrogate pair counts as one."""
     if len(escape) == _LONGEST_ESCAPE:
         return chr(int(escape[2:], 16))
     return _CONTROLS.get(escape) or escape[1:].decode("latin-1")
@@ -130,12 +130,12 @@ def _unescaped(escape: bytes) -> str:
 
 @define
 class _Open:
-    """An object or array that is not closed yet."""
+    """An object or array that is still open."""
 
     number: int
     is_object: bool
     key: str | None = None
-    """The key whose value comes next; None in an array, and where a key is expected."""
+    """The key of the next value; None in an array, and where a key is expected."""
 
 
 @define
@@ -154,17 +154,17 @@ class StringWalk:
         Args:
             pieces: the bytes of the line without its newline, in any number of pieces.
         """
-        buffered, base = b"", 0  # bytes that are not read yet, and the place of the first
+        buffered, base = b"", 0  # unread bytes, and the offset of the first
         source = iter(pieces)
         while True:
             piece = next(source, None)
             buffered += piece or b""
             if piece is not None and len(buffered) < WINDOW:
-                continue  # a token must be whole, so small pieces are joined
+                continue  # small pieces are joined, since tokens must be complete
             at, is_last = 0, piece is None
             for token in tokens(buffered):
                 if not is_last and token.end >= len(buffered):
-                    break  # it may go on in the next piece
+                    break  # it may continue in the next piece
                 at = token.end
                 if token.string is None:
                     self._take_other(token)
@@ -198,7 +198,7 @@ class StringWalk:
             self.is_json = False
 
     def _take_string(self, token: Token, base: int) -> JsonString | None:
-        """Updates the state for a string; returns the string if it is a value and not a key."""
+        """Updates the state for a string; returns the string if it is a value, not a key."""
         string = token.string
         assert string is not None
         if self._expects_key and self._open:
@@ -216,12 +216,12 @@ class StringWalk:
         """Yields the parts of a string that is longer than `WINDOW` bytes.
 
         Args:
-            buffered: the bytes that were read, from the string's opening quote on.
+            buffered: the bytes read so far, starting with the string's opening quote.
             base: the offset of the first of them in the line.
-            source: the pieces of the line after them.
+            source: the following pieces of the line.
 
         Returns:
-            The bytes after the string that were read, and the offset of the first in the line.
+            The bytes already read after the string, and the offset of the first in the line.
         """
         buffered, base = buffered[1:], base + 1
         is_key, is_over = self._expects_key, False
@@ -239,7 +239,7 @@ class StringWalk:
             if is_over or end < len(buffered) - _LONGEST_ESCAPE:
                 self.is_json = False
                 return b"", base + len(buffered)
-            # An escape must not be cut, so the next part begins after a whole one.
+            # An escape must not be cut, so the next part begins after a complete one.
             kept = _end_of(_INSIDE, buffered, end - OVERLAP)
             buffered, base = buffered[kept:], base + kept
 
@@ -256,7 +256,7 @@ def _end_of(pattern: re.Pattern[bytes], data: bytes, limit: int) -> int:
 
 
 def decoded_base64(text: str) -> str | None:
-    """Returns the text that is encoded in base64, or None if it is not base64."""
+    """Returns the text encoded in base64; None if it is not base64."""
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
     except (binascii.Error, ValueError):
@@ -264,5 +264,5 @@ def decoded_base64(text: str) -> str | None:
 
 
 def encoded_base64(text: str) -> bytes:
-    """Returns the base64 of a text that `decoded_base64` has returned, or of one made of it."""
+    """Returns the base64 of a text that `decoded_base64` returned, possibly masked."""
     return base64.b64encode(text.encode("utf-8", "surrogateescape"))

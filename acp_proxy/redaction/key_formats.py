@@ -1,9 +1,8 @@
-"""The keys of providers that are recognized by their prefix, which `key_formats.txt` lists.
+"""The keys of providers that are recognized by a prefix, as listed in `key_formats.txt`.
 
-A row has the prefix, the alphabet of the characters after the prefix, their least number, and after
-a dash their greatest number. A question mark means that other text has the same prefix too, so the
-characters after the prefix must look random. A key ends before the first character that is not in
-its alphabet.
+A row has the prefix, the alphabet of the characters after it, their least number and, after a dash,
+their greatest number. A question mark means that other text has the same prefix too, so the
+characters after it must look random. A key ends at the first character that is not in its alphabet.
 """
 
 from base64 import b64encode
@@ -24,13 +23,13 @@ _TABLE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 _PAIRS = [f"{number:02x}" for number in range(256)]
 _STARTS = [*(pair for pair in _PAIRS if pair != "ed"), *(f"ed{c}" for c in "0123456789abcdef")]
 _TWILIO = [f"SK{start} hex {32 - len(start)}-{32 - len(start)}" for start in _STARTS]
-"""Keys of Twilio: too many words have `sk` in them, and `asked` also a digit of them."""
+"""Keys of Twilio. `SK` alone is in too many words, and `asked` even has a hexadecimal digit."""
 _CODED = 6
-"""Characters of a prefix that are searched for in base64 as well, at least."""
+"""The least length of a prefix that is also searched for in base64."""
 
 
 class KeyFormat(NamedTuple):
-    """The prefix and the form of the keys of one provider."""
+    """The prefix and the form of one provider's keys."""
 
     prefix: str
     alphabet: str
@@ -40,7 +39,7 @@ class KeyFormat(NamedTuple):
     most: int | None
     """The greatest number of these characters; None if there is no limit."""
     weak: bool
-    """Whether text that is no key often has the same prefix."""
+    """Whether ordinary text often has the same prefix."""
 
 
 def _row(line: str) -> KeyFormat:

@@ -1,12 +1,12 @@
-"""The secrets that were found in a recording, which are masked wherever they are found again.
+"""The secrets that were found in a recording; they are masked wherever they occur again.
 
-A value is searched for as it is, percent-encoded, base64-encoded within a longer text, and as JSON
-within a string. A value that is short, a number, a path or a plain word is masked only where it was
-found: elsewhere the same text is more likely not a secret.
+A value is searched for unchanged, percent-encoded, base64-encoded within a longer text, and as JSON
+within a string. A value that is short, a number, a path or a plain word is only masked where it was
+recognized: elsewhere the same text is more likely harmless.
 
-Of some secrets only a keyed hash is known, with their length and four characters. The four
-characters are searched for together with all other words, so the hash is computed only where they
-are.
+Some secrets are known only as a keyed hash, with their length and four of their characters. These
+four characters are searched for together with all other words, so that the hash is only computed
+where they occur.
 """
 
 import base64
@@ -28,13 +28,13 @@ from acp_proxy.redaction.text_search import SecretMatch
 BEGINNING = 3
 """The least number of characters that count as the beginning of a secret at the end of a text."""
 _WORD = 8
-"""The number of characters of a form that are used as its needle."""
+"""The number of characters of a form that serve as its needle."""
 SHORTEST = 8
-"""The number of characters of the shortest value that is searched for."""
+"""The length of the shortest value that is searched for."""
 LONGEST = 64 << 10
-"""The number of characters of the longest; of a longer value, only its lines are searched for."""
+"""The length of the longest value that is searched for; of longer ones only the lines are."""
 _LONG_LINE = 20
-"""The least number of characters of a line of a secret that is searched for by itself."""
+"""The length of the shortest line of a secret that is searched for by itself."""
 _PLAIN = re.compile(r"[-+]?[0-9.,:]+")
 _HOST = re.compile(r"localhost:\d+|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,20}(?::\d+)?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
@@ -43,8 +43,8 @@ _SETTING = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
     r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
 )
-"""Values of variables without the name of a secret that are not searched for elsewhere: a word, an
-address, a language, a region, a version, a model."""
+"""Values of variables with harmless names that are not searched for elsewhere: a word, an address,
+a language, a region, a version, a model."""
 _MOST_FRAGMENTS = 200_000
 
 
@@ -53,25 +53,24 @@ class SecretValues:
     """Values, each with the marker that replaces it."""
 
     needles: GrowingNeedles = field(factory=GrowingNeedles)
-    """Words of which every text and every line of JSON with a value contains one. The owner may add
+    """Every text and every line of JSON with a value contains one of these words. The owner may add
     other words."""
     markers: dict[str, str] = field(factory=dict)
     """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
-    """The marker of each form of a value: as it is, or encoded."""
+    """The marker of each form of a value: unchanged or encoded."""
     _sizes: dict[int, list[int]] = field(factory=dict)
-    """The lengths of the forms that begin with a needle, by the needle's number; longer ones
-    first."""
+    """The lengths of the forms that begin with a needle, longest first, by the needle's number."""
     _sorted: list[str] = field(factory=list)
     """The forms, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
-    """The beginnings of forms that are shorter than a needle, by their last characters."""
+    """The prefixes of forms that are shorter than a needle, by their last characters."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
-    """All pieces of the forms that have `SHORTEST` bytes."""
+    """All substrings of the forms that have `SHORTEST` bytes."""
     _fragment_markers: list[str] = field(factory=list)
     """The marker of each fragment, by its number."""
     _unbroken: list[str] = field(factory=list)
-    """The forms whose pieces are not in `_fragments` yet."""
+    """The forms whose substrings are not in `_fragments` yet."""
 
     def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
         """Adds a secret; returns whether it is new and searched for from now on.
@@ -79,8 +78,9 @@ class SecretValues:
         Args:
             value: the secret.
             marker: the marker that replaces it.
-            named: whether its name or its form shows that it is a secret; if not, it is not
-                searched for if it is a usual setting, such as a word or a version.
+            named: whether its name or its form marks it as a secret. If not, it is not searched for
+            if it is
+                a usual setting, such as a word or a version.
             is_known: whether to search for it even if it is short, a number or a path.
         """
         if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):
@@ -116,17 +116,17 @@ class SecretValues:
                 self._beginnings[end] = (*known, beginning)
 
     def ends_open(self, text: str) -> bool:
-        """Whether the end of a text without needles may be the beginning of a value; fast."""
+        """Whether the end of a text without needles may be the start of a value; fast."""
         return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
     def find(self, text: str, places: Places | None = None) -> list[SecretMatch]:
-        """Returns the values in a text, in order and without overlaps, with their markers as kinds.
+        """Returns the values in a text, in order and without overlaps; each kind is a marker.
 
-        Of several values that begin at the same index, the longest is returned.
+        Among values that begin at the same index, the longest is returned.
 
         Args:
             text: any text.
-            places: the matches of `needles` in the text, if they are known.
+            places: the matches of `needles` in the text, if known.
         """
         starts = self._starts(text, places)
         matches: list[SecretMatch] = []
@@ -143,7 +143,7 @@ class SecretValues:
         return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns each index at which values may begin, with their lengths, longer ones first."""
+        """Returns the lengths of possible values by their start, longest first."""
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}
@@ -156,7 +156,7 @@ class SecretValues:
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
         """Yields the start, the end and the marker of each piece of a value in the data; slow.
 
-        Pieces of less than `SHORTEST` bytes are not found. The pieces may overlap, in any order.
+        Pieces of fewer than `SHORTEST` bytes are not found. The pieces may overlap, in any order.
         """
         for form in self._unbroken:
             if self._fragments.count > _MOST_FRAGMENTS:
@@ -170,14 +170,14 @@ class SecretValues:
             yield start, start + SHORTEST, self._fragment_markers[number]
 
     def tail(self, text: str, places: Places | None = None) -> int:
-        """Returns the index from which on the end of a text may be the beginning of a value.
+        """Returns the index from which the end of a text may be the start of a value.
 
-        Less than `BEGINNING` characters do not count as a beginning. If there is none, the length
-        of the text is returned.
+        Fewer than `BEGINNING` characters do not count as a start. If no value can start there, the
+        length of the text is returned.
 
         Args:
             text: any text.
-            places: the matches of `needles` in the text, if they are known.
+            places: the matches of `needles` in the text, if known.
         """
         starts = self._starts(text, places)
         last = len(text) - BEGINNING
@@ -193,7 +193,7 @@ class SecretValues:
 
 
 def _is_distinct(value: str, *, named: bool) -> bool:
-    """Whether a value is so unusual that the same text elsewhere is most likely the same secret."""
+    """Whether a value is so unusual that an equal text elsewhere is most likely the same secret."""
     if len(value) < SHORTEST or _PLAIN.fullmatch(value) or is_path(value) or is_plain(value):
         return False
     if _HOST.fullmatch(value) and not is_random(value):
@@ -210,10 +210,10 @@ def _forms(value: str) -> Iterator[str]:
     for ensure_ascii in (True, False):
         inner = json.dumps(value, ensure_ascii=ensure_ascii)[1:-1]
         yield inner
-        yield json.dumps(inner, ensure_ascii=ensure_ascii)[1:-1]  # in a line that is not JSON
-    for shift in range(3):  # the bytes before the value, modulo 3, decide how base64 divides it
+        yield json.dumps(inner, ensure_ascii=ensure_ascii)[1:-1]  # for lines that are not JSON
+    for shift in range(3):  # base64 depends on the number of preceding bytes, modulo 3
         code = base64.b64encode(b"\0" * shift + data)
-        # A character has six bits; those that it shares with its neighbours are left out.
+        # A character encodes six bits; characters shared with neighbouring bytes are left out.
         core = code[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6].decode()
         if len(core) >= SHORTEST:
             yield core
@@ -224,7 +224,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _bytes_of(text: str) -> bytes:
-    """Encodes a text, even if it was decoded from invalid UTF-8 or has half a surrogate pair."""
+    """Encodes a text, even one from invalid UTF-8 or with half a surrogate pair."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -235,16 +235,16 @@ _LINE = re.compile(r"([0-9a-f]{32}) ([0-9]{1,4}) ([0-9]{1,4}) (\S{4})", re.ASCII
 
 
 class HashedSecrets:
-    """Secrets of which only hashes are known.
+    """Secrets that are known only by their hashes.
 
     Args:
-        lines: of each its hash, its length, and the index and the text of four characters of it.
+        lines: for each secret its hash, its length, and the index and the text of four characters.
         key: the key of the hashes.
-        needles: the words that are searched for; the four characters of each secret are added.
+        needles: the words to search for; the four characters of each secret are added.
 
     Attributes:
-        longest: the length of the longest of them.
-        markers: the markers of those that were recognized.
+        longest: the length of the longest secret.
+        markers: the markers of the secrets recognized so far.
     """
 
     def __init__(self, lines: Sequence[str], key: bytes, needles: GrowingNeedles) -> None:
@@ -263,7 +263,7 @@ class HashedSecrets:
 
         Args:
             text: any text.
-            places: the matches of the needles in it.
+            places: the matches of the needles in the text.
         """
         for number, place in places:
             for length, start, digest in self._by_word.get(number, ()):

@@ -24,12 +24,13 @@ class LineScan:
     """Scans the strings of one line.
 
     Args:
-        finder: finds secrets in them.
-        head: the first bytes of the line, to see which methods it names.
-        variables: names of variables that the agent announced as secrets; the scan adds those that
-            this line announces.
-        private: whether private text is masked as well.
-        paths: the JSON pointers of further values that are masked.
+        finder: finds secrets in the strings.
+        head: the first bytes of the line; shows the methods that it names.
+        variables: names of variables that the agent announced as secrets; the scan adds names from
+        this
+            line.
+        private: whether private text is masked too.
+        paths: the JSON pointers of further values to mask.
 
     Attributes:
         walk: yields the strings of the line; pass each of them to `take`.
@@ -55,7 +56,7 @@ class LineScan:
         self._flags: dict[int, str] = {}
 
     def take(self, string: JsonString) -> None:
-        """Searches one string, unless the end of the line decides what it is.
+        """Searches one string, unless the rest of the line decides how it is treated.
 
         Args:
             string: the next string of the line.
@@ -110,7 +111,7 @@ class LineScan:
     def finish(self) -> list[Edit]:
         """Returns the edits of the line; call it after the last string.
 
-        Values in ``env`` and ``headers`` are searched only now, since a name may follow its value.
+        Values in ``env`` and ``headers`` are only searched now, since a name may follow its value.
         """
         finder = self._finder
         for names, values in self._entries.values():

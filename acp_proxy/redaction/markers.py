@@ -1,8 +1,8 @@
 """Makes and recognizes markers, which replace secrets: ``[redacted:token:1f0c9a3e]``.
 
-The second part says what was masked, the third is a keyed hash of it. Equal secrets have equal
-markers within one recording, so that a reader still sees where the same token was used again. The
-key is random and is deleted with the recording's log, so nobody can try values against a marker.
+The second part is the kind of the secret, the third a keyed hash of it. Equal secrets have equal
+markers within one recording, so readers can still see where a token was reused. The key is random
+and is deleted with the recording's log, so nobody can test guesses against a marker.
 """
 
 import re
@@ -16,13 +16,13 @@ KEY_SIZE = 16
 """Bytes of the key."""
 
 MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
-"""A marker; its groups are the kind of the secret and the hash."""
+"""Matches a marker; the groups are the kind of the secret and the hash."""
 MARKER_BYTES = re.compile(MARKER.pattern.encode())
 """`MARKER` for the bytes of a line."""
 
 
 def kind_in(marker: str) -> str:
-    """Returns the kind that a marker names; that of any secret if it is no marker."""
+    """Returns the kind in a marker; ``secret`` if the text is not a marker."""
     match = MARKER.fullmatch(marker)
     return match[1] if match else "secret"
 
@@ -54,11 +54,11 @@ class Markers:
 class NumberedMarkers(Markers):
     """Makes markers for a live conversation, with a number in place of the hash.
 
-    They are the same in each run, and reveal nothing about the secret, since they are not computed
+    They are the same in each run and reveal nothing about the secret, since they are not derived
     from it. Use one object with one redactor only.
 
     Args:
-        known: the markers of secrets that have one already, by the secret.
+        known: existing markers, by secret.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:
@@ -67,7 +67,7 @@ class NumberedMarkers(Markers):
         self._numbers: dict[str, int] = {}
 
     def of(self, kind: str, value: str) -> str:
-        """Returns the marker of a secret; the same value has the same number.
+        """Returns the marker of a secret; equal values have equal numbers.
 
         Args:
             kind: the kind of the secret, in lower-case letters.
@@ -80,11 +80,11 @@ class NumberedMarkers(Markers):
 
 
 HIDDEN = "(hidden)"
-"""What is shown in place of a credential, and of a text that stands for a marker."""
+"""The text shown in place of a credential, or of a text that may be a masked secret."""
 
 
 def hidden(value: Any) -> Any:
-    """Returns a decoded value with `HIDDEN` in place of each text."""
+    """Returns a decoded value with each text replaced by `HIDDEN`."""
     if isinstance(value, str):
         return HIDDEN
     if isinstance(value, dict):
@@ -93,7 +93,7 @@ def hidden(value: Any) -> Any:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yields the texts in a decoded value, without the names of members."""
+    """Yields the texts in a decoded value, except the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -110,14 +110,14 @@ def kinds_of_markers(value: Any) -> Iterator[str]:
 def beside_markers(
     first: Any, other: Any, *, kinds: Callable[[Any], Iterable[str]] = kinds_of_markers
 ) -> tuple[Any, Any]:
-    """Returns two decoded values of one place as reports show them.
+    """Returns two decoded values of the same place, ready for a report.
 
-    A secret that no rule knows may stand where the other side has a marker. So a value with fewer
-    markers of some kind than the other one is hidden.
+    A secret that no rule recognized may stand where the other side has a marker. So a value with
+    fewer markers of some kind than the other is hidden.
 
     Args:
         first: the first value, masked.
-        other: the second one.
+        other: the second value, masked.
         kinds: yields the kinds of the markers in a value.
     """
     of_first, of_other = Counter(kinds(first)), Counter(kinds(other))

@@ -1,8 +1,8 @@
 """Finds any of many words in a text, in one pass.
 
-Python's own searches are too slow to run on every frame: both an alternation of a hundred words and
-a hundred searches take about ten times as long as indexing a frame may take. An Aho-Corasick
-automaton reads each byte once, however many words there are.
+Python's own searches are too slow to run on every frame: an alternation of a hundred words, or a
+hundred searches, takes about ten times as long as the whole indexing of a frame should. An
+Aho-Corasick automaton reads each byte once, however many words there are.
 """
 
 from collections.abc import Sequence
@@ -17,42 +17,42 @@ NAMES = (
     "webhook", "dsn", "connection", "mfacode", "_pat=", '_pat"', "_pat'", "_pat:", "salt=", 'salt"',
     "pin=", 'pin"', "otp=", 'otp"', "pw=", 'pw"',
 )  # fmt: skip
-"""Words of which each name that the module `secret_names` recognizes contains one."""
+"""Every name that `secret_names` recognizes contains one of these words."""
 COMMANDS = (
     "mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "sqlcmd",
     "identified ", "setx ", "machine ",
 )  # fmt: skip
-"""Words of commands that may have a password."""
+"""Words of commands that may contain a password."""
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip
-"""Words of which a secret contains one if neither its name nor a provider's prefix shows it."""
+"""A secret without a telling name or a provider's prefix contains one of these words."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
-    "\\u00",  # an escape of an ASCII character, which may hide any needle
+    "\\u00",  # an escape of an ASCII character, may hide any needle
     ":\\/", ":/\\",
 )  # fmt: skip
 """Words that are searched for in JSON before it is decoded."""
 
 
 Places = list[tuple[int, int]]
-"""Matches of words: the number of the word, and the index at which the match begins."""
+"""Matches of words: the number of the word, and the index where the match begins."""
 
 
 def one_byte_each(text: str) -> bytes:
-    """Returns a text with one byte for each character, so that an index is the same in both."""
+    """Returns a text with one byte per character, so that indexes agree."""
     return text.encode("latin-1", "replace")
 
 
 class Needles:
-    """Searches for words, without regard to the case of ASCII letters.
+    """Searches for words, ignoring the case of ASCII letters.
 
     Args:
-        words: at least one word, none empty.
+        words: one or more words, none empty.
         small: whether to save memory at the cost of time, for many thousands of words.
 
     Attributes:
-        words: the words in lower case, in the order of the argument.
+        words: the words in lower case, in the given order.
     """
 
     def __init__(self, words: Sequence[bytes], *, small: bool = False) -> None:
@@ -72,19 +72,19 @@ class Needles:
 
 
 class GrowingNeedles:
-    """Searches for words, to which others can be added at any time.
+    """Searches for a growing set of words.
 
-    No word can be added to an automaton. So there are several automata: one for the latest words,
-    and others for earlier ones, each at least half as large again as the next. They are joined as
-    more words are added, so that adding n words takes time O(n log n). Each automaton is another
-    pass over the data, so when no word was added for a while, one automaton of all words is made.
+    An automaton cannot be extended. So there are several automata: one for the latest words, and
+    others for earlier ones, each at least half as large again as the next. They are merged as more
+    words are added, so adding n words takes O(n log n). Each automaton is another pass over the
+    data, so if no word is added for a while, they are merged into one.
 
     Args:
-        first: the words to begin with, which keep their numbers.
+        first: the initial words, which keep their numbers.
         small: see `Needles`.
 
     Attributes:
-        count: how many words there are.
+        count: the number of words.
     """
 
     def __init__(self, first: Needles | None = None, *, small: bool = False) -> None:
@@ -96,7 +96,7 @@ class GrowingNeedles:
         self._all = first
         """The automaton of all words; None if words were added since it was made."""
         self._searches = 0
-        """How often `_parts` were searched since the latest word was added."""
+        """The number of searches with `_parts` since the latest word was added."""
         self.count = len(self._words)
 
     def add(self, word: bytes) -> int:
@@ -123,8 +123,8 @@ class GrowingNeedles:
     def places(self, data: bytes) -> Places:
         """Returns all matches in the data.
 
-        The matches of each automaton are sorted by their ends, and those of the first automaton,
-        which has the words to begin with, come first.
+        The matches of each automaton are sorted by their ends. Those of the first automaton, which
+        has the initial words, come first.
         """
         if self._all is not None:
             return self._all.places(data)
@@ -138,7 +138,7 @@ class GrowingNeedles:
     def _settle(self) -> None:
         """Makes an automaton of the words added since the last search, if there are any.
 
-        Otherwise counts the search, and after as many as there are words makes one of all words.
+        Otherwise counts the search. After as many searches as words, all automata are merged.
         """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0
@@ -163,11 +163,11 @@ def beginnings() -> tuple[str, ...]:
 
 @cache
 def all_words() -> tuple[bytes, ...]:
-    """Returns the words to search for, in a fixed order; text without them has nothing to mask."""
+    """Returns all words in a fixed order; a text without them has nothing to mask."""
     return tuple(word.encode() for word in (*beginnings(), *NAMES, *FORMS, *PLACES))
 
 
 @cache
 def of_all_words() -> Needles:
-    """Returns an automaton of `all_words`; the first call makes it."""
+    """Returns the automaton of `all_words`; the first call makes it."""
     return Needles(all_words())

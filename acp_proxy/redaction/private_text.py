@@ -1,7 +1,7 @@
-"""Makes what stands in place of private text: nobody can read it, and rules can still judge it.
+"""Makes the replacement of private text: unreadable, but rules can still check it.
 
-The length stays, words that a schema enumerates stay, and a path stays absolute. Otherwise a masked
-copy would break rules that its original keeps.
+It keeps the length, words that a schema enumerates, and whether a path is absolute. Otherwise a
+masked copy would break rules that its original obeys.
 """
 
 import json
@@ -14,7 +14,7 @@ from acp_proxy.protocol.vocabulary import TABLE, Role
 from acp_proxy.redaction.secret_places import Path
 
 ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
-"""How an absolute path begins, on POSIX or on Windows."""
+"""The start of an absolute path, on POSIX or on Windows."""
 _SHOWN = re.compile(r"\S")
 _BLANKED = re.compile(rf"(?:{ABSOLUTE.pattern})?(?=\s*x)[x\s]+=*")
 _PATHS = frozenset(
@@ -25,13 +25,13 @@ _PATHS = frozenset(
 
 
 def blanked(text: str) -> str:
-    """Returns a text with ``x`` for each character but white space and the padding of base64."""
+    """Returns a text with each character as ``x``, except white space and base64 padding."""
     padding = len(text) - len(text.rstrip("="))
     return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding
 
 
 def private_text(text: str, path: Path) -> str:
-    """Returns what stands in place of a text without secrets.
+    """Returns the replacement of a text without secrets.
 
     Args:
         text: the text.
@@ -46,7 +46,7 @@ def private_text(text: str, path: Path) -> str:
 
 
 def is_blanked(text: str) -> bool:
-    """Whether a text of a recording whose private text is masked stands in place of another."""
+    """Whether a text in a recording with masked private text is a replacement."""
     return _BLANKED.fullmatch(text) is not None
 
 

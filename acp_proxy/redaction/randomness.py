@@ -5,15 +5,15 @@ from math import log2
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SHORT_PIECE = 3.2
-"""The average length of the pieces of a text, below which the text is random and not words."""
+"""Text is random if its pieces are shorter than this on average; words are longer."""
 _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
-"""The least number of changes between letters and digits in random text: in all, per character."""
+"""Random text has at least so many changes between letters and digits: in all, per character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _DRIVE = re.compile(r"[A-Za-z]:\\|file://")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
 _LONG = 20
-"""Characters from which on a slash and one name may be random text."""
+"""The length from which a slash followed by one name may be random text."""
 _SWITCH_VALUE = re.compile(r"[01]|true|false|yes|no|on|off|null|none", re.IGNORECASE)
 _WORD_OR_NUMBER = re.compile(r"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}")
 _PLACEHOLDER = re.compile(
@@ -29,7 +29,7 @@ _REFERENCES = ("$", "<", "{", "%(", "[redacted", "%s", "%v", "&", "(", "@{")
 
 
 def is_varied(text: str) -> bool:
-    """Whether a text has as many different characters as a random text of its length."""
+    """Whether a text has as many different characters as random text of its length."""
     return len(set(text)) >= (8 if len(text) >= 20 else 6)
 
 
@@ -52,7 +52,7 @@ def is_random(text: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is no secret but a reference to one, a row of stars, empty or the like."""
+    """Whether a value stands for a secret or for nothing: a reference, a row of stars, empty."""
     return (
         not value
         or value.startswith(_REFERENCES)
@@ -62,14 +62,14 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_path(value: str) -> bool:
-    """Whether a value is a path and not random text that begins with a slash."""
+    """Whether a value is a path, not random text that begins with a slash."""
     if value in (".", "..", "~") or _DRIVE.match(value):
         return True
     return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG)
 
 
 def is_switch(value: str) -> bool:
-    """Whether a value only says yes, no or nothing, so that it is no secret in any place."""
+    """Whether a value only says yes, no or nothing, so it is never a secret."""
     return _SWITCH_VALUE.fullmatch(value) is not None
 
 

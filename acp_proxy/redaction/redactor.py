@@ -1,15 +1,15 @@
-"""Finds the secrets in the lines of a connection, and replaces them by markers.
+"""Finds the secrets in the lines of a connection and replaces them with markers.
 
-A redactor is fed with all lines of a recording in their order, since a value that is a secret by
-its place in one message is masked in later messages too. It returns *edits*: ranges of a line and
-their new bytes. All other bytes stay as they are. Ids, methods and member names are not edited.
+Feed a redactor with all lines of a recording in order: a value that is a secret by its place in one
+message is masked in later messages too. It returns *edits*: ranges of a line and their new bytes.
+All other bytes stay unchanged. Ids, methods and member names are never edited.
 
-A secret may be cut into pieces, each in its own message. So if the end of a piece may be the
-beginning of a secret, the redactor also reads the pieces that follow. If they have not come yet, it
-raises `NotYet`, and the caller passes the line again later.
+A secret may be split over several messages. If a piece may end in the beginning of a secret, the
+redactor also reads the following pieces. If they have not arrived yet, it raises `NotYet`, and the
+caller passes the line again later.
 
-A redactor writes no file. The caller keeps `RedactorState`, which has everything that the next
-redactor of the same recording must know, secrets included.
+A redactor writes no file. The caller stores `RedactorState`, which contains everything that the
+next redactor of the same recording needs, secrets included.
 """
 
 import re
@@ -44,9 +44,9 @@ from acp_proxy.redaction.secret_places import kind_of
 from acp_proxy.redaction.text_pieces import PUSHES, Piece, PieceReader, may_be_piece
 from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
-_STDERR = Stream.STDERR  # looking it up takes a while
+_STDERR = Stream.STDERR  # enum lookups are slow
 _LONGEST_WORD = 64
-"""More bytes than any word that is searched for has."""
+"""More bytes than any word that is searched for."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
@@ -54,7 +54,7 @@ _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,1
 
 @define
 class RedactorState:
-    """What a redactor remembers. It has secrets, so it is stored in the log and nowhere else."""
+    """The memory of a redactor. It contains secrets, so it is only stored in the log."""
 
     key: str
     """The key of the markers' hashes, in hexadecimal digits."""
@@ -62,7 +62,7 @@ class RedactorState:
     """The marker of each secret."""
     streams: dict[str, StreamEnd] = field(factory=dict)
     hashes: list[str] = field(factory=list)
-    """What is known of further secrets; see `HashedSecrets`."""
+    """Hashes of further secrets; see `HashedSecrets`."""
     variables: list[str] = field(factory=list)
     """Names of variables that the agent announced as secrets."""
     in_private_key: bool = False
@@ -73,11 +73,11 @@ class Redactor:
     """Masks the lines of one recording.
 
     Args:
-        state: what an earlier redactor of the recording remembered, or a new state.
-        private: whether prompts, messages and contents of files are masked as well.
-        paths: the JSON pointers of further values that are masked; ``*`` stands for any member.
-        extra: further patterns whose matches are masked, or the first group if there is one.
-        markers: makes the markers; None to make them with the key in ``state``.
+        state: the memory of an earlier redactor of the recording, or a new state.
+        private: whether prompts, messages and file contents are masked too.
+        paths: the JSON pointers of further values to mask; ``*`` stands for any member.
+        extra: further patterns; their matches are masked, or their first group if they have one.
+        markers: makes the markers; by default made with the key in ``state``.
     """
 
     def __init__(
@@ -104,17 +104,17 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """The `around` of the latest piece without secrets in it, and how many were known then."""
+        """The `around` of the latest harmless piece, and the number of secrets known then."""
         self.count = 0
-        """How many values were masked."""
+        """The number of values masked."""
 
     @property
     def known(self) -> int:
-        """Grows when a secret is recognized, so that earlier lines may have it unmasked."""
+        """Grows when a secret is recognized; earlier lines may contain it unmasked."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":
-        """Returns a redactor that knows all secrets, for the same lines from the beginning."""
+        """Returns a redactor that knows all secrets, for reading the same lines again."""
         values, variables = dict(self._finder.values.markers), [*self._state.variables]
         return self._with_same_options(RedactorState(self._state.key, values, variables=variables))
 
@@ -131,12 +131,13 @@ class Redactor:
         Args:
             stream: the stream that the line was read from.
             raw: its bytes, without the newline.
-            following: returns the lines after it; called only if they are needed.
+            following: returns the lines after it; only called if they are needed.
             message: the parsed line, if the caller has parsed it.
-            searched: what `search_lines` returned for several lines, of which this is one.
+            searched: the result of `search_lines` for a block of lines that contains this one.
 
         Raises:
-            NotYet: by ``following``, if lines are needed that have not come; pass the line again.
+            NotYet: raised by ``following`` if it needs lines that have not arrived; pass the line
+            again.
         """
         if stream is _STDERR:
             return self._stderr_line(raw)
@@ -149,22 +150,23 @@ class Redactor:
         return self.large(stream, lambda: (raw,))
 
     def search_lines(self, raw: bytes) -> int | None:
-        """Searches several lines at once, which takes less time than one by one.
+        """Searches several lines at once, which is faster than one by one.
 
         Args:
             raw: the bytes of the lines.
 
         Returns:
-            The number of words that were searched for if none was found, otherwise None.
+            The number of words that were searched for if none matched, otherwise None.
         """
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 
     def holds_nothing(self, lines: list[bytes]) -> bool:
-        """Returns whether one search shows that nothing is to be masked in consecutive lines.
+        """Whether a single search shows that consecutive lines have nothing to mask.
 
         Args:
-            lines: of messages, not of stderr. After False, pass each of them to `line`; after True,
-                that is not necessary.
+            lines: lines of messages, not of stderr. After False, pass each of them to `line`; after
+            True, that
+                is not necessary.
         """
         if self._is_thorough:
             return False
@@ -172,7 +174,7 @@ class Redactor:
         return not (may_be_piece(joined) or self._finder.may_hold(joined))
 
     def alone(self, raw: bytes) -> Edits:
-        """Returns the edits of a line without regard to the lines around it.
+        """Returns the edits of a line, ignoring the lines around it.
 
         Args:
             raw: its bytes, without the newline.
@@ -182,7 +184,7 @@ class Redactor:
         return self.large(Stream.TO_AGENT, lambda: (raw,))
 
     def large(self, stream: Stream, pieces: Pieces) -> Edits:
-        """Returns the edits of a line that may be too large to be in memory as a whole.
+        """Returns the edits of a line that may be too large for memory.
 
         Args:
             stream: the stream that the line was read from.
@@ -195,7 +197,7 @@ class Redactor:
             return self._counted(self._edits_of_text(pieces()))
         known = self.known
         edits = self._edits_of_json(stream, head, pieces)
-        if self.known > known:  # a new secret may also stand before its place
+        if self.known > known:  # a new secret may also occur earlier in the line
             edits = self._edits_of_json(stream, head, pieces)
         return self._counted(edits)
 
@@ -219,7 +221,7 @@ class Redactor:
     def changed(self, stream: Stream, raw: bytes) -> Edits:
         """Returns the edits of a line that a fault has changed or added.
 
-        A fault may cut values, and may send one piece of a text without the others, so pieces of
+        A fault may cut values, and may send one piece of a text without the others, so fragments of
         known secrets are masked too.
 
         Args:
@@ -242,7 +244,7 @@ class Redactor:
         return replaced(text, spans)
 
     def without_known(self, text: str) -> str:
-        """Returns a text without the secrets that are known; no others are searched for."""
+        """Returns a text without the known secrets; no others are searched for."""
         return replaced(text, [MaskedSpan(*match) for match in self._finder.values.find(text)])
 
     def command(self, words: list[str]) -> list[str]:
@@ -253,7 +255,7 @@ class Redactor:
         """
         known, count = self.known, self.count
         masked = self._command(words)
-        if self.known > known:  # a new secret may be in an earlier word too
+        if self.known > known:  # a new secret may also be in an earlier word
             self.count = count
             masked = self._command(words)
         return masked
@@ -271,11 +273,11 @@ class Redactor:
         return masked
 
     def mark(self) -> object:
-        """Returns what `restore` needs to undo the effect of the lines that are fed from now on."""
+        """Returns a mark for `restore`, to undo the effect of the lines that follow."""
         return dict(self._streams.kept), self._state.in_private_key
 
     def restore(self, mark: Any) -> None:
-        """Forgets the lines that were fed since a mark, but not the secrets in them.
+        """Forgets the lines fed since a mark, but not the secrets in them.
 
         Args:
             mark: what `mark` returned.
@@ -283,13 +285,13 @@ class Redactor:
         self._streams.kept, self._state.in_private_key = mark
 
     def snapshot(self) -> RedactorState:
-        """Returns what the next redactor of this recording must know."""
+        """Returns the memory that the next redactor of this recording needs."""
         self._state.values = dict(self._finder.values.markers)
         self._state.streams = self._streams.kept
         return self._state
 
     def _may_any_hold(self, pieces: Iterable[bytes]) -> bool:
-        """Whether a line that is read in pieces may have anything to mask."""
+        """Whether a line in pieces may have anything to mask."""
         end = b""
         for piece in pieces:
             seam = end + piece[:_LONGEST_WORD]
@@ -344,7 +346,7 @@ class Redactor:
     # Text that is not JSON
 
     def _stderr_line(self, raw: bytes) -> Edits:
-        """Returns the edits of a line of stderr, which may be one of the lines of a private key."""
+        """Returns the edits of a line of stderr, which may be part of a private key."""
         was_inside = self._state.in_private_key and bool(_KEY_LINE.fullmatch(raw))
         edges = _KEY_EDGE.findall(raw)
         self._state.in_private_key = edges[-1] == b"BEGIN" if edges else was_inside
@@ -356,7 +358,7 @@ class Redactor:
         return self.large(Stream.STDERR, lambda: (raw,))
 
     def _edits_of_text(self, pieces: Iterable[bytes]) -> list[Edit]:
-        """Returns the edits of a line that is not JSON, or of a line of a log in JSON."""
+        """Returns the edits of a line that is not JSON, or is a log line in JSON."""
         masked: list[Edit] = []
         buffered, at, source, is_over = b"", 0, iter(pieces), False
         while not is_over:
@@ -376,7 +378,7 @@ class Redactor:
             )
             if not is_over:
                 cut = len(buffered) - _OVERLAP
-                while cut < len(buffered) and buffered[cut] & 0xC0 == 0x80:  # within a character
+                while cut < len(buffered) and buffered[cut] & 0xC0 == 0x80:  # inside a character
                     cut += 1
                 buffered, at = buffered[cut:], at + cut
         return masked
@@ -386,7 +388,7 @@ _WINDOW, _OVERLAP = 1 << 20, 16 << 10
 
 
 def _head(pieces: Iterable[bytes]) -> bytes:
-    """Returns the first `LINE_EDGE` bytes of a line, or all if it has fewer."""
+    """Returns the first `LINE_EDGE` bytes of a line, or all if it is shorter."""
     head = b""
     for piece in pieces:
         head = (head + piece)[:LINE_EDGE] if head else piece[:LINE_EDGE]

@@ -1,4 +1,4 @@
-"""Finds secrets in text: those of a known form, and those that were found earlier."""
+"""Finds secrets in text: those with a known form, and those recognized earlier."""
 
 import base64
 import binascii
@@ -28,13 +28,13 @@ class SecretFinder:
 
     Args:
         markers: makes the markers.
-        extra: further patterns whose matches are secrets, or the first group if there is one.
-        hashes: what is known of further secrets; see `HashedSecrets`.
+        extra: further patterns; their matches are secrets, or their first group if they have one.
+        hashes: hashes of further secrets; see `HashedSecrets`.
 
     Attributes:
         needles: all words that are searched for.
-        values: the secrets that were found.
-        hashed: secrets of which only hashes are known.
+        values: the secrets recognized so far.
+        hashed: secrets that are known only by their hashes.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SecretFinder:
     def _with_coloured(
         self, text: str, spans: list[MaskedSpan], *, loose: bool
     ) -> list[MaskedSpan]:
-        """Returns the spans of a text, with those of secrets in which colours of terminals are."""
+        """Returns the spans of a text, including secrets that contain terminal colours."""
         starts, shifts = [0], [0]
         for code in _COLOUR.finditer(text):
             starts.append(code.start() - shifts[-1])
@@ -77,9 +77,10 @@ class SecretFinder:
         return join_spans([*spans, *coloured])
 
     def address(self, url: str) -> list[MaskedSpan]:
-        """Returns the spans of the path and of the query of an address that may be a secret.
+        """Returns the spans of a URL's path and query that may be secrets.
 
-        Plain words stay. What looks like a key is remembered, and the rest is masked only here.
+        Plain words stay. A part that looks like a key is remembered; the others are masked only
+        here.
         """
         host, spans = _HOST.match(url), []
         for part in _ADDRESS_PART.finditer(url, host.end() if host is not None else len(url)):
@@ -93,12 +94,12 @@ class SecretFinder:
         return spans
 
     def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
-        """Searches a text for secrets of a known form, and for words of those found earlier.
+        """Searches a text for secrets with a known form, and for words of those recognized earlier.
 
         Args:
             text: any text.
             loose: see `spans`.
-            seams: where pieces of the text begin.
+            seams: the indexes where pieces of the text begin.
         """
         places = self.needles.places(one_byte_each(text))
         if self.hashed.longest and (values := [*self.hashed.recognized(text, places)]):
@@ -108,12 +109,12 @@ class SecretFinder:
         return secret_patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:
-        """Returns the index from which on the end of a text may be the beginning of a secret."""
+        """Returns the index from which the end of a text may be the start of a secret."""
         text = searched.text
         return min(secret_patterns.tail(text, searched), self.values.tail(text, searched.places))
 
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
-        """Returns the spans to be masked in a text that was searched; remembers their secrets."""
+        """Returns the spans to mask in a searched text, and remembers their secrets."""
         text, places = searched.text, searched.places
         if not (places or self._extra):
             return []
@@ -129,7 +130,7 @@ class SecretFinder:
             value = text[start:end]
             if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
                 spans.append(MaskedSpan(start, end, self.remember(value, kind, named=True)))
-        if spans:  # new secrets may be in this text a second time
+        if spans:  # new secrets may occur again in this text
             places = self.needles.places(one_byte_each(text))
         for start, end, marker in self.values.find(text, places):
             if not _overlaps(masked, start, end):
@@ -141,26 +142,26 @@ class SecretFinder:
 
         Args:
             value: the secret.
-            kind: the kind of the secret that its marker names.
-            named: whether its name or its form shows that it is a secret.
+            kind: the kind of the secret, for its marker.
+            named: whether its name or its form marks it as a secret.
         """
         marker = self.values.markers.get(value) or self.markers.of(kind, value)
         self.values.add(value, marker, named=named)
-        if "%" in value:  # percent-encoded in a URL; it may be elsewhere without the encoding
+        if "%" in value:  # percent-encoded in a URL; elsewhere it may be plain
             self.values.add(unquote(value), marker, named=named)
         return marker
 
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
-        """Returns the spans to be masked in a text that is a secret as a whole.
+        """Returns the spans to mask in a text that is a secret as a whole.
 
-        These are none if the text is empty, has a marker, is a reference such as ``$TOKEN``, or a
-        switch such as ``1``; and if it is a plain word and its name does not show a secret. The
-        name of an authentication scheme at the beginning is not masked.
+        There are none if the text is empty, contains a marker, is a reference such as ``$TOKEN`` or
+        a switch such as ``1``, or if it is a plain word whose name does not mark a secret. The name
+        of an authentication scheme at the beginning is not masked.
 
         Args:
             text: the text.
-            kind: the kind of the secret that its marker names.
-            named: whether its name shows that it is a secret.
+            kind: the kind of the secret, for its marker.
+            named: whether its name marks it as a secret.
         """
         if not text.strip() or MARKER.fullmatch(text) or _REFERENCE.fullmatch(text):
             return []
@@ -179,13 +180,13 @@ class SecretFinder:
         if ";" in text and "=" in text:
             for cookie in _COOKIE.finditer(text):
                 self.values.add(cookie[1], marker, named=False)
-        self.spans(secret, loose=True)  # remembers secrets in it, such as a password in a URL
+        self.spans(secret, loose=True)  # remembers inner secrets, such as a password in a URL
         return [MaskedSpan(start, len(text), marker)]
 
     def asked(self, text: str) -> list[MaskedSpan]:
-        """Returns the spans to be masked in a text that the user wants masked as a whole.
+        """Returns the spans to mask in a text that the user wants masked as a whole.
 
-        Unlike `secret`, masks references, and texts of which a part is a marker.
+        Unlike `secret`, masks references, and texts that contain a marker.
         """
         if not text.strip() or MARKER.fullmatch(text):
             return []
@@ -206,8 +207,8 @@ def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, i
 
     Args:
         masked: the ranges of markers.
-        start: where the range begins.
-        end: where it ends.
+        start: the start of the range.
+        end: the end of the range.
 
     Returns:
         The range, or None if it is empty or within a marker.

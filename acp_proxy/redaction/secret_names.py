@@ -1,4 +1,4 @@
-"""Recognizes the names of headers, variables and properties that hold secrets."""
+"""Recognizes the names of headers, variables and properties whose values are secrets."""
 
 import re
 
@@ -17,18 +17,18 @@ _KINDS = {
     "url": ("webhook", "webhookurl", "dsn", "connectionstring"),
 }  # fmt: skip
 _ENDINGS = {ending: kind for kind, endings in _KINDS.items() for ending in endings}
-"""The endings of names of secrets, without separators, and the kind of each secret."""
+"""Endings of secret names, without separators, and the kind of each secret."""
 _LAST_PARTS = dict.fromkeys(("pass", "pw", "otp", "pin"), "password")
 _LAST_PARTS |= {"auth": "credential", "bearer": "token"}
 """Endings that count only as a separate word: `DB_PASS`, but not `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
-"""Endings that count for headers and variables only."""
+"""Endings that only count for headers and variables."""
 _VARIABLE_LAST_PARTS = {"sig": "secret", "pat": "token", "salt": "secret"}
-"""Names that count only as a whole word: ``sig`` in a URL, but not within ``design``."""
+"""Names that only count as a whole word: ``sig`` in a URL, but not within ``design``."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",
-    # Tokens of programs and of language models, which are no secrets.
+    # Tokens of programs and of language models; not secrets.
     "cancellationtoken", "canceltoken", "bostoken", "eostoken", "padtoken", "unktoken",
     "masktoken", "septoken", "clstoken", "starttoken", "endtoken", "stoptoken", "pertoken",
     "maxtoken", "mintoken", "firsttoken", "lasttoken", "prevtoken", "previoustoken",
@@ -60,12 +60,13 @@ _HARMLESS_VARIABLES = {
 
 
 def kind_of_name(name: str, *, variable: bool = False) -> str | None:
-    """Returns the kind of the secret that has this name, or None if the name is not a secret's.
+    """Returns the kind of secret that a name stands for; None if it is not a secret's name.
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.
-        variable: whether the name is that of a header, an environment variable or a parameter of a
-            URL; for these, the endings `key`, `session` and `sig` count as well.
+        variable: whether it names a header, an environment variable or a parameter of a URL; for
+        these, the
+            endings `key`, `session` and `sig` count too.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS):
@@ -85,7 +86,7 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
 
 
 def is_secret_name(name: str, *, variable: bool = False) -> bool:
-    """Whether the value of something with this name is a secret.
+    """Whether the value with this name is a secret.
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.
@@ -95,6 +96,6 @@ def is_secret_name(name: str, *, variable: bool = False) -> bool:
 
 
 def is_harmless_variable(name: str) -> bool:
-    """Whether a name is that of a header or an environment variable that holds no secret."""
+    """Whether a name belongs to a header or an environment variable without a secret."""
     name = name.lower()
     return name in _HARMLESS_VARIABLES or name.startswith("lc_")

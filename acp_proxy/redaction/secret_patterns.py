@@ -2,15 +2,15 @@
 
 Every form of a secret has a needle, a word that it always contains: the prefix of a key, the name
 of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text at
-each of them. Text without needles, which is nearly all text, takes one pass only. Otherwise the
-time grows with the number of needles: a reader follows one run of characters, and does not read the
-same run again and again (`Search.may_read`).
+each of them. Text without needles, which is nearly all text, takes a single pass. Otherwise the
+time grows with the number of needles: a reader follows one run of characters, and a run is only
+read a few times (`Search.may_read`).
 
-Not everything that may be a secret is masked. In text of a person or a file, a value must also look
-random, since a recording with half of its words masked helps nobody. In commands, errors and the
-like (`loose`), the name of a secret before a value is enough.
+Not everything that may be a secret is masked. In text of a person or a file a value must also look
+random, since nobody can use a recording with half of its words masked. In commands, errors and the
+like (`loose`) the name of a secret before a value is enough.
 
-A text may come in pieces; `tail` finds the beginning of a secret that the end of one has cut off.
+A text may arrive in pieces: `tail` finds the start of a secret that the end of a piece cuts off.
 """
 
 import re
@@ -48,8 +48,7 @@ class Needle(NamedTuple):
 def find(text: str, *, loose: bool) -> list[SecretMatch]:
     """Returns the secrets in a text, in order and without overlaps.
 
-    The ranges have only the secrets: not `Bearer`, the name of a value, or the header of a PEM
-    block.
+    The ranges cover only the secrets: not `Bearer`, the name of a value, or a PEM header.
 
     Args:
         text: any text, decoded.
@@ -62,14 +61,15 @@ def find(text: str, *, loose: bool) -> list[SecretMatch]:
 def search(
     text: str, *, loose: bool, places: Places | None = None, seams: Sequence[int] = ()
 ) -> Search:
-    """Searches a text, and returns the secrets and the places where one may be cut off.
+    """Searches a text for secrets, and for places where one may be cut off.
 
     Args:
         text: any text, decoded.
         loose: see `find`.
-        places: the matches of needles in the text, if they are known; matches of words whose
-            numbers are higher than those of needles are ignored.
-        seams: where pieces of the text begin.
+        places: the matches of needles in the text, if known; words with higher numbers than the
+        needles are
+            ignored.
+        seams: the indexes where pieces of the text begin.
     """
     if places is None:
         places = of_all_words().places(one_byte_each(text))
@@ -92,8 +92,7 @@ def may_hold(line: bytes) -> bool:
     """Whether a line may have anything to mask; fast, and True when in doubt.
 
     Never False if `find` finds a secret in the line or in a decoded string of it, or if the line
-    may have a member with the name of a secret, or one named `env`, `headers`, `credentials` or
-    `url`.
+    may have a member with a secret's name, or one named `env`, `headers`, `credentials` or `url`.
 
     Args:
         line: the bytes as they were read.
@@ -127,27 +126,26 @@ def all_needles() -> tuple[Needle, ...]:
 
 
 LONGEST = 1 << 14
-"""The most characters of a cut secret: `tail` looks no farther back."""
+"""The most characters of a cut secret: `tail` looks back no farther."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
 """A separator or a change of case before a part of a name, an escape, or the end of a scheme."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
-    """Returns the index from which on the end of a text may be the beginning of a secret.
+    """Returns the index from which the end of a text may be the start of a secret.
 
-    The caller keeps back the text from the index on, and searches it again together with the text
-    that follows. Then, wherever a text is cut, `find` finds all secrets that it finds in the whole
-    text, except for a cut after the first character of a key (`s` of `sk-`), after the first or
-    second character of a listed name or scheme that is a word by itself (`to` of `token`), within
-    `curl -u` and the name of another command, and in a secret that is longer than `LONGEST`. The
-    index is never within a secret that `find` finds in the text and that ends before the end of the
-    text.
+    The caller keeps back the text from this index and searches it again together with the text that
+    follows. Then, wherever a text is cut, `find` finds all secrets of the whole text, with these
+    exceptions: a cut after the first character of a key (`s` of `sk-`), after the first or second
+    character of a listed name or scheme that is a word by itself (`to` of `token`), within `curl
+    -u` or the name of another command, and in a secret longer than `LONGEST`. The index is never
+    inside a secret that ends before the end of the text.
 
     Args:
         text: any text, decoded.
-        searched: a search of the text; only secrets that this kind of search (loose or not) finds
-            are considered. None to consider those of both kinds.
+        searched: a search of the text; only secrets of this kind of search (loose or not) are
+            considered. None considers those of both kinds.
 
     Returns:
         The index; the length of the text if no secret can begin at its end.
@@ -170,20 +168,20 @@ def tail(text: str, searched: Search | None = None) -> int:
         (place for place in places if not any(s.start < place < s.end for s in ended)),
         default=len(there),
     )
-    # An escape before the secret shows that a word begins there, so it is kept back as well.
+    # An escape before the secret shows that a word begins there, so it is kept back too.
     if escape := expressions().escape.search(there[max(0, start - 12) : start]):
         start -= len(escape[0])
     return len(text) - len(there) + start
 
 
 def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
-    """Whether the end of a text without needles may be the beginning of a secret.
+    """Whether the end of a text without needles may be the start of a secret.
 
     Fast, and True when in doubt.
 
     Args:
         text: any text.
-        seams: where pieces of the text begin, at which a word may begin.
+        seams: where pieces of the text begin; a word may begin there.
     """
     for seam in seams[bisect_right(seams, len(text) - _LONGEST_CUT) :]:
         if seam < len(text):
@@ -203,7 +201,7 @@ def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
 
 
 def _endings() -> dict[str, tuple[str, ...]]:
-    """Returns the beginnings of needles by their last three characters (two, if they have two)."""
+    """Returns the prefixes of needles by their last three characters (two, if they have two)."""
     exact, folded, _ = _beginnings()
     endings: dict[str, list[str]] = defaultdict(list)
     for word in {word.lower() for word in exact | folded if len(word) > 1}:
@@ -212,7 +210,7 @@ def _endings() -> dict[str, tuple[str, ...]]:
 
 
 def _partial(searched: Search) -> Iterator[int]:
-    """Yields each index at which a needle may begin that the end of the text cuts off."""
+    """Yields each index where a needle may begin that the end of the text cuts off."""
     text = searched.text
     exact, folded, longest = _beginnings()
     for length in range(min(longest, len(text)), 0, -1):
@@ -237,10 +235,10 @@ def _begins_part(text: str, start: int) -> bool:
 
 @cache
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
-    """Returns the beginnings of case-sensitive needles, of the others, and the longest length."""
+    """Returns the prefixes of case-sensitive needles, of the others, and the longest length."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
-        if needle.read is not None and needle.word not in COMMANDS:  # those are no secrets
+        if needle.read is not None and needle.word not in COMMANDS:  # not secrets
             beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
             words[needle.exact].update(beginnings)
     longest = max(map(len, words[True] | words[False]))

@@ -1,11 +1,11 @@
-"""Decides by the path of a string what it is: a secret, a command, an id, or any other text.
+"""Decides by the path of a string how it is treated: as a secret, a command, an id or a text.
 
 Only the end of a path is compared, so a rule applies to a message by itself, in a batch, and in the
-params of a message that a chain of proxies forwards. Secrets are recognized by the members
-that hold them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method.
-A member that is a secret in one method only has a rule that names the method.
+params of a message that a chain of proxies forwards. Secrets are recognized by the members that
+contain them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method. A
+member that is a secret in only one method has a rule that names the method.
 
-Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the draft 1.0.
+Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the 1.0 draft.
 """
 
 from collections.abc import Set
@@ -25,11 +25,11 @@ class Treatment(Enum):
     KEEP = auto()
     """An id, a method, a kind: never changed."""
     TEXT = auto()
-    """Text of any kind: only what is certainly a secret is masked in it."""
+    """Any other text: only certain secrets are masked in it."""
     COMMAND = auto()
     """A command, an argument, a URL or an error: a name before a value is enough to mask it."""
     QUERY = auto()
-    """A link that can be used once: all values of its query are masked."""
+    """A one-time link: all values of its query are masked."""
     ADDRESS = auto()
     """The URL of an MCP server: its path and the values of its query are masked."""
     SECRET = auto()
@@ -37,7 +37,7 @@ class Treatment(Enum):
     NAME = auto()
     """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """A value in an ``env`` or ``headers`` array, which is a secret if its name says so."""
+    """A value in an ``env`` or ``headers`` array: a secret if its name says so."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
@@ -45,7 +45,7 @@ class Treatment(Enum):
 
 
 class Ruling(NamedTuple):
-    """How a string is treated, and the kind of secret that its marker names."""
+    """How a string is treated, and the kind of secret named in its marker."""
 
     treatment: Treatment
     kind: str = "secret"
@@ -73,7 +73,7 @@ _COLLECTIONS = ("credential", "credentials", "creds", "secrets", "tokens", "pass
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION
-"""The methods with members that are secrets in these methods only."""
+"""The methods with members that are secrets only there."""
 
 _PRIVATE_MEMBERS: dict[str, tuple[Path, ...]] = {
     "session/prompt": (("prompt",), ("content",), ("attachments",)),
@@ -102,8 +102,8 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
 
     Args:
         path: the keys that lead to the string, from the outermost; ``*`` for an item of an array.
-        methods: the methods that the line names.
-        private: whether private text is masked as well.
+        methods: the methods named in the line.
+        private: whether private text is masked too.
     """
     if len(path) > _DEEPEST or sum(map(len, path)) > _LONGEST:
         return _rule_for(path, frozenset(methods), private)
@@ -140,9 +140,9 @@ def _rule_for(path: Path, methods: frozenset[str], private: bool) -> Ruling:
 
 
 _known_rule_for = lru_cache(maxsize=1024)(_rule_for)
-"""`_rule_for` with a cache, since the same paths come again and again."""
+"""`_rule_for` with a cache, since few paths occur very often."""
 _DEEPEST, _LONGEST = 16, 256
-"""The most keys of a path that is cached, and the most characters of all its keys."""
+"""A path is cached if it has at most so many keys, with so many characters in all."""
 
 
 def kind_of(path: Path) -> str:
@@ -164,7 +164,7 @@ def of_variable(name: str, container: str) -> Ruling:
 
 
 def _entry(path: Path) -> Ruling | None:
-    """Returns the treatment of a string in ``env`` or ``headers``, or None if it is in neither.
+    """Returns the treatment of a string in ``env`` or ``headers``; None if it is in neither.
 
     There are three notations: an object, an array of objects, and an array of ``NAME=value``.
     """
@@ -191,7 +191,7 @@ def _plain(key: str) -> str:
 
 
 def _is_named(path: Path) -> bool:
-    """Whether a string has the name of a secret, or is within a collection of secrets."""
+    """Whether a string has a secret's name, or is within a collection of secrets."""
     names = [key for key in path if key != "*"]
     if names and is_secret_name(names[-1]):
         return True
@@ -203,7 +203,7 @@ def _is_private(path: Path, methods: Set[str]) -> bool:
         path = path[1:]
     if path[:1] == ("result",):
         return any(path[1 : 1 + len(each)] == each for each in _PRIVATE_RESULTS)
-    if path[:2] == ("params", "params"):  # passed on by a proxy
+    if path[:2] == ("params", "params"):  # forwarded by a proxy
         path = path[1:]
     for method in methods:
         if any(path[1 : 1 + len(each)] == each for each in _PRIVATE_MEMBERS.get(method, ())):

@@ -1,8 +1,8 @@
-"""Reads secrets of a known form, such as provider keys, and those with the name of a secret.
+"""Reads secrets with a known form, such as provider keys, and values with secret names.
 
 Each reader gets the index of a needle, follows the run of characters there, and returns the secret
-or None. A value has its name before it, as in `API_TOKEN=x`, `"password": "x"`, `--token x`; the
-password in a command is recognized by a word that the command always has, and by its place.
+or None. A value follows its name, as in `API_TOKEN=x`, `"password": "x"`, `--token x`. The password
+in a command is recognized by its place, and by a word that every such command has.
 """
 
 import re
@@ -38,10 +38,10 @@ _kind_of_name = lru_cache(maxsize=1024)(
 
 
 def read_assignment(search: Search, place: int) -> SecretMatch | None:
-    """Returns the secret value of the name that contains a needle, or None if there is none.
+    """Returns the secret value whose name contains a needle; None if there is none.
 
     Args:
-        search: the search of the text; the runs that are read are noted in it.
+        search: the search of the text; it records the runs that are read.
         place: the index of the needle in the text.
     """
     text = search.text
@@ -83,7 +83,7 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
         return SecretMatch(value_start, end, kind)
     before = text[max(0, start - 200) : start]
     if kind == "password" and match["operator"] == "=" and expressions().connection.search(before):
-        return SecretMatch(value_start, end, kind)  # in the string that names a database
+        return SecretMatch(value_start, end, kind)  # in a database connection string
     if is_example(value) or (not is_quoted and text[end : end + 1] in ("(", "[", "{")):
         return None
     random = is_random(value) or (
@@ -93,10 +93,10 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
 
 
 def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
-    """Returns where the value of an assignment begins and ends, and whether it is quoted.
+    """Returns the start and end of an assigned value, and whether it is quoted.
 
-    A quotation mark that also stands before the name ends what began there, as in "set `token=` in
-    the settings".
+    A quotation mark that also stands before the name closes a quotation, as in "set `token=` in the
+    settings".
     """
     known = expressions()
     start = match.end()
@@ -118,7 +118,7 @@ def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tupl
 
 
 def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
-    """Whether the notation alone shows a secret: an option, a variable, a credential header."""
+    """Whether the notation alone marks a secret: an option, a variable, a credential header."""
     if match["operator"] is None or name.startswith("-"):
         return True
     if match["operator"] == "=":
@@ -140,9 +140,9 @@ _COMMANDS = (
     rf"machine\s+\S{{1,256}}\s+login\s+\S{{1,256}}\s+password\s+{_VALUE}",  # netrc
 )
 _LONGEST = 400
-"""The largest number of characters of a command before its password."""
+"""The most characters of a command before its password."""
 _PATIENCE = 120
-"""Characters of a command after which no more of a text in pieces is read to find its password."""
+"""The most characters of a command in pieces that are read to find its password."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}
 
 
@@ -152,7 +152,7 @@ def _command() -> re.Pattern[str]:
 
 
 def read_command(search: Search, start: int) -> SecretMatch | None:
-    """Returns the password in the command at an index, or None if there is none.
+    """Returns the password in the command at an index; None if there is none.
 
     Args:
         search: the search of the text.
@@ -197,7 +197,7 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
             search.have_read(row.alphabet, start, end)
             most = row.most
             if most is not None and (end - body > most or text[end : end + 1].isalnum()):
-                # A key of a fixed length may end where a piece of the text ends.
+                # A key of fixed length may end where a piece of the text ends.
                 end = (search.seams_within(-1, body + most) or (body,))[-1]
             if end - body < row.least:
                 continue
@@ -267,7 +267,7 @@ def _read_basic(search: Search, start: int) -> SecretMatch | None:
 
 
 def _credential(search: Search, start: int) -> tuple[int, int] | None:
-    """Returns where the credential after a scheme begins and ends, or None if there is none."""
+    """Returns the start and end of the credential after a scheme; None if there is none."""
     scheme = expressions().scheme.match(search.text, start)
     if scheme is None:
         if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(
@@ -310,12 +310,12 @@ def _read_curl_user(search: Search, start: int) -> SecretMatch | None:
 
 
 def _read_signature(search: Search, start: int) -> SecretMatch | None:
-    """Reads the signature of a URL, whose name is too short to be searched for elsewhere."""
+    """Reads the signature in a URL; its name is too short to be searched for elsewhere."""
     return read_assignment(search, start + 1)
 
 
 def _read_telegram(search: Search, start: int) -> SecretMatch | None:
-    """Reads the token of a Telegram bot after the number of the bot."""
+    """Reads the token of a Telegram bot after the bot's number."""
     text, end = search.text, expressions().telegram.match(search.text, start).end()  # type: ignore[union-attr]
     if end == len(text):
         search.leave_open(start)
@@ -340,6 +340,6 @@ READERS: dict[str, Reader] = {
     ":AA": _read_telegram,
     **dict.fromkeys(COMMANDS, read_command),
 }
-"""The reader of each of `FORMS`."""
+"""The reader of each word in `FORMS`."""
 EXACT = ("eyJ", "BEGIN ", ":AA")
-"""Those of `FORMS` in which upper and lower case must match."""
+"""Words in `FORMS` whose case must match."""

@@ -1,7 +1,7 @@
-"""Reads the pieces of texts that come in many messages, such as chat and terminal output.
+"""Reads pieces of texts that are spread over many messages, such as chat and terminal output.
 
 All pieces of one text have the same key, and each has its offset in its line. So a secret that is
-cut into several pieces can be found in the whole text and masked in each piece.
+split into several pieces can be found in the whole text and masked in each piece.
 """
 
 import re
@@ -13,7 +13,7 @@ from acp_proxy.redaction.json_strings import Decoded, StringWalk, decoded_base64
 
 _MOST_KNOWN = 256
 PUSHES = frozenset({"terminal_output_chunk", "tool_call_content_chunk", "terminal/output"})
-"""The updates and the method by which an agent sends output in pieces."""
+"""The updates and the method that send output in pieces."""
 _PUSHED = {
     ("params", "update", "data"): True,  # terminal_output_chunk (v2), in base64
     ("params", "update", "content", "text"): False,
@@ -22,7 +22,7 @@ _PUSHED = {
 }
 """The paths of pushed output, and whether it is encoded in base64."""
 _CHUNK, _PUSH = b"_chunk", b"terminal/output"
-"""Each line that is a piece contains one of these."""
+"""Every line that is a piece contains one of these."""
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 """ASCII text without escapes."""
 
@@ -31,25 +31,25 @@ class Piece(NamedTuple):
     """One piece of a text; a tuple, since there may be a million."""
 
     key: str
-    """A text that all pieces of one text have in common, and no others."""
+    """Identifies the text that the piece belongs to."""
     text: str
     start: int
     """The offset in the line of the first byte after the opening quote."""
     literal: bytes
-    """The bytes between the quotes, as they are written in JSON."""
+    """The bytes between the quotes, with escapes unchanged."""
     around: bytes
-    """The line without `literal`; the same object for lines that differ only in it."""
+    """The line without `literal`; the same object for lines that only differ there."""
     is_encoded: bool = False
     """Whether `literal` is the text in base64."""
 
     @property
     def end(self) -> int:
-        """The offset in the line of the byte after `literal`."""
+        """The offset in the line of the first byte after `literal`."""
         return self.start + len(self.literal)
 
 
 class PieceReader:
-    """Reads lines as pieces; fastest if the pieces of one text come one after the other."""
+    """Reads lines as pieces; fastest if the pieces of one text follow each other."""
 
     def __init__(self) -> None:
         self._splitter = ChunkSplitter()
@@ -58,10 +58,9 @@ class PieceReader:
         """The latest piece of pushed output, with the bytes before and after its text."""
 
     def read(self, raw: bytes) -> Piece | None:
-        """Returns the piece in a line, or None if the line is no piece.
+        """Returns the piece in a line; None if the line is not a piece.
 
-        For a piece in an unusual notation None is returned as well, so the caller masks its line
-        without regard to other pieces.
+        A piece in an unusual notation also gives None, so the caller masks its line by itself.
         """
         if _CHUNK in raw:
             chunk = self._splitter.split(raw)
@@ -75,9 +74,9 @@ class PieceReader:
         return self._read_pushed(raw) if _PUSH in raw else None
 
     def _read_pushed(self, raw: bytes) -> Piece | None:
-        """Returns the piece of pushed output in a line, or None if there is none.
+        """Returns the piece of pushed output in a line; None if there is none.
 
-        If the line differs from the latest one only in the text, it is not parsed.
+        If the line only differs from the latest one in the text, it is not parsed.
         """
         if self._pushed is not None:
             before, after, latest = self._pushed
@@ -103,12 +102,12 @@ class PieceReader:
 
 
 def may_be_piece(raw: bytes) -> bool:
-    """Returns whether one or several lines may contain a piece; False only if there is none."""
+    """Whether one or several lines may contain a piece; False only if there is none."""
     return _CHUNK in raw or _PUSH in raw
 
 
 def _pushed(raw: bytes) -> Piece | None:
-    """Returns the piece of pushed output in a line, or None if there is none."""
+    """Returns the piece of pushed output in a line; None if there is none."""
     labels = read(raw)
     if labels.kind is not Kind.NOTIFICATION:
         return None

@@ -1,7 +1,7 @@
-"""One search of a text: what was found, which runs were read, and what the end may cut off.
+"""One search of a text: the secrets, the runs already read, and secrets cut off at the end.
 
-Compiling the regular expressions takes longer than everything else that most commands do, so they
-are compiled when the first needle is found.
+Compiling the regular expressions takes longer than everything else in most commands, so they are
+compiled when the first needle matches.
 """
 
 import re
@@ -16,7 +16,7 @@ from acp_proxy.redaction.needles import Places
 
 
 class Expressions:
-    """The regular expressions, each named for what it matches."""
+    """The regular expressions, each named after its matches."""
 
     def __init__(self) -> None:
         self.runs = {name: re.compile(pattern) for name, pattern in ALPHABETS.items()}
@@ -38,14 +38,14 @@ class Expressions:
         )
         self.assignment = re.compile(
             r"""(?P<closing>\\*["'`])?\]?[ \t]{0,4}(?:"""
-            r"""(?:[A-Za-z]{1,20}[ \t](?==))?"""  # the type, in `var token string = "..."`
+            r"""(?:[A-Za-z]{1,20}[ \t](?==))?"""  # a type, as in `var token string = "..."`
             r"""(?P<operator>=>|:{1,3}=|[.?|+]=|[:=]=?|>\s{0,12}|,(?=[ \t]?\\*["'`]))"""
-            r"""(?:[ \t]?[A-Za-z_]{1,20}[ \t]=(?=[ \t]))?"""  # the type, in `token: str = "..."`
+            r"""(?:[ \t]?[A-Za-z_]{1,20}[ \t]=(?=[ \t]))?"""  # a type, as in `token: str = "..."`
             r"""(?P<spaces>[ \t]{0,4})|(?P<argument>[ \t]{1,4}|["'],[ \t]?(?=["'])))"""
             r"""(?P<quote>\\*["'`])?(?P<scheme>(?:bearer|basic|token|apikey)[ \t]{1,4})?""",
             re.IGNORECASE,
         )
-        self.open_name = re.compile(  # what may stand between a name and its value, cut off
+        self.open_name = re.compile(  # the text between a name and its value, cut off
             r"""\\*["'`]?\]?[ \t]{0,4}(?:[sS][a-z]{0,5}[ \t]?)?[:,.?|+=>]{0,4}\s{0,12}"""
             r"""(?:[sS][a-z]{0,5}[ \t]?=?[ \t]?)?\\*["'`]?"""
         )
@@ -96,7 +96,7 @@ class Search:
         text: the text.
         loose: see `secret_patterns.find`.
         places: the matches of needles in the text.
-        seams: where pieces of the text begin, at which a word may begin and end.
+        seams: where pieces of the text begin; a word may begin or end there.
 
     Attributes:
         secrets: in order and without overlaps.
@@ -118,11 +118,11 @@ class Search:
     def may_read(self, run: str, start: int) -> bool:
         """Whether a reader should read a run of characters.
 
-        False if it was read from many needles in the same run before.
+        False if the run has been read from many needles already.
 
         Args:
             run: the name of the run's alphabet.
-            start: the index at which the run begins.
+            start: the index where the run begins.
         """
         if start >= self._run_ends.get(run, 0):
             self._tries[run] = 0
@@ -131,11 +131,11 @@ class Search:
         return self._tries[run] <= _RETRIES
 
     def have_read(self, run: str, start: int, end: int) -> None:
-        """Notes that a run was read; calls `leave_open` if it extends to the end of the text.
+        """Records that a run was read; calls `leave_open` if it extends to the end of the text.
 
         Args:
             run: the name of the run's alphabet.
-            start: the index at which the secret begins, or may begin.
+            start: the index where the secret begins or may begin.
             end: the index after the last character of the run.
         """
         self._run_ends[run] = max(end, self._run_ends.get(run, 0))
@@ -143,15 +143,15 @@ class Search:
             self.leave_open(start)
 
     def leave_open(self, start: int) -> None:
-        """Notes that a secret may begin at an index and continue after the end of the text."""
+        """Records that a secret may begin at an index and continue after the text."""
         self.opened.append(start)
 
     def seams_within(self, after: int, last: int) -> Sequence[int]:
-        """Returns the seams behind one index and up to another.
+        """Returns the seams after one index, up to and including another.
 
         Args:
-            after: the first index, which does not count.
-            last: the other index, which counts.
+            after: the first index, excluded.
+            last: the last index, included.
         """
         return self.seams[bisect_right(self.seams, after) : bisect_right(self.seams, last)]
 
@@ -172,11 +172,11 @@ class Search:
 
 
 Reader = Callable[[Search, int], SecretMatch | None]
-"""Returns the secret at the index of a needle, or None if there is none."""
+"""Returns the secret at the index of a needle; None if there is none."""
 
 
 def name_start(text: str, place: int) -> int:
-    """Returns the index at which a name begins.
+    """Returns the index where a name begins.
 
     Args:
         text: any text.
@@ -198,7 +198,7 @@ def name_end(text: str, place: int) -> int:
 
 
 def scheme_start(text: str, end: int) -> int:
-    """Returns the index at which the scheme of a URL begins.
+    """Returns the index where the scheme of a URL begins.
 
     Args:
         text: any text.

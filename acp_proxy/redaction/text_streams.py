@@ -1,7 +1,8 @@
-"""Finds secrets in texts that come in pieces, together with the text before and after each piece.
+"""Finds secrets in texts that arrive in pieces, with the text before and after each piece.
 
-For each text, its last characters are kept, and the spans of later pieces that are known to be
-masked. If the end of a piece may be the beginning of a secret, the pieces that follow are read too.
+For each text this module keeps the last characters, and the spans of later pieces that are already
+known to be masked. If the end of a piece may be the start of a secret, the following pieces are
+read too.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,48 +16,49 @@ from acp_proxy.redaction.text_pieces import Piece, PieceReader
 from acp_proxy.redaction.text_search import Search
 
 CONTEXT = 32
-"""How many characters before a piece are searched together with it."""
+"""Characters before a piece that are searched together with it."""
 _LONGEST_CONTEXT = 512
-"""The same if secrets are known by hashes only, which are recognized when all of them is there."""
+"""The same if some secrets are only known by hashes: these are recognized only as a whole."""
 _SEAM = 24
-"""How many characters on either side of a cut are searched together."""
+"""Characters on either side of a cut that are searched together."""
 _MOST_TEXT = 16 << 10
-"""How many characters of the following pieces are searched together with a piece, at most."""
+"""The most characters of following pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""How many lines are read for that, at most, when many secrets that begin have not ended."""
+"""The most lines read for that if many secrets begin and do not end."""
 _MOST_PIECES = 4000
-"""How many are read before that: a private key of 3,200 characters may come by letters."""
+"""The most pieces read before that: a private key of 3,200 characters may arrive by letters."""
 _SEARCHED_AT_ONCE = 256
-"""From so many characters on, a text that grows is searched again when it has doubled."""
+"""A growing text longer than this is only searched again after it has doubled."""
 _MOST_STREAMS = 256
 
 
 class NotYet(Exception):
-    """Raised when later lines decide what is masked in a line, and have not come yet."""
+    """Raised when masking a line depends on later lines that have not arrived."""
 
 
 Following = Callable[[], Iterator[bytes]]
-"""Yields the following lines of the stream; at their end, raises `NotYet` if more may come."""
+"""Yields the following lines of the stream; raises `NotYet` at the end if more may come."""
 
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
-"""The last characters of a text that comes in pieces, and the spans to be masked in later pieces,
-with their offsets from the end of the text so far. A tuple, since there may be a million."""
+"""The last characters of a text in pieces, and the spans to mask in later pieces, as offsets from
+the end of the text so far. A tuple, since there may be a million."""
 _NOTHING: StreamEnd = ("", [])
 
 
 class TextStreams:
-    """The texts of one recording that come in pieces.
+    """The texts of one recording that arrive in pieces.
 
     Args:
-        finder: finds secrets in them.
-        kept: the ends of the texts, by their keys.
-        is_thorough: whether to search even text without needles, for patterns of the user.
+        finder: finds secrets in the texts.
+        kept: the ends of the texts, by key.
+        is_thorough: whether to search even text without needles, for the user's patterns.
 
     Attributes:
-        kept: the ends of the texts so far, by their keys.
-        left: how often a secret was left as it is, since it was recognized only when its beginning
-            had passed. Who masks the pieces again, and knows it then, masks all of them.
+        kept: the ends of the texts so far, by key.
+        left: the number of secrets left unmasked because they were recognized only after their
+        beginning
+            had passed. Masking the pieces again with this knowledge masks all of them.
     """
 
     def __init__(
@@ -69,12 +71,12 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """The latest end of a text after which pieces were searched already: how many characters
-        of them are decided, as long as no more secrets are known than then."""
+        """The end of the latest text whose following pieces have been searched already: how many of
+        their characters are decided, as long as the number of known secrets stays the same."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
-        """Takes a piece without needles, if it is certain that nothing in it is masked.
+        """Takes a piece without needles, if certainly nothing in it is masked.
 
         Args:
             key: the key of the text.
@@ -102,14 +104,15 @@ class TextStreams:
         return True
 
     def spans(self, piece: Piece, following: Following) -> list[MaskedSpan]:
-        """Returns the spans to be masked in a piece.
+        """Returns the spans to mask in a piece.
 
         Args:
             piece: the piece.
-            following: returns the lines after it; called only if they are needed.
+            following: returns the lines after it; only called if they are needed.
 
         Raises:
-            NotYet: by ``following``, if lines are needed that have not come; pass the piece again.
+            NotYet: raised by ``following`` if it needs lines that have not arrived; pass the piece
+            again.
         """
         stream = self.kept.get(piece.key, _NOTHING)
         left, spans = stream
@@ -117,7 +120,7 @@ class TextStreams:
         begin, end = len(left), len(joined)
         ahead = self._decided_after(stream) - len(piece.text)
         if spans and spans[0][0] <= 0 and spans[0][1] > len(piece.text) and not spans[0][2]:
-            size = len(piece.text)  # all of it is the middle of a secret
+            size = len(piece.text)  # the whole piece is inside a secret
             later = [(max(a - size, 0), b - size, new) for a, b, new in spans]
             self._keep(piece.key, (_context(joined, self._size), later))
             return [MaskedSpan(0, size, "")]
@@ -145,7 +148,7 @@ class TextStreams:
         if tail < end == len(joined):
             masked += self._cut_off(joined, tail)
         own, later = self._divided(known, masked, begin, end)
-        # After a secret that does not end, the next pieces need not be read again, either.
+        # Nor must the next pieces be read again after a secret that does not end.
         ahead = tail - end if tail >= end else (len(joined) - end) // 4
         self._keep(piece.key, (_context(joined[:end], self._size), later), ahead)
         return own
@@ -156,7 +159,7 @@ class TextStreams:
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 
     def _alone(self, piece: Piece, begin: int, seams: list[int]) -> list[MaskedSpan]:
-        """Returns the spans of a piece that must not hide behind what is around it."""
+        """Returns the secrets of a piece by itself, so that its context cannot hide them."""
         if not seams:
             return []
         alone = self._finder.spans(piece.text, loose=False)
@@ -165,10 +168,10 @@ class TextStreams:
     def _read_on(
         self, key: str, searched: Search, end: int, seams: list[int], following: Following
     ) -> tuple[Search, int]:
-        """Searches a text with its following pieces, until no secret that begins in it is open.
+        """Searches a text with its following pieces, until no secret is open.
 
         Returns:
-            The search, and where the first secret begins that is open at the end of its text.
+            The search, and the start of the first secret that is still open at the end of the text.
         """
         joined, due, count, pieces = searched.text, 0, 0, self._following(key, following)
         more: str | None = ""
@@ -185,7 +188,7 @@ class TextStreams:
                 joined += more
                 if len(joined) < due:
                     continue
-            # Twice as much each time, so that many pieces are decided by one search.
+            # Grow geometrically, so that one search decides many pieces.
             due = len(joined) * (8 if len(joined) > _SEARCHED_AT_ONCE else 5) // 4
             searched = self._finder.search(joined, loose=False, seams=seams)
             tail = self._finder.tail(searched)
@@ -194,19 +197,20 @@ class TextStreams:
         else:
             if missing is not None:
                 raise missing
-            if count > _MOST_LINES:  # secrets that do not end must not take long
+            if count > _MOST_LINES:  # a limit for secrets that do not end
                 self._most_lines = max(_MOST_LINES, self._most_lines // 2)
         return searched, tail
 
     def _divided(
         self, known: list[MaskedSpan], masked_spans: list[MaskedSpan], begin: int, end: int
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
-        """Returns the spans to be masked in a piece, from its begin, and in later ones."""
+        """Splits the spans: those to mask in a piece, from its begin, and those in later pieces."""
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):
             if span.end > begin and span.start < end:
-                # The marker of a span that an earlier piece has begun to mask is there. If the
-                # span only begins in the last characters before, it is put here.
+                # The marker of a span that an earlier piece began to mask exists already. If the
+                # span only
+                # begins in the kept characters, its marker is put here.
                 is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
                 if span.start < begin and not is_marked and span.new in self._finder.hashed.markers:
                     self.left += 1
@@ -229,14 +233,14 @@ class TextStreams:
             del streams[next(iter(streams))]
 
     def _cut_off(self, text: str, tail: int) -> list[MaskedSpan]:
-        """Returns a span for the beginning of a known secret that the end of a text cuts off."""
+        """Returns a span for the start of a known secret that the end of a text cuts off."""
         beginning = text[tail:]
         if self._finder.values.tail(text) == tail and len(beginning) >= 8:
             return [MaskedSpan(tail, len(text), self._finder.markers.of("secret", beginning))]
         return []
 
     def _following(self, key: str, following: Following) -> Iterator[str]:
-        """Yields the pieces of a text that follow, up to a line that is not an update."""
+        """Yields the following pieces of a text, up to a line that is not an update."""
         for raw in islice(following(), self._most_lines):
             piece = self._ahead.read(raw)
             if piece is not None and piece.key == key:
@@ -249,11 +253,11 @@ def _may_join(left: str, text: str) -> bool:
     """Whether a needle may begin in one text and end in the next."""
     if not left or text[:1].isspace():
         return False
-    return text[:1] == "-" or not left[-1].isspace()  # `curl -u` has a blank before its dash
+    return text[:1] == "-" or not left[-1].isspace()  # as in `curl -u`
 
 
 def _is_seam(left: str, text: str) -> bool:
-    """Whether two texts are one word where they join, so that each may be a word by itself."""
+    """Whether two texts join inside a word, so that each part may be a word by itself."""
     return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 
