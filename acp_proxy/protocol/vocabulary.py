@@ -35,7 +35,7 @@ class Role(Enum):
     PROCESS = "process id"
     TIME = "time or duration"
     CREDENTIAL = "credential"
-    CONFIGURATION = "what the client configures as it likes"
+    CONFIGURATION = "setting that the client may choose freely"
     ENVIRONMENT = "environment variables of a command, which may hold credentials"
     REASON = "words that explain, for a log"
     STREAM = "piece of terminal output"

@@ -1,1 +1,1 @@
-"""A recording as values: its frames, its files' names, its log's format, filters and text form."""
+"""Values of a recording: frames, file names, the log format, filters and the text form."""

@@ -1,7 +1,7 @@
-"""Finds the word of a command that names the agent: ``npx`` and ``env`` only start it.
+"""Finds the word of a command that names the agent; ``npx`` and ``env`` only start it.
 
-A recording is named after that word when its agent is about to be started, so nothing is imported.
-A program that the table does not list is taken for the agent: a wrong name does no harm.
+This word names a recording just before its agent is started, so nothing is imported here. A program
+that is not in the table counts as the agent: a wrong name does no harm.
 """
 
 TYPE_CHECKING = False
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 class _Runner:
-    """A program that runs what its arguments name.
+    """A program that runs the command in its arguments.
 
     Args:
         subcommands: words that may come first, such as ``run`` in ``uv run``.
-        valued: options that are followed by a value of their own.
-        skipped: how many words come before the command, such as the duration of ``timeout``.
-        script: options that are followed by a line of shell.
-        code: options that are followed by a program's text, which has no name.
-        module: options that are followed by the name of a module.
+        valued: options with a value in the next word.
+        skipped: the number of words before the command, such as the duration of ``timeout``.
+        script: options followed by a line of shell.
+        code: options followed by a program's text, which has no name.
+        module: options followed by the name of a module.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ _RUNNERS = {
                          "--keep --fault --faults --seed"),
 }  # fmt: skip
 _NOT_AGENTS = ("cd", "export", "set", "source", ".", "umask", "ulimit", "eval", "unset", "test")
-"""Shell commands that may precede the agent's."""
+"""Shell commands that may precede the agent's command."""
 _ENTRY_FILES = ("index", "main", "__main__", "cli", "app", "server", "run", "start")
-"""Files that are called alike everywhere: their package's directory says more."""
+"""File names that say nothing: the directory of their package says more."""
 _BUILD_DIRECTORIES = (".", "..", "dist", "build", "out", "lib", "src", "bin", "target", "release")
 _MOST_RUNNERS = 10
 
@@ -140,7 +140,7 @@ def _after(runner: _Runner, words: "list[str]") -> "tuple[list[str], str]":
 
 
 def _of_shell(line: str) -> "list[str]":
-    """Returns the words of the first command of a line of shell that can be an agent."""
+    """Returns the words of the first command in a line of shell that can be an agent."""
     for part in line.replace("&&", ";").replace("||", ";").replace("\n", ";").split(";"):
         words = [word.strip("'\"") for word in part.split()]
         while words and (_is_assignment(words[0]) or not words[0]):
@@ -156,13 +156,13 @@ def _is_assignment(word: str) -> bool:
 
 
 def _program(word: str) -> str:
-    """The name of a program without its directory and its version: ``python3.12``, ``node@20``."""
+    """Returns the name of a program without directory and version: ``python3.12``, ``node@20``."""
     name = word.rstrip("/").rsplit("/", 1)[-1].removesuffix(".exe")
     return name.partition("@")[0].rstrip("0123456789.") or name
 
 
 def _plain(word: str) -> str:
-    """The name in a path, in the name of a package with its version, or in the address of one."""
+    """Returns the name in a path, in a versioned package name, or in a package's address."""
     word = word.partition("#")[0] or word
     parts = [part for part in word.split("/") if part] or [word]
     if "://" not in word:

@@ -1,4 +1,4 @@
-"""The recordings directory, and the names of the files of a recording."""
+"""The recordings directory, and the names of a recording's files."""
 
 import os
 import sys
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 LOG_SUFFIX = ".log"
-"""A capture log is beside its database: ``NAME.db.log`` beside ``NAME.db``."""
+"""A capture log is next to its database: ``NAME.db.log`` next to ``NAME.db``."""
 
 DAMAGED_SUFFIX = ".damaged"
-"""``NAME.db.damaged`` has what could not be read of a log."""
+"""``NAME.db.damaged`` contains the unreadable parts of a log."""
 
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
-"""Suffixes of the files that SQLite creates beside ``NAME.db``."""
+"""Suffixes of the files that SQLite creates next to ``NAME.db``."""
 
 _LONGEST_AGENT = 40
 
@@ -25,8 +25,8 @@ _LONGEST_AGENT = 40
 def recordings_directory(environ: "Mapping[str, str]") -> str:
     """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.
 
-    The same as ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test checks it),
-    whose import takes more time than all else before the agent's start.
+    Equal to ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test checks it), whose
+    import takes longer than everything else before the agent's start.
     """
     if chosen := environ.get("ACP_PROXY_RECORDINGS"):
         return os.path.abspath(os.path.expanduser(chosen))
@@ -36,7 +36,7 @@ def recordings_directory(environ: "Mapping[str, str]") -> str:
         data = environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
         return os.path.join(data, "acp-proxy")
     data = environ.get("XDG_DATA_HOME", "")
-    if not os.path.isabs(data):  # which the specification of these variables calls invalid
+    if not os.path.isabs(data):  # invalid by the XDG specification
         data = os.path.join(_home(environ), ".local", "share")
     return os.path.join(data, "acp-proxy")
 
@@ -51,10 +51,10 @@ def _home(environ: "Mapping[str, str]") -> str:
 
 
 def make_private(directory: str) -> None:
-    """Makes a directory and its missing parents, for the owner alone.
+    """Creates a directory and its missing parents, accessible only to the owner.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     if not os.path.isdir(directory):
         make_private(os.path.dirname(directory))
@@ -62,7 +62,7 @@ def make_private(directory: str) -> None:
 
 
 def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str:
-    """Names a recording so that names sort by time and show which agent it was.
+    """Returns a file name that sorts by time and contains the agent's name.
 
     Args:
         command: the agent's program and its arguments.
@@ -76,7 +76,7 @@ def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str
 
 
 def candidates(path: str) -> "Iterator[str]":
-    """Yields ``path``, then ``NAME-2.db``, ``NAME-3.db``, ... for when it is taken."""
+    """Yields ``path``, then ``NAME-2.db``, ``NAME-3.db``, ... in case it is taken."""
     stem, suffix = os.path.splitext(path)
     yield path
     for n in range(2, 1_000_000):

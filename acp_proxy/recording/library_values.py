@@ -1,7 +1,7 @@
-"""What a recording has, as values for scripts, notebooks and tests; `acp_proxy` has them as well.
+"""The contents of a recording as values for scripts, notebooks and tests.
 
-They are attrs classes, so ``attrs.asdict`` converts them to dictionaries. Times are in seconds.
-Frames are numbered as in ``acp-proxy log``.
+`acp_proxy` exports them too. They are attrs classes, so ``attrs.asdict`` converts them to
+dictionaries. Times are in seconds. Frames are numbered as in ``acp-proxy log``.
 """
 
 from datetime import datetime
@@ -20,9 +20,9 @@ class RecordedFrame:
     seq: int
     """The number of the frame, from 1, in the order in which the lines were read."""
     seconds: float | None
-    """The time since the recording began; None if it was imported from something without times."""
+    """Seconds since the recording began; None if it was imported from a source without times."""
     time: datetime | None
-    """The time of day, with a time zone; None likewise."""
+    """The time of day, with a time zone; None if the source has no times or no zone."""
     stream: str
     """``to-agent``, ``to-client`` or ``stderr``."""
     kind: str
@@ -38,15 +38,15 @@ class RecordedFrame:
     size: int
     """The length of the line in bytes, without the newline."""
     raw: bytes = field(repr=False)
-    """The line without its newline; its first 64 KiB if it has more than 16 MiB."""
+    """The line without its newline; only the first 64 KiB if it is larger than 16 MiB."""
     delivered: str
-    """``full``; ``part`` or ``none`` if a fault, or the end of the connection, withheld bytes."""
+    """``full``; or ``part`` or ``none`` if a fault or the end of the connection withheld bytes."""
     fault: str | None
     """The rule of the plan that changed, delayed or withheld the frame."""
     pair: int | None
     """For a request, the number of its answer; for an answer, the number of its request."""
     latency: float | None
-    """The seconds between the request and its answer."""
+    """Seconds between the request and its answer."""
 
     @property
     def message(self) -> Any:
@@ -56,13 +56,13 @@ class RecordedFrame:
 
 @frozen
 class RecordedTurn:
-    """A prompt and all that follows until its stop reason."""
+    """A prompt and everything until its stop reason."""
 
     id: int
     """The number of the turn in the recording, from 1."""
     session: str | None
     prompt: str
-    """The beginning of the prompt, in one line."""
+    """The beginning of the prompt, on one line."""
     stop_reason: str | None
     outcome: str | None
     """The outcome of the prompt request: result, error, cancelled or unanswered."""
@@ -87,7 +87,7 @@ class RecordedExchange:
     response_seq: int | None
     """None if there is no answer."""
     seconds: float | None
-    """The time from the request to its answer."""
+    """Seconds from the request to its answer."""
     outcome: str | None
     """result, error, cancelled or unanswered."""
 
@@ -101,7 +101,7 @@ class RecordedMessage:
     text: str
     session: str | None
     turn: int | None
-    """None outside of turns, as in the history of a session that is loaded."""
+    """None outside of turns, such as in the history of a loaded session."""
     first_seq: int
     last_seq: int
     seconds: float | None
@@ -121,8 +121,8 @@ class RecordedToolCall:
     has_failed: bool
     session: str | None
     turn: int | None
-    """None outside of turns, as in the history of a session that is loaded."""
+    """None outside of turns, such as in the history of a loaded session."""
     first_seq: int
     last_seq: int
     seconds: float | None
-    """The duration of the call; None if the recording does not have its end."""
+    """The duration of the call; None if its end is not in the recording."""

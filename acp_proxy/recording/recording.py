@@ -13,31 +13,31 @@ from acp_proxy.base.limits import SAFE_NUMBER
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
-"""Keys of filters whose values are texts that a recording has, and the columns of these texts."""
+"""Filter keys whose values are texts in a recording, and the columns of these texts."""
 _YEARS = range(1000, 9000)
 """Years that leave room in the calendar for time zones and for the times of frames."""
 
 
 def read_time(text: str) -> datetime:
-    """Reads when a recording began or ended.
+    """Reads the start or end time of a recording.
 
     Raises:
-        ValueError: it is not a time with a time zone, or too near an end of the calendar.
+        ValueError: the text is not a time with a time zone, or too near an end of the calendar.
     """
     time = datetime.fromisoformat(text)
     if time.tzinfo is None or time.year not in _YEARS:
-        raise ValueError(f"{text!r} is no time at which anything was recorded")
+        raise ValueError(f"{text!r} is not a valid recording time")
     return time
 
 
 def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
-    """Returns the date and time of day that people are shown.
+    """Returns the date and time of day to show to people.
 
     Args:
         started_at: when a recording began.
         t_ns: nanoseconds since then.
-        has_zone: whether it is known in which zone that was. If so, the time is in the reader's
-            zone; otherwise it is as in the log, and has no zone.
+        has_zone: whether the recording's time zone is known. If so, the time is in the reader's
+            zone; otherwise it is the time in the source, without a zone.
     """
     time = datetime.fromisoformat(started_at) + timedelta(microseconds=t_ns // 1000)
     return time.astimezone() if has_zone else time.astimezone(UTC).replace(tzinfo=None)
@@ -60,14 +60,14 @@ LOST: dict[Lost, str] = {
     "values": "some values, which the source writes alike",
     "zone": "the time zone of its times",
 }
-"""What the source of an imported recording may not have, and what that means."""
+"""Facts that the source of an imported recording may lack, and what each means."""
 Fact = Literal[Lost, "directions", "durations"]
-"""What commands, views and rules may need to be known.
+"""Facts that commands, views and rules may need.
 
-Durations are the times between frames, each of which has its own time. With the ``middle`` it is
-also known on what the time was spent: nobody sent anything where there are no frames. All answers
-are there with the ``middle`` and the ``ending``, and all lines with the ``start`` and the
-``middle``: what is not in the recording was not sent before its end.
+Durations are the times between frames, if each frame has its own time. With the ``middle`` the
+cause of a duration is known too: where there are no frames, nobody sent anything. With the
+``middle`` and the ``ending`` all answers are known, and with the ``start`` and the ``middle`` all
+lines: a line that is not in the recording was not sent before its end.
 """
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
@@ -75,13 +75,14 @@ _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
 
 
 def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
-    """Declares what a function needs: it is not called for a recording that lacks any of it.
+    """Declares the facts that a function needs; it is not called for recordings that lack one.
 
-    Its first argument is the recording, or has it as its ``recording``; None is one of ours.
+    The function's first argument is the recording, an object with a ``recording``, or None for a
+    recording made by acp-proxy.
 
     Args:
-        *needed: what has to be known.
-        unknown: what is returned in its place.
+        *needed: the facts that must be known.
+        unknown: the result if they are not.
     """
 
     def declare(function: Function) -> Function:
@@ -107,26 +108,26 @@ class NamedAnswer:
 
 @frozen
 class Origin:
-    """What an imported recording was made from, and what is not original in it."""
+    """The source of an imported recording, and the parts of it that are not original."""
 
     source: str
     """The name of the reader: ``jetbrains``, ``zed`` and so on."""
     lost: tuple[Lost, ...] = ()
-    """What the source does not have: words of `LOST`, sorted."""
+    """The facts that the source lacks: keys of `LOST`, sorted."""
     resolution_ns: int | None = None
-    """The unit of the times in the source; None if it has none, or if it is not known."""
+    """The unit of the times in the source; None if it has no times, or if the unit is unknown."""
     inferred_directions: int = 0
     """Frames whose direction was inferred from their content."""
     inferred_times: int = 0
-    """Frames with the time of the line before, since their own is unknown or goes back."""
+    """Frames with the time of the previous line, since their own is unknown or goes back."""
     skipped: int = 0
     """Lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
-    """The first `LONG_LIST` answers to requests that are not in it, if the source has methods."""
+    """The first `LONG_LIST` answers to requests that are missing, if the source names methods."""
 
     @cached_property
     def unknown(self) -> set[Fact]:
-        """What nobody may claim: what was lost, and what cannot be known without that."""
+        """The facts that are unknown: those lost, and those that depend on them."""
         unknown: set[Fact] = {*self.lost}
         unknown |= {"date", "durations"} if "times" in self.lost else set()
         unknown |= {"durations"} if self.inferred_times else set()
@@ -134,7 +135,7 @@ class Origin:
 
     @property
     def title(self) -> str:
-        """What the source is called where people read it."""
+        """The name of the source in texts for people."""
         return _TITLES.get(self.source, self.source)
 
 
@@ -150,8 +151,8 @@ def read_origin(values: Any) -> Origin:
     """Reads an origin from its JSON.
 
     Raises:
-        ValueError: it is none. A word that is not in `LOST` is not accepted, since nobody would
-            know what must not be claimed.
+        ValueError: the value is not an origin. A word that is not in `LOST` is refused, because its
+            consequences would be unknown.
     """
     if not isinstance(values, dict) or "source" not in values:
         raise ValueError("expected an origin with a source")
@@ -164,7 +165,7 @@ def read_origin(values: Any) -> Origin:
             raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
     if not _SOURCE.fullmatch(values["source"]):
         raise ValueError("expected a source of an origin of small letters, digits and hyphens")
-    # Earlier versions said `answers` where nothing was missing but what the client had answered.
+    # Earlier versions wrote `answers` when only the client's answers were missing.
     lost = ["middle" if word == "answers" else word for word in values.get("lost", ())]
     if unknown := [word for word in lost if word not in get_args(Lost)]:
         raise ValueError(f"expected lost to have {', '.join(LOST)}, got {unknown[0]!r:.40}")
@@ -186,7 +187,7 @@ def is_method(value: Any) -> TypeGuard[str]:
 
 
 def origin_values(origin: Origin) -> dict[str, Any]:
-    """Returns the JSON of an origin, which `read_origin` reads."""
+    """Returns an origin as JSON, for `read_origin`."""
     values = {**asdict(origin), "lost": list(origin.lost)}
     if not origin.named_answers:
         del values["named_answers"]
@@ -195,7 +196,7 @@ def origin_values(origin: Origin) -> dict[str, Any]:
 
 @frozen
 class Recording:
-    """One connection, from spawn to exit: the one row of table ``recording``."""
+    """One connection, from spawn to exit: the single row of table ``recording``."""
 
     id: str
     name: str
@@ -206,7 +207,7 @@ class Recording:
     state: str = "recording"
     """recording, complete, unindexed (a log is left) or incomplete (the writer died)."""
     command: str = "[]"
-    """The agent's argv, a JSON list."""
+    """The agent's argv, as a JSON list."""
     cwd: str = ""
     platform: str = ""
     dialect: str | None = None
@@ -224,30 +225,30 @@ class Recording:
     redaction: str | None = None
     connection_id: str | None = None
     parent: str | None = None
-    """The id of the recording of an outer acp-proxy."""
+    """The id of the recording made by an outer acp-proxy."""
     note: str | None = None
-    """Written by a person."""
+    """A note written by a person."""
     origin: Origin | None = None
-    """Of an imported recording: what it was made from."""
+    """The source of an imported recording."""
 
     def knows(self, *needed: Fact) -> bool:
-        """Whether all of this is known, as it is of a recording of ours; see `needs`."""
+        """Whether all of these facts are known; always true for recordings by acp-proxy."""
         return self.origin is None or self.origin.unknown.isdisjoint(needed)
 
     @property
     @needs("date")
     def known_start(self) -> str | None:
-        """When it began; None if only the time at which it was imported is known."""
+        """When the recording began; None if only the time of its import is known."""
         return self.started_at
 
     @needs("times")
     def known_ns(self, t_ns: int | None) -> int | None:
-        """Returns a time of it, in nanoseconds since it began; None if its times are not known."""
+        """Returns a time in nanoseconds since the start; None if times are unknown."""
         return t_ns
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether a request without an answer may get one, or may have got one elsewhere.
+        """Whether an unanswered request may still get an answer, or got one outside the recording.
 
         Args:
             live: whether the recorder is running.
@@ -257,12 +258,12 @@ class Recording:
     @property
     @needs("start", unknown="(not known)")
     def unnamed(self) -> str:
-        """The text in place of the name of a peer that is not known by name."""
+        """The text that replaces the unknown name of a peer."""
         return "(did not say its name)"
 
     @property
     def words(self) -> list[str]:
-        """The agent's command as words; none if the column is damaged."""
+        """The agent's command as words; empty if the column is damaged."""
         try:
             words = json.loads(self.command)
         except (ValueError, RecursionError):
@@ -275,21 +276,21 @@ class Recording:
         return self.origin is None or "zone" not in self.origin.lost or self.known_start is None
 
     def clock(self, t_ns: int = 0) -> datetime:
-        """Returns the date and time of day that people are shown, as of the function `clock`.
+        """Returns the date and time of day to show to people; see the function `clock`.
 
         Args:
-            t_ns: nanoseconds since it began.
+            t_ns: nanoseconds since the recording began.
         """
         return clock(self.started_at, t_ns, has_zone=self.has_zone)
 
     @property
     def step_ns(self) -> int:
-        """The steps of its times, where they are coarser than ours; nothing shorter is known."""
+        """The resolution of its times, where it is coarser than ours; shorter times are unknown."""
         return 0 if self.origin is None else self.origin.resolution_ns or 0
 
     @property
     def shown_state(self) -> str:
-        """Its state in a word; that of an imported recording says nothing of how it ended."""
+        """Its state in a word; an imported recording's state says nothing about its end."""
         return self.state if self.origin is None else "imported"
 
     @property
@@ -299,7 +300,7 @@ class Recording:
 
     @property
     def client_title(self) -> str:
-        """The same for the client."""
+        """The client's name and version; empty if it named neither."""
         return " ".join(filter(None, (self.client_name, self.client_version)))
 
 
@@ -318,18 +319,18 @@ class StoredFrame(NamedTuple):
     terminal: str | None
     size: int
     raw: bytes | None = None
-    """The line; None if nobody asked for it, or if it is too large to be held."""
+    """The line; None if it was not requested, or is too large to keep."""
 
 
 class FrameRun(NamedTuple):
-    """A frame, or the first of several that an agent streamed without a pause: see `Rows.runs`."""
+    """A frame, or the first of several that an agent streamed without a pause; see `Rows.runs`."""
 
     seq: int
     t_ns: int
     stream: str
     kind: str
     raw: bytes | None
-    """None for a line on stderr, or one that is too large to be held."""
+    """None for a line of stderr, or one too large to keep."""
     last_seq: int
     """The last frame of the run, which has no gaps."""
     last_ns: int
@@ -341,7 +342,7 @@ class FrameRun(NamedTuple):
 
 
 class RecordedEvent(NamedTuple):
-    """Something that happened, other than a frame."""
+    """Something other than a frame that happened."""
 
     seq: int
     t_ns: int

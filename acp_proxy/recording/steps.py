@@ -1,14 +1,14 @@
-"""The recording as a replay reads it: steps in order, and payloads by number.
+"""A recording as a replay reads it: steps in order, and payloads by number.
 
-A step is small; payloads stay where they are until one is sent or compared. Steps are read as the
-conversation goes on, so that a recording of any size begins to play at once.
+A step is small; payloads are only read when one is sent or compared. Steps are read as the
+conversation proceeds, so that a recording of any size starts to play at once.
 
-A message of the client is *awaited* if frames of the agent wait for it, and *optional* if the
-client may leave it out nevertheless: after a second of silence nothing waits for it any longer.
+A message of the client is *awaited* if frames of the agent wait for it. It is *optional* if the
+client may omit it nevertheless: after a second of silence nothing waits for it any longer.
 
 Messages without a known session find their lane by names. An agent announces a child session in an
-update of its parent, and the child's messages follow without any request of the client. MCP over
-ACP names no session: a server is declared in the request that opens one, ``mcp/connect`` names the
+update of the parent, and the child's messages follow without a request of the client. MCP over ACP
+names no session: the request that opens a session declares a server, ``mcp/connect`` names the
 server, and its answer the connection that ``mcp/message`` and ``mcp/disconnect`` name.
 ``_mcp/request``, an older form, names the server.
 """
@@ -27,7 +27,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 ANNOUNCEMENT = b"subagent_update"
 """The kind of the update that announces a child session."""
 _OF_SERVER = ("serverId", "acpId", "id", "name", "serverName", "mcpServerName")
-"""Members with the id or the name of a server: in its declaration, or where it is used."""
+"""Members with the id or the name of a server, in its declaration or where it is used."""
 
 
 def session_name(session: str) -> str:
@@ -41,7 +41,7 @@ def is_mcp(method: str | None) -> bool:
 
 
 def announced_session(raw: bytes) -> str | None:
-    """Returns the child session that an update announces; None if it announces none."""
+    """Returns the child session that an update announces, if any."""
     update = member(json_or_none(raw), "params", "update") if ANNOUNCEMENT in raw else None
     is_one = member(update, "sessionUpdate") == ANNOUNCEMENT.decode()
     session = member(update, "sessionId")
@@ -52,7 +52,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
     """Returns the names that a message introduces in its lane.
 
     Args:
-        method: its method, or that of the request that it answers.
+        method: the message's method, or that of the request that it answers.
         raw: the message.
     """
     if method in OPENING:
@@ -67,7 +67,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
 
 
 def referred(raw: bytes) -> tuple[str, ...]:
-    """Returns the names of what a message of MCP over ACP goes to; the most certain one first."""
+    """Returns names of the target of an MCP over ACP message, the most certain one first."""
     params = params_of(json_or_none(raw))
     connection = params.get("connectionId")
     return (f"connection {connection}",) if isinstance(connection, str) else _servers(params)
@@ -99,19 +99,19 @@ class Answer:
 
     exchange: int
     rpc_id: str
-    """The id as JSON, which the reply repeats."""
+    """The id as JSON; the reply repeats it."""
 
 
 class _Batch(NamedTuple):
     whole: Message
     members: Sequence[Message]
     requests: dict[str | None, Message]
-    """By id; of several with one id the first."""
+    """Requests by id; the first of those with the same id."""
 
 
 @lru_cache(maxsize=2)
 def _batch(raw: bytes) -> _Batch:
-    """Reads a batch, of which each message is asked for by itself."""
+    """Reads a batch once, since its messages are requested one by one."""
     whole = read(raw)
     requests = (request for request in reversed(whole.members) if request.kind is Kind.REQUEST)
     return _Batch(whole, whole.members, {request.rpc_id: request for request in requests})
@@ -127,7 +127,7 @@ class Wire(NamedTuple):
     method: str | None
 
     def message_of(self, step: "Step") -> bytes:
-        """Returns the message of a step of the client, which may be a member of a batch."""
+        """Returns the message of a client's step, which may be a member of a batch."""
         return self.raw if step.member is None else _batch(self.raw).members[step.member].raw or b""
 
     def request_of(self, ask: Ask) -> Message:
@@ -147,10 +147,10 @@ class Step:
     from_agent: bool
     kind: str
     method: str | None = None
-    """Its own, or that of the request it answers."""
+    """The message's method, or that of the request it answers."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange: a request that made a session has it."""
+    """The session of the frame or of its exchange, even for the request that created it."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
     exchange: int | None = None
@@ -160,24 +160,24 @@ class Step:
     """Requests that a frame of the agent answers; several if it is a batch."""
     asks: tuple[Ask, ...] = ()
     member: int | None = None
-    """Its place in a batch of the client."""
+    """The index in a batch of the client."""
     introduces: tuple[str, ...] = ()
-    """Names of what begins with it in its lane, as of `introduced`."""
+    """Names that the step introduces in its lane; see `introduced`."""
     belongs_to: tuple[str, ...] = ()
-    """Names by which its lane is found if it names no session."""
+    """Names that determine the lane of a message without a session."""
     lane: str | None = None
-    """The session in whose lane it is, None for the connection's; set by `LaneFinder`."""
+    """The session whose lane it is in; None for the connection's. Set by `LaneFinder`."""
     follows_withheld: bool = False
     """Whether it may be missing because it depends on a withheld request."""
 
     @property
     def key(self) -> tuple[int, int]:
-        """The key that no other step has."""
+        """A key that identifies the step."""
         return self.seq, self.member or 0
 
     @property
     def title(self) -> str:
-        """Its name in reports."""
+        """The name of the step in reports."""
         name = self.method or self.kind
         return f"the answer to {name}" if self.is_reply else name
 
@@ -190,8 +190,8 @@ class Step:
     def is_awaited(self) -> bool:
         """Whether frames wait for it: a request, a reply or a cancellation; see docs/replay.md.
 
-        A cancellation of no open request has no effect. A reply to no request is how a client
-        reports a line that it could not read.
+        A cancellation without an open request has no effect. With a reply that answers no request,
+        a client reports a line that it could not read.
         """
         if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
@@ -211,52 +211,52 @@ class Step:
 
 
 class Script(Protocol):
-    """A recording, to be played."""
+    """A recording to be played."""
 
     agent_left_at: int | None
-    """The number at which the agent ended its output by itself; None if the end of its input or a
-    signal stopped it, or if that is not known."""
+    """The number of the event when the agent closed its output by itself. None if the end of its
+    input or a signal stopped it, or if that is unknown."""
     dialect: str | None
     redaction: str | None
-    """What was masked in it: ``secrets``, ``private`` or ``none``; None before there was that."""
+    """How it was masked: ``secrets``, ``private`` or ``none``; None in early recordings."""
 
     def read(self) -> list[Step]:
-        """Returns the next steps in recorded order; none at the end."""
+        """Returns the next steps in recorded order; empty at the end."""
 
     def wire(self, seq: int) -> Wire:
         """Returns a frame as it was written."""
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds messages of the client beyond what was read, in order.
+        """Yields messages of the client beyond those already read, in order.
 
         Args:
-            method: their method.
-            kind: their kind.
-            after: the number after which they were recorded.
+            method: the method of the messages.
+            kind: the kind of the messages.
+            after: only messages with a higher number.
         """
 
 
 class LaneFinder:
-    """Sets the lane of each step, in recorded order: an ACP session's, or the connection's.
+    """Assigns each step a lane, in recorded order: an ACP session's, or the connection's.
 
     A session's lane begins at the request that creates or loads it. A session that no request
-    opened, for example a subagent's, has no lane of its own: it is in the lane of the frame that
-    announces it, or else of the session in which anything passed last. MCP over ACP is in the lane
-    of the session that has declared the server. A frame of the agent without a session, for example
-    a line that is no message, is in the lane of the frame recorded before it.
+    opened, such as a subagent's, has no lane of its own: it uses the lane of the frame that
+    announces it, or else of the most recently active session. MCP over ACP uses the lane of the
+    session that declared the server. A frame of the agent without a session, such as a line that is
+    not a message, uses the lane of the frame before it.
     """
 
     def __init__(self) -> None:
         self._of_exchange: dict[int, str | None] = {}
         self._of_session: dict[str, str] = {}
         self._of_name: dict[str, dict[str, None]] = {}
-        """The lanes in which each name was introduced, the latest one last."""
+        """The lanes that introduced each name, the latest one last."""
         self._last: str | None = None
         self._last_session: str | None = None
         self._unreadable: deque[Step] = deque()
 
     def place(self, step: Step) -> None:
-        """Sets a step's lane."""
+        """Assigns a step its lane."""
         if step.kind == "invalid" and not step.from_agent:
             self._unreadable.append(step)
         elif step.kind == "error" and step.from_agent and step.exchange is None:
@@ -273,16 +273,16 @@ class LaneFinder:
                 lanes[lane] = None
 
     def lane_of(self, session: str | None) -> str | None:
-        """Returns the lane of a session that was placed; of another one, its own name."""
+        """Returns the lane of a known session; for an unknown one, its own name."""
         return self._of_session.get(session or "", session)
 
     @property
     def joined(self) -> dict[str, str]:
-        """The lanes of the sessions without one of their own, in order."""
+        """The lanes of the sessions without a lane of their own, in order."""
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:
-        """An error that answers no request answers a line that the agent could not read."""
+        """Pairs an error that answers no request with a line that the agent could not read."""
         if step.rpc_id not in (None, "null") or step.session is not None or not self._unreadable:
             return
         line = self._unreadable.popleft()
@@ -292,7 +292,7 @@ class LaneFinder:
         self._of_exchange[-line.seq] = line.lane
 
     def _lane(self, step: Step) -> str | None:
-        """A reply is in its request's lane; a step without a session follows the step before it."""
+        """Returns the lane of the answered request, of the session, or of the previous step."""
         for exchange in (*(answer.exchange for answer in step.answers), step.exchange):
             if exchange is not None and exchange in self._of_exchange:
                 return self._of_exchange[exchange]
@@ -316,7 +316,7 @@ class LaneFinder:
     def _named(self, names: tuple[str, ...]) -> str | None:
         """Returns the lane in which the first known name was introduced.
 
-        Of several, it is that in which anything passed last, or else the latest one.
+        Among several, the most recently active lane is chosen, or else the latest one.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

@@ -79,8 +79,7 @@ class SecretValues:
             value: the secret.
             marker: the marker that replaces it.
             named: whether its name or its form marks it as a secret. If not, it is not searched for
-            if it is
-                a usual setting, such as a word or a version.
+                if it is a usual setting, such as a word or a version.
             is_known: whether to search for it even if it is short, a number or a path.
         """
         if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):

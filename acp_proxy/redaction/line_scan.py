@@ -27,8 +27,7 @@ class LineScan:
         finder: finds secrets in the strings.
         head: the first bytes of the line; shows the methods that it names.
         variables: names of variables that the agent announced as secrets; the scan adds names from
-        this
-            line.
+            this line.
         private: whether private text is masked too.
         paths: the JSON pointers of further values to mask.
 

@@ -165,8 +165,7 @@ class Redactor:
 
         Args:
             lines: lines of messages, not of stderr. After False, pass each of them to `line`; after
-            True, that
-                is not necessary.
+                True, that is not necessary.
         """
         if self._is_thorough:
             return False

@@ -65,8 +65,7 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.
         variable: whether it names a header, an environment variable or a parameter of a URL; for
-        these, the
-            endings `key`, `session` and `sig` count too.
+            these, the endings `key`, `session` and `sig` count too.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS):

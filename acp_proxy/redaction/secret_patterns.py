@@ -67,8 +67,7 @@ def search(
         text: any text, decoded.
         loose: see `find`.
         places: the matches of needles in the text, if known; words with higher numbers than the
-        needles are
-            ignored.
+            needles are ignored.
         seams: the indexes where pieces of the text begin.
     """
     if places is None:

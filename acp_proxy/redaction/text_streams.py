@@ -57,8 +57,7 @@ class TextStreams:
     Attributes:
         kept: the ends of the texts so far, by key.
         left: the number of secrets left unmasked because they were recognized only after their
-        beginning
-            had passed. Masking the pieces again with this knowledge masks all of them.
+            beginning had passed. Masking the pieces again with this knowledge masks all of them.
     """
 
     def __init__(
@@ -209,8 +208,7 @@ class TextStreams:
         for span in join_spans([*known, *masked_spans]):
             if span.end > begin and span.start < end:
                 # The marker of a span that an earlier piece began to mask exists already. If the
-                # span only
-                # begins in the kept characters, its marker is put here.
+                # span only begins in the kept characters, its marker is put here.
                 is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
                 if span.start < begin and not is_marked and span.new in self._finder.hashed.markers:
                     self.left += 1

@@ -41,7 +41,7 @@ test("a mistake is answered with its column and what would do", () => {
   const rows = { hasLabel: () => false, texts: [], codes: () => [], ask: () => () => 0 };
   const cases = [
     ["kind:request methd:x", "bad filter at column 14: unknown key 'methd': expected dir, method, session, kind, id, seq, size, latency, turn, call, status, is, terminal, text, fault"],
-    ["😀 dir:x'\u2028", "bad filter at column 7: 'x'' is no direction: expected to-agent, to-client"],
+    ["😀 dir:x'\u2028", "bad filter at column 7: 'x'' is not a direction: expected to-agent, to-client"],
   ];
   for (const [text, message] of cases) assert.throws(() => parseFilter(text, rows), { message });
   assert.throws(() => parseFilter("(".repeat(101), rows), /nested more deeply than 100 levels/);

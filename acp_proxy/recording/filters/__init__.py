@@ -1,11 +1,11 @@
-"""The one filter grammar: it describes a set of frames.
+"""The filter grammar, which describes a set of frames.
 
-``dir:to-client method:session/* not kind:error (size:>10k or latency:>2s)``: terms side by side
-must all hold; ``or``, ``not`` and parentheses combine them. A term is ``key:value`` or a path into
-the message, ``params.update.sessionUpdate=tool_call``.
+In ``dir:to-client method:session/* not kind:error (size:>10k or latency:>2s)`` all terms must
+match; ``or``, ``not`` and parentheses combine them. A term is ``key:value`` or a path into the
+message, ``params.update.sessionUpdate=tool_call``.
 
-A filter is used in two ways. Its `condition` selects the frames to look at, and may select too
-many; `matches` is the exact answer for one row. Both are pure.
+A filter has two uses. Its `condition` selects the frames to look at, possibly too many; `matches`
+is the exact answer for one row. Both are pure.
 """
 
 from acp_proxy.recording.filters.filter_conditions import UNREAD, Known

@@ -1,8 +1,8 @@
-"""What a filter requires of columns, as values that the store translates into a query.
+"""The conditions of a filter on columns, as values that the store translates into a query.
 
-A condition may let through too much, never too little. Columns are those of the contract's
-``frames``, and ``latency_ns`` of the exchange that a frame is part of. What the parser has to know
-of the recording is a value as well.
+A condition may select too many frames, never too few. Columns are those of ``frames`` in the
+contract, and ``latency_ns`` of the exchange that a frame belongs to. The facts that the parser
+needs about the recording are a value as well.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from attrs import frozen
 
 @frozen
 class Among:
-    """A column is one of some texts."""
+    """A column equals one of several texts."""
 
     column: str
     values: tuple[str, ...]
@@ -20,7 +20,7 @@ class Among:
 
 @frozen
 class Like:
-    """A column matches a pattern with ``*``, ``?`` and ``[...]``, in which case matters."""
+    """A column matches a case-sensitive pattern with ``*``, ``?`` and ``[...]``."""
 
     column: str
     pattern: str
@@ -45,28 +45,28 @@ class Present:
 
 @frozen
 class Every:
-    """All parts hold; always true without parts."""
+    """All parts are true; always true without parts."""
 
     parts: "tuple[Condition, ...]"
 
 
 @frozen
 class Some:
-    """At least one part holds; never true without parts."""
+    """At least one part is true; never true without parts."""
 
     parts: "tuple[Condition, ...]"
 
 
 @frozen
 class No:
-    """The part does not hold, also if a column in it has no value."""
+    """The part is not true, or a column in it has no value."""
 
     part: "Condition"
 
 
 @frozen
 class Beyond:
-    """Something that no column holds, such as a member of a message."""
+    """A condition beyond columns, such as one on a member of a message."""
 
 
 Condition = Among | Like | Compare | Present | Every | Some | No | Beyond
@@ -74,12 +74,12 @@ Condition = Among | Like | Compare | Present | Every | Some | No | Beyond
 
 @frozen
 class Known:
-    """What is known of a recording when a filter is parsed."""
+    """Facts about a recording that parsing a filter needs."""
 
     has_label: Callable[[str], bool]
-    """Whether a method, a session, a tool call or a terminal is called exactly so."""
+    """Whether a method, a session, a tool call or a terminal has exactly this name."""
     last_turn: int | None
-    """The number of its last turn; None if the filter is for several recordings."""
+    """The number of the last turn; None if the filter is for several recordings."""
 
 
 SEVERAL = Known(lambda _: False, None)

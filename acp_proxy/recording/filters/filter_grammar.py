@@ -1,4 +1,4 @@
-"""Parses the filter grammar, and points at the column of a mistake."""
+"""Parses the filter grammar, and reports the column of a mistake."""
 
 import re
 
@@ -19,7 +19,7 @@ from acp_proxy.recording.filters.filter_terms import (
 )
 
 DEEPEST = 100
-"""Levels of parentheses and ``not`` that a filter may have."""
+"""The most levels of parentheses and ``not`` in a filter."""
 _TOKEN = re.compile(r'\s*(?:([()])|((?:"(?:[^"\\]|\\.)*"|[^\s()"])+))')
 _TERM = re.compile(r"([A-Za-z_-]+):(.*)", re.DOTALL)
 _SYNONYMS = {
@@ -35,11 +35,11 @@ def parse(text: str, known: Known | None = SEVERAL) -> Filter:
 
     Args:
         text: the filter.
-        known: what is known of the recording to filter. None for live frames, as in a
-            plan of faults: then names are written out, and each term has its key.
+        known: the facts about the recording to filter. None for live frames, as in a plan of
+            faults: then names must be complete, and each term needs its key.
 
     Raises:
-        BadFilter: with the column of the mistake and the nearest word that would do.
+        BadFilter: names the column of the mistake and the nearest accepted word.
     """
     return _Parser(text, known).parse()
 
@@ -54,7 +54,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys in a filter, in order; for a path, its first part.
+    """Returns the keys in a filter, in order; of a path, its first part.
 
     Raises:
         BadFilter: the text is not a filter.
@@ -65,7 +65,7 @@ def terms_of(text: str) -> list[str]:
 
 
 class _Parser:
-    """Recursive descent over tokens that know their column."""
+    """Recursive descent over tokens with their columns."""
 
     def __init__(self, text: str, known: Known | None = SEVERAL) -> None:
         self._text = text
@@ -123,7 +123,7 @@ class _Parser:
         return self._term(token, column)
 
     def _within(self, column: int) -> Filter:
-        """Parses what is in parentheses, which open at ``column``."""
+        """Parses the content of parentheses that open at ``column``."""
         inner = self._either()
         if self._peek() != ")":
             raise self._wrong(column, "a parenthesis that is never closed")
@@ -152,7 +152,7 @@ class _Parser:
             raise self._wrong(at, str(e), e.nearest) from None
 
     def _bare(self, token: str, column: int) -> Filter:
-        """Parses a term without a key, which is a text to search for in recordings."""
+        """Parses a term without a key: a text to search for in recordings."""
         if self._known is None:
             raise self._wrong(
                 column,

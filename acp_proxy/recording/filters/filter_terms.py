@@ -1,4 +1,4 @@
-"""What each term of a filter means: a condition on columns, and the exact answer for one row."""
+"""The meaning of each filter term: a condition on columns, and the exact answer for one row."""
 
 import json
 import re
@@ -40,10 +40,10 @@ _METHODS = (
 _ANY = "any"
 _LAST = "last"
 _OWN_STATES = ("unanswered", "failed")
-"""States that are also understood without ``is:``."""
+"""States that can also be written without ``is:``."""
 IS = (*_OWN_STATES, *KINDS)
 _SYNONYMS = {"open": "unanswered", "pending": "unanswered", "running": "in_progress"}
-"""What a timeline shows, or people say, for a state or a status."""
+"""Words that a timeline or people use for a state or a status."""
 STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
@@ -57,18 +57,18 @@ class Filter:
     """A parsed filter, or a part of one."""
 
     condition: Condition
-    """A condition that every match fulfils; the store selects frames by it."""
+    """A condition that every match fulfils; the store uses it to select frames."""
     matches: Callable[[Row], bool]
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches, or one of the ``members`` of a batch."""
+        """Whether a row matches, or one of the ``members`` of a batch does."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
 
 def all_of(parts: list[Filter]) -> Filter:
-    """Returns the filter that matches what all parts match; without parts, everything."""
+    """Returns the filter that matches rows matched by all parts; without parts, everything."""
     if len(parts) == 1:
         return parts[0]
     condition = Every(tuple(part.condition for part in parts))
@@ -76,7 +76,7 @@ def all_of(parts: list[Filter]) -> Filter:
 
 
 def any_of(parts: list[Filter]) -> Filter:
-    """Returns the filter that matches what at least one part matches."""
+    """Returns the filter that matches rows matched by at least one part."""
     if len(parts) == 1:
         return parts[0]
     condition = Some(tuple(part.condition for part in parts))
@@ -84,19 +84,19 @@ def any_of(parts: list[Filter]) -> Filter:
 
 
 def none_of(part: Filter) -> Filter:
-    """Returns the filter that matches what a part does not match."""
+    """Returns the filter that matches rows not matched by a part."""
     return Filter(No(part.condition), lambda row: not part.matches(row))
 
 
 EVERYTHING = all_of([])
-"""The filter that lets everything through."""
+"""The filter that matches everything."""
 
 
 _Parse = Callable[[str, Known | None], Filter]
 
 
 class BadValue(Exception):
-    """Raised when a term does not accept a value; suggests the nearest word that it accepts."""
+    """Raised when a term does not accept a value; suggests the nearest accepted word."""
 
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)
@@ -119,7 +119,7 @@ def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
         if word not in words:
             near = _SYNONYMS.get(word, "")
             near = near if near in words else nearest(word, words)
-            raise BadValue(f"{word!r} is no {what}: expected {', '.join(words)}", near)
+            raise BadValue(f"{word!r} is not a {what}: expected {', '.join(words)}", near)
     return chosen
 
 
@@ -129,10 +129,10 @@ def _direction(value: str, _known: Known | None) -> Filter:
 
 
 def _kind(value: str, _known: Known | None) -> Filter:
-    # A timeline shows the kind of an update, such as tool_call, which is no kind of a frame.
+    # A timeline shows the kind of an update, such as tool_call; that is not a kind of frame.
     if update := next((w for w in value.split("|") if w.isidentifier() and "_" in w), ""):
         raise BadValue(
-            f"{update!r} is no kind of a frame; of an update it is"
+            f"{update!r} is not a kind of frame; for an update use"
             f" params.update.sessionUpdate={update}"
         )
     chosen = _one_of(value, KINDS, "kind")
@@ -146,11 +146,11 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""Columns that match a request also by its answer, and the column with the answer's value."""
+"""Columns that match a request by its answer too, and the column with the answer's value."""
 
 
 def of_session(session: str) -> Filter:
-    """Returns the filter for the frames of one session, and the request that created it."""
+    """Returns the filter for the frames of one session and the request that created it."""
     return _in("session", [session])
 
 
@@ -159,7 +159,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Tests a column, and its column in `NAMED_BY_ANSWER`, if there is one."""
+    """Tests a column, and its counterpart in `NAMED_BY_ANSWER`, if there is one."""
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
     def test(row: Row) -> bool:
@@ -169,18 +169,18 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
 
 
 _NAMES = ("*/", "*_")
-"""Patterns of what may precede a word in the name of a method."""
+"""Patterns that may precede a word in the name of a method."""
 
 
 def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
-    """Makes a term for texts that are equal, begin with the value, or match a pattern with ``*``.
+    """Makes a term for texts that equal the value, begin with it, or match it as a pattern.
 
-    If the recording has exactly this text, only that matches, not longer ones. In a plan of
-    faults, and in quotes, beginnings do not match.
+    If the recording has exactly this text, longer ones do not match. In a plan of faults, and in
+    quotes, prefixes do not match.
 
     Args:
-        column: the column that has the text.
-        words_after: patterns of what may precede the beginning.
+        column: the column with the text.
+        words_after: patterns that may precede the prefix.
     """
 
     def term(value: str, known: Known | None) -> Filter:
@@ -199,7 +199,7 @@ def _like(column: str, pattern: str) -> Filter:
 
 
 def _rpc_id(value: str, _known: Known | None) -> Filter:
-    """An id: ``7`` means the number and the string, ``"7"`` the string alone."""
+    """Matches an id: ``7`` means the number and the string, ``"7"`` only the string."""
     token = storable(value)
     if token.startswith('"'):
         return _in("rpc_id", [token])
@@ -208,12 +208,12 @@ def _rpc_id(value: str, _known: Known | None) -> Filter:
 
 
 def _number(column: str, units: dict[str, int], what: str) -> _Parse:
-    """A number, a bound such as ``>10k``, or a range such as ``10..20``."""
+    """Makes a term for a number, a bound such as ``>10k``, or a range such as ``10..20``."""
 
     def read(text: str) -> tuple[str, float]:
         match = _BOUND.fullmatch(text)
         if match is None or match[3].lower() not in units:
-            raise BadValue(f"{text!r} is no {what}")
+            raise BadValue(f"{text!r} is not a {what}")
         return match[1] or "=", float(match[2]) * units[match[3].lower()]
 
     def term(value: str, _known: Known | None) -> Filter:
@@ -254,12 +254,12 @@ def _turn(value: str, known: Known | None) -> Filter:
     if value != _LAST:
         return _numbered_turn(value, known)
     if known is None or known.last_turn is None:
-        raise BadValue("the last turn is that of one recording; expected a number")
+        raise BadValue("only a single recording has a last turn; expected a number")
     return _numbered_turn(str(known.last_turn), known)
 
 
 def _is(value: str, known: Known | None) -> Filter:
-    """Makes the filter for a kind of frame, for unanswered requests, or for failures."""
+    """Returns the filter for a kind of frame, for unanswered requests, or for failures."""
     return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
 
 
@@ -270,7 +270,7 @@ def _unanswered(_known: Known | None) -> Filter:
 
 
 def _failed(known: Known | None) -> Filter:
-    """Returns the filter for errors, also of MCP servers, and for tool calls that have failed."""
+    """Returns the filter for errors, including those of MCP servers, and failed tool calls."""
     is_mcp = Filter(Among("method", (MCP_MESSAGE,)), lambda row: row.get("method") == MCP_MESSAGE)
     has_error = path_term("result.error.code", "*", is_pattern=True)
     of_mcp = all_of([is_mcp, _kind("response", known), has_error])
@@ -289,14 +289,14 @@ def bare_term(word: str, known: Known) -> Filter:
     """Returns the filter for a word without a key: a state, or a text in the line.
 
     Args:
-        word: as it is written, perhaps in quotes.
-        known: what is known of the recording.
+        word: the word as written, possibly in quotes.
+        known: the facts about the recording.
     """
     return _STATES[word](known) if word in _OWN_STATES else _text(word, known)
 
 
 def _text(value: str, _known: Known | None) -> Filter:
-    """Returns the filter for lines that contain a text, in upper or lower case."""
+    """Returns the filter for lines that contain a text, ignoring case."""
     wanted = unquoted(value).casefold()
 
     def test(row: Row) -> bool:
@@ -316,8 +316,8 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
     """Returns the filter for messages in which a member has a value.
 
     Args:
-        path: its names, joined by dots; of a list that has no number after it, every item counts.
-        wanted: the value: a string as it is, anything else as JSON.
+        path: member names, joined by dots; without a number after a list, every item counts.
+        wanted: the value: a string unquoted, anything else as JSON.
         is_pattern: whether ``*`` in it stands for any characters.
     """
     keys = path.split(".")
@@ -366,8 +366,8 @@ class Term:
     """A key of the grammar."""
 
     parse: _Parse
-    """Makes a filter of a value, and of what is known of the recording; raises `BadValue`. Nothing
-    is known where frames pass, as they do in a plan of faults: None."""
+    """Makes a filter from a value and the facts about the recording; raises `BadValue`. The facts
+    are None for live frames, as in a plan of faults."""
     values: tuple[str, ...] = ()
     """The values that completion offers after the key; for methods, only without a recording."""
 

@@ -1,1 +1,1 @@
-"""The text form of a recording, line by line; it knows neither files nor databases."""
+"""The text form of a recording, line by line, without files or databases."""

@@ -1,4 +1,4 @@
-"""The first line of the text form: its format, and what the recording's one row holds."""
+"""The first line of the text form: its format, and the metadata of the recording."""
 
 import json
 from typing import Any, get_args
@@ -20,7 +20,7 @@ from acp_proxy.recording.recording import (
 from acp_proxy.recording.text_form.text_lines import LIMIT, BadLine, reason, short
 
 FORMAT = 1
-"""A newer one is refused."""
+"""The latest format; newer ones are refused."""
 
 _encode = msgspec.json.encode
 _COLUMNS = {field.name: field for field in fields(Recording)}
@@ -50,7 +50,7 @@ _decode_header = msgspec.json.Decoder(_Header).decode
 
 
 def write_header(recording: Recording) -> bytes:
-    """Writes the header, its newline included."""
+    """Writes the header, including its newline."""
     row = {name: value for name, value in asdict(recording).items() if value is not None}
     row["command"] = _argv(recording)
     if recording.seed is not None and abs(recording.seed) >= SAFE_NUMBER:
@@ -75,7 +75,7 @@ def read_header(line: bytes) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """The agent's command as a list, if that gives the very text again."""
+    """Returns the agent's command as a list, if writing the list gives the same text again."""
     argv = recording.words
     try:
         _encode(argv)

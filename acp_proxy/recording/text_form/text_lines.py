@@ -1,9 +1,9 @@
 """Writes and reads the values of the text form: messages, times, bytes and the data of events.
 
-A message is written as JSON only if writing its *value* anew, in one of a few named styles, gives
-the same bytes. So a tool that writes the text in its own way, as ``jq -c`` does, changes nothing.
-Such tools may change some values, such as a float that is a whole number or an integer beyond
-2**53: a line that has one is kept as a string.
+A message is written as JSON only if encoding its *value* again, in one of a few named styles, gives
+the same bytes. So rewriting the text with a tool such as ``jq -c`` changes nothing. Such tools may
+change some values, such as a float that is a whole number or an integer beyond 2**53: a line with
+one of these is kept as a string.
 """
 
 import base64
@@ -22,24 +22,25 @@ from acp_proxy.base.safe_text import visible_json
 from acp_proxy.protocol.peers import Stream
 
 DEEPEST = 128
-"""Levels of brackets that every JSON tool can follow; ``jq`` gives up at 256."""
+"""Levels of brackets that every JSON tool can read; ``jq`` gives up at 256."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{16}")
 
 
 class Style(StrEnum):
-    """How a peer's serializer writes JSON."""
+    """The spelling of a peer's JSON serializer."""
 
     COMPACT = "compact"
     """No spaces, UTF-8: ``JSON.stringify``, serde_json."""
     ASCII = "ascii"
-    """No spaces, and escapes for all that is not ASCII."""
+    """No spaces, non-ASCII characters as escapes."""
     SPACED = "spaced"
     """A space after colons and commas, UTF-8."""
     SPACED_ASCII = "spaced-ascii"
-    """The same with escapes: Python's ``json.dumps``."""
+    """As ``spaced``, with escapes: Python's ``json.dumps``."""
     HTML = "html"
-    r"""As Go's ``json.Marshal``: compact, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on."""
+    r"""As ``compact``, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on: Go's
+    ``json.Marshal``."""
 
 
 def _encoder(separators: tuple[str, str], *, ascii_only: bool) -> Callable[[Any], bytes]:
@@ -80,11 +81,11 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 def find_style(raw: bytes) -> tuple[bytes, Style] | None:
-    """Finds out how a line is spelled.
+    """Detects the style of a line.
 
     Returns:
-        The message, spelled compactly, and the style with which `spell` makes the line again; None
-        if it is no JSON object or array, or cannot be made again.
+        The message in compact style, and the style that makes `spell` reproduce the line. None if
+        the line is not a JSON object or array, or no style reproduces it.
     """
     if raw[:1] not in (b"{", b"["):
         return None
@@ -105,7 +106,7 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
 
 
 def _candidates(raw: bytes) -> tuple[Style, ...]:
-    """The styles of a line that is not compact, as far as a quick look can tell."""
+    """Returns the possible styles of a line that is not compact, after a quick look."""
     if b", " in raw or b": " in raw:
         styles: tuple[Style, ...] = (Style.SPACED, Style.SPACED_ASCII)
     else:
@@ -114,11 +115,11 @@ def _candidates(raw: bytes) -> tuple[Style, ...]:
 
 
 def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether every JSON tool writes a value as it has read it.
+    """Whether every JSON tool writes a value the way it read it.
 
     Args:
         value: parsed JSON.
-        levels: how deep it may be nested.
+        levels: the most levels of nesting.
     """
     if isinstance(value, dict):
         return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value.values())
@@ -130,14 +131,14 @@ def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
 
 
 def spell(message: bytes, style: Style) -> bytes:
-    """Spells a message in a style; the inverse of `find_style`.
+    """Encodes a message in a style; the inverse of `find_style`.
 
     Args:
-        message: JSON in any spelling.
-        style: how it is to be written.
+        message: JSON in any style.
+        style: the style to write.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: the message is not JSON.
     """
     try:
         return _SPELL[style](_decode_any(message))
@@ -148,18 +149,18 @@ def spell(message: bytes, style: Style) -> bytes:
 
 
 LIMIT = 1 << 63
-"""What a column can hold is below."""
+"""Numbers that a database column can hold are below this."""
 
 _MS = 10**6
 _EXACT = 10**15
-"""Nanoseconds up to which a double of milliseconds is exact; beyond, the number is a string."""
+"""Nanoseconds up to which a double of milliseconds is exact; larger ones are strings."""
 _BIG = ("wall", "origin", "since", "bytes", *Stream)
-"""Numbers of an event that may be too large for a double; then they are strings of digits."""
+"""Numbers of an event that may be too large for a double; these are written as strings."""
 
 _encode = msgspec.json.encode
 
 Pieces = Callable[[], Iterable[bytes]]
-"""Returns the pieces of a line from its start, at each call."""
+"""Returns the pieces of a line, from its start at each call."""
 
 
 class BadLine(Exception):
@@ -174,14 +175,14 @@ def milliseconds(ns: int) -> bytes:
 
 
 def nanoseconds(name: str, ms: int | float | str) -> int:
-    """Reads milliseconds: exact as a number up to 11 days, and as a string at any size.
+    """Reads milliseconds: numbers are exact up to 11 days, strings at any size.
 
     Args:
         name: the member, for error messages.
         ms: its value.
 
     Raises:
-        BadLine: they are none.
+        BadLine: the value is not milliseconds.
     """
     try:
         if isinstance(ms, str):
@@ -196,11 +197,11 @@ def nanoseconds(name: str, ms: int | float | str) -> int:
 
 
 def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
-    """Returns the name and value of a member for bytes: text if they are UTF-8, else Base64.
+    """Returns the name and value of a member for bytes: as text if they are UTF-8, else as Base64.
 
     Args:
         name: the member's name for text.
-        name_of_base64: its name for Base64.
+        name_of_base64: the member's name for Base64.
         raw: the bytes.
     """
     try:
@@ -210,7 +211,7 @@ def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str
 
 
 def large_member(pieces: Pieces) -> Iterator[bytes]:
-    """Yields a line in pieces as a member of a JSON object, ``text`` or ``base64``."""
+    """Yields a line in pieces as the ``text`` or ``base64`` member of a JSON object."""
     if _is_text(pieces()):
         yield b'"text":"'
         decode = codecs.getincrementaldecoder("utf-8")().decode
@@ -240,14 +241,14 @@ def _is_text(pieces: Iterable[bytes]) -> bool:
 
 
 def from_base64(name: str, text: str) -> bytes:
-    """Reads bytes.
+    """Reads bytes from Base64.
 
     Args:
         name: the member, for error messages.
         text: its value.
 
     Raises:
-        BadLine: it is not Base64.
+        BadLine: the value is not Base64.
     """
     try:
         return binascii.a2b_base64(text, strict_mode=True)
@@ -256,7 +257,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes the data of an event: as an object, or as a string where that would change it."""
+    """Writes the data of an event: as an object, or as a string if that would change it."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}
@@ -268,7 +269,7 @@ def event_data(text: str) -> bytes:
 
 
 def read_event_data(data: bytes) -> str:
-    """Reads the data of an event, as its column has it; `BadLine` if it is no JSON object."""
+    """Reads the data of an event for its column; raises `BadLine` if it is not a JSON object."""
     try:
         value = msgspec.json.decode(data)
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Reads the lines of frames, events and fired faults, also those that a person has edited."""
+"""Reads the lines of frames, events and fired faults, including lines edited by hand."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class FrameLine(NamedTuple):
     seq: int
     t_ns: int
     lag_ns: int
-    """From its first byte to its last."""
+    """Nanoseconds from the first byte to the last."""
     stream: Stream
     raw: bytes
     newline: bytes
@@ -53,7 +53,7 @@ class FiredLine(NamedTuple):
     received: bytes | None
     delivered: bytes | None
     late_ns: int | None
-    """How long after it came it went out."""
+    """How long the frame was delayed."""
 
 
 class _Fired(Struct, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ class _Fired(Struct, forbid_unknown_fields=True):
 
 
 class _Line(Struct, forbid_unknown_fields=True):
-    """Every member that a line may have, apart from the header's."""
+    """All members that a line after the header may have."""
 
     after_ms: int | float | str = 0
     seq: int | UnsetType = UNSET
@@ -98,7 +98,7 @@ _DELIVERED = ("full", "partial", "none")
 
 
 def is_remark(line: bytes) -> bool:
-    """Whether a line is ignored: it is blank or a comment."""
+    """Whether a line is ignored because it is blank or a comment."""
     if line.startswith(b"{"):
         return False
     rest = line.lstrip()
@@ -113,10 +113,10 @@ class LineReader:
         self._t_ns = 0
 
     def read(self, line: bytes) -> FrameLine | EventLine | FiredLine:
-        """Reads one line that is no remark.
+        """Reads one line that is not a remark.
 
         Raises:
-            BadLine: it is not of the text form, or its number does not follow.
+            BadLine: the line is not in the text form, or its number does not increase.
         """
         try:
             parts = _decode(line)
@@ -176,7 +176,7 @@ class LineReader:
         return FiredLine(seq, fired.rule, fired.action, received, delivered, late_ns)
 
     def _advance(self, parts: _Line) -> None:
-        """Goes on to a line's number and time."""
+        """Advances to the number and time of a line."""
         seq = self._seq + 1 if parts.seq is UNSET else parts.seq
         if not self._seq < seq < LIMIT:
             raise BadLine(f"expected a number beyond {self._seq}, got {seq}")
@@ -193,7 +193,7 @@ def _allow(names: set[str], line: bytes, what: str) -> None:
 
 
 def _raw(parts: _Line) -> bytes:
-    """The bytes of a frame."""
+    """Returns the bytes of a frame."""
     given = [name for name in ("message", "text", "base64") if getattr(parts, name) is not UNSET]
     if len(given) != 1:
         raise BadLine(

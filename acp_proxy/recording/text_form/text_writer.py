@@ -1,7 +1,7 @@
 """Writes the lines of frames, events and fired faults.
 
-A line has only what differs from the usual and what cannot be found out again: its number follows
-from the line before, and kind, method, exchange, session and turn from the message.
+A line contains only what differs from the usual and cannot be derived: its number follows from the
+line before, and kind, method, exchange, session and turn follow from the message.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,8 +27,8 @@ _encode = msgspec.json.encode
 class LineWriter:
     """Writes the lines of one recording, in order; each ends with a newline.
 
-    A number that does not follow the last one, or a value that no recorder writes, is a
-    `ValueError`.
+    Raises `ValueError` for a number that does not follow the last one, or a value that no recorder
+    writes.
     """
 
     def __init__(self) -> None:
@@ -36,23 +36,23 @@ class LineWriter:
         self._t_ns = 0
 
     def frame(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a frame, or raises `ValueError`; ``row`` has its columns."""
+        """Returns the line of a frame; ``row`` has its columns. Raises `ValueError`."""
         line = self._members(row)
         return visible_json(line + _payload(row["raw"], row["stream"]) + b"}\n")
 
     def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
-        """Yields the line of a frame that is too large to be held, in parts; never as a message.
+        """Yields the line of a frame too large for memory, in parts; never as a message.
 
         Args:
-            row: its columns, without the payload.
-            pieces: its payload.
+            row: the frame's columns, without the payload.
+            pieces: the payload.
         """
         yield visible_json(self._members(row))
         yield from large_member(pieces)
         yield b"}\n"
 
     def _members(self, row: Mapping[str, Any]) -> bytes:
-        """Begins the line of a frame: all but its payload."""
+        """Begins the line of a frame: everything but the payload."""
         t_ns, stream = row["t_ns"], row["stream"]
         line = self._place(row["seq"], t_ns)
         line += b'"stream":"' + str(stream).encode() + b'",'
@@ -76,7 +76,7 @@ class LineWriter:
         return visible_json(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a fault that fired, after that of its frame."""
+        """Returns the line of a fired fault, which follows the line of its frame."""
         _check_fired(row)
         fired = {name: row[name] for name in ("rule", "action") if row[name] is not None}
         for name in ("received", "delivered"):
@@ -89,7 +89,7 @@ class LineWriter:
         return visible_json(_encode(line) + b"\n")
 
     def _place(self, seq: int, t_ns: int) -> bytes:
-        """Begins a line that has a time and a number."""
+        """Begins a line with a time and a number."""
         line = b"{"
         if t_ns != self._t_ns:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","

@@ -159,7 +159,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     [
         ("mehtod:x", "bad filter at column 1: unknown key 'mehtod'; did you mean method?"),
         ("dir:to-clent",
-         "bad filter at column 5: 'to-clent' is no direction: expected to-agent,"
+         "bad filter at column 5: 'to-clent' is not a direction: expected to-agent,"
          " to-client; did you mean to-client?"),
         ("kind:request latency:>2s",
          "latency: cannot be asked of a frame that passes: an answer's latency is not"
@@ -174,7 +174,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
          "is: cannot be asked of a frame that passes: what becomes of a frame is not"
          " known then"),
         ("turn:last",
-         "bad filter at column 6: the last turn is that of one recording; expected a"
+         "bad filter at column 6: only a single recording has a last turn; expected a"
          " number"),
     ],
 )  # fmt: skip

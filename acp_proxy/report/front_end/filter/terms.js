@@ -104,7 +104,7 @@ function chosenWords(value, words, what) {
   const chosen = [...new Set(value.split("|"))];
   const wrong = chosen.find((word) => !words.includes(word));
   if (wrong === undefined) return chosen;
-  throw new BadValue(`${quoted(wrong)} is no ${what}: expected ${words.join(", ")}`);
+  throw new BadValue(`${quoted(wrong)} is not a ${what}: expected ${words.join(", ")}`);
 }
 
 /** @param {string} value @param {FilterRows} rows */
@@ -119,7 +119,7 @@ function kindTerm(value, rows) {
   const update = value.split("|").find(isUpdate);
   if (update) {
     const place = `params.update.sessionUpdate=${update}`;
-    throw new BadValue(`${quoted(update)} is no kind of a frame; of an update it is ${place}`);
+    throw new BadValue(`${quoted(update)} is not a kind of frame; for an update use ${place}`);
   }
   const chosen = chosenWords(value, KINDS, "kind");
   const isEvent = textFilter(rows, ["stream"], (text) => text === "event");
@@ -165,7 +165,7 @@ function numberTerm(column, units, what) {
   const read = (/** @type {string} */ text) => {
     const [, operator = "=", digits, unit] = BOUND.exec(text) ?? ["", "", "", "?"];
     const name = unit.toLowerCase();
-    if (!Object.hasOwn(units, name)) throw new BadValue(`${quoted(text)} is no ${what}`);
+    if (!Object.hasOwn(units, name)) throw new BadValue(`${quoted(text)} is not a ${what}`);
     return { operator, bound: Number(digits) * units[name] };
   };
   return (value, rows) => {

@@ -89,19 +89,22 @@ def test_meaning(text: str, expected: list[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dir:to-clinet", "column 5: 'to-clinet' is no direction.*did you mean to-client?"),
+        ("dir:to-clinet", "column 5: 'to-clinet' is not a direction.*did you mean to-client?"),
         ("kind:request methd:x", "column 14: unknown key 'methd'; did you mean method?"),
         ("sessionUpdate=x", "column 1: expected params.path=value, got 'sessionUpdate=x'"),
         ("duration:>2s", "unknown key 'duration'; did you mean latency?"),
         ("xyzzy:1", "unknown key 'xyzzy': expected dir, method, session"),
-        ("is:eror", "'eror' is no state: expected unanswered, failed, .*; did you mean error?"),
-        ("is:open", "'open' is no state: .*; did you mean unanswered?"),
-        ("status:running", "no status of a tool call: .*; did you mean in_progress?"),
-        ("kind:tool_call", "of a frame; of an update it is params.update.sessionUpdate=tool_call"),
-        ("status:faild", "no status of a tool call: .*; did you mean failed?"),
-        ("turn:last", "column 6: the last turn is that of one recording"),
-        ("size:big", "column 6: 'big' is no size"),
-        ("latency:>2parsec", "column 9: .* is no time"),
+        ("is:eror", "'eror' is not a state: expected unanswered, failed, .*; did you mean error?"),
+        ("is:open", "'open' is not a state: .*; did you mean unanswered?"),
+        ("status:running", "not a status of a tool call: .*; did you mean in_progress?"),
+        (
+            "kind:tool_call",
+            "frame; for an update use params.update.sessionUpdate=tool_call",
+        ),
+        ("status:faild", "not a status of a tool call: .*; did you mean failed?"),
+        ("turn:last", "column 6: only a single recording has a last turn"),
+        ("size:big", "column 6: 'big' is not a size"),
+        ("latency:>2parsec", "column 9: .* is not a time"),
         ("(dir:to-agent", "column 1: a parenthesis that is never closed"),
         ("dir:to-agent)", "column 13: a parenthesis that was never opened"),
         ("dir:to-agent or", "column 16: expected a term here"),
@@ -166,7 +169,7 @@ def test_a_whole_name_is_no_beginning() -> None:
     ("text", "message"),
     [
         ("hello", "expected key:value or params.path=value, got 'hello'; text:hello is a frame"),
-        ("turn:last", "the last turn is that of one recording"),
+        ("turn:last", "only a single recording has a last turn"),
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:

@@ -95,7 +95,7 @@ def test_our_reader_refuses_what_is_wrong(path: Path) -> None:
     with pytest.raises(UnreadableRecording) as caught:
         RecordingReader(path)
     if path.stem == "bad-version":
-        assert "format 2" in str(caught.value)
+        assert "at most format 1, got 2" in str(caught.value)
     else:
         said = str(caught.value)
         assert f": line {number}: " in said or ": it looks like a plain log: " in said
