@@ -1,4 +1,4 @@
-"""The options of a batch, and how the command line that a job repeats is read off a context."""
+"""The options of a batch, and the command line that each job repeats."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -30,17 +30,17 @@ class BatchOptions:
 
     @property
     def is_here(self) -> bool:
-        """Whether jobs run on this machine, so that it has what they need."""
+        """Whether jobs run on this machine, so that its files can be checked."""
         return self.executor in (None, LOCAL)
 
     @property
     def is_given(self) -> bool:
-        """Whether any of them was given, so that even one recording is a batch."""
+        """Whether any of these options was given, which makes even one recording a batch."""
         return self != BatchOptions()
 
 
 def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that commands on many recordings share, as ``batch``: `BatchOptions`."""
+    """Adds the options of a batch as the parameter ``batch``: `BatchOptions`."""
     options = [
         file_option("--results", text="Write each recording's verdict as a line of JSON. If the "
                     "file exists, continue that batch."),
@@ -55,15 +55,15 @@ def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
 class BatchCommand(HelpCommand):
     """A command that takes many recordings.
 
-    With ``--``, all words before it are recordings, and those after it another command's.
+    All words before ``--`` are recordings, and all words after it are another command.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads the words, and remembers them as they are.
+        """Parses the arguments, and keeps them unparsed as well.
 
         Args:
             ctx: the context of the command.
-            args: what follows its name.
+            args: the words after its name.
         """
         whole: dict[str, Any] = {}
         before: dict[str, Any] = {}
@@ -81,7 +81,7 @@ class BatchCommand(HelpCommand):
 
 
 def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Divides words after the first recording into further recordings, and another command.
+    """Splits the words after the first recording into further recordings and another command.
 
     Args:
         ctx: the context of a `BatchCommand`.
@@ -92,11 +92,11 @@ def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, 
 
 
 def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[str]:
-    """Yields the options that were given, on the command line or by variables, as words.
+    """Yields the options given on the command line or by environment variables, as words.
 
     Args:
         ctx: the context of a `BatchCommand`.
-        without: names of options to leave out, besides those of a batch.
+        without: options to leave out, in addition to those of a batch.
     """
     for option in ctx.command.params:
         if option.name == "unredacted":

@@ -1,7 +1,7 @@
-"""What a shell offers for a word that is being typed; click asks a command for it.
+"""Shell completion: the words that click offers for a word that is being typed.
 
-No error may disturb the line that the user types, so no file is opened: the names of recordings are
-those of files.
+No error may disturb the line that the user types. No recording is therefore opened: the offered
+names are file names.
 """
 
 from contextlib import suppress
@@ -25,7 +25,7 @@ _READY = Path(__file__).parents[1] / "faults" / "ready"
 
 
 def recordings_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Offers recordings: names and files."""
+    """Offers recordings, by name and as files."""
     return _recordings(incomplete, directories=False)
 
 
@@ -40,7 +40,7 @@ def directories_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
 
 
 def plans_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Offers the ready plans of faults, ``@NAME``, and else files."""
+    """Offers the ready plans of faults as ``@NAME``, or files if the word has no ``@``."""
     if incomplete and not incomplete.startswith("@"):
         return _paths(incomplete, "file")
     names = sorted(f"@{path.stem}" for path in _READY.glob("*.toml"))
@@ -62,14 +62,15 @@ def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 
 
 def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[str]:
-    """Offers keys of the filter grammar, and the values of those that have a few.
+    """Offers keys of the filter grammar, and the values of keys with a fixed list of them.
 
-    Bash ends a word at a colon, and replaces what follows it: the key is then a word before.
+    Bash splits words at colons and replaces only the text after the last one. The key is then an
+    earlier word.
 
     Args:
         ctx: the context of the command, with the words of the filter before.
         _param: not used.
-        incomplete: what has been typed of the word; it may be a whole filter in quotes.
+        incomplete: the part of the word typed so far; it may be a whole filter in quotes.
     """
     words = ["", "", *(ctx.params.get("filter_words") or ()), incomplete]
     if incomplete == ":":
@@ -108,7 +109,7 @@ def _paths(incomplete: str, kind: str) -> "list[CompletionItem]":
 
 
 def _names(directory: Path) -> list[str]:
-    """The recordings of a directory, newest first: as people call them, by their files' names."""
+    """Returns the names of a directory's recordings, newest first: file names without suffixes."""
     names = set()
     with suppress(OSError):
         for entry in directory.iterdir():

@@ -40,10 +40,10 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are called; expected errors are one line.
 
     Args:
-        lazy: where each command lives, ``module:name``, by its word.
-        also: commands of a group below that are found here as well, likewise.
-        elsewhere: what to type for a word that is no command here.
-        starters: commands that start agents, or are about that, and do not run on Windows.
+        lazy: where each command is defined, as ``module:name``, by command name.
+        also: the same for commands of a subgroup that can be typed here, too.
+        elsewhere: the command to suggest for a word that is not a command here.
+        starters: commands that start agents or prepare for it, and do not run on Windows.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command that the arguments begin with; an unknown one is refused with a hint.
+        """Finds the command named by the first argument; refuses an unknown one with a hint.
 
         Args:
             ctx: the context of the group.
-            args: the arguments, of which there is at least one.
+            args: the arguments, at least one.
         """
         word = args[0]
         command = self.get_command(ctx, word)
@@ -117,21 +117,21 @@ class LazyGroup(click.Group):
         return did_you_mean(word, [*self._lazy, *self._also])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the commands, unless the text below has a table of them.
+        """Lists the commands, unless the epilog has a table of them.
 
         Args:
             ctx: the context of the group.
-            formatter: what to write into.
+            formatter: collects the text.
         """
         if not self.epilog:
             super().format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Offers commands, none of which is imported for that, and options.
+        """Offers the names of commands and options, without importing any command.
 
         Args:
             ctx: the context of the group.
-            incomplete: what has been typed of the word.
+            incomplete: the part of the word typed so far.
         """
         from click.shell_completion import CompletionItem
 
@@ -225,5 +225,5 @@ def _short_name(context: click.Context | None) -> str:
 
 
 def recordings() -> Path:
-    """The recordings directory."""
+    """Returns the recordings directory."""
     return Path(recordings_directory(os.environ))

@@ -15,7 +15,7 @@ _WHAT = {
     "filter", "agent", "since", "newest", "cwd", "name", "fault", "faults", "older_than",
     "larger_than", "noted", "against", "client", "plans", "clear", "check",
 }  # fmt: skip
-"""Options that choose what a command is about; an option in neither set says how it works."""
+"""Options that select what a command works on. An option in neither set says how it works."""
 _OUTPUT = {
     "json", "junit", "github", "report", "output", "force", "raw", "lines", "no_fold", "follow",
     "top", "count", "files_with_matches", "max_count", "most", "format", "unredacted", "full",
@@ -32,16 +32,16 @@ _SHOWN_EXAMPLES = 2
 
 
 class _Context(click.Context):
-    """A context that names the command as everything else does, however it was typed."""
+    """A context that spells the command without ``inspect``, even if the user typed it."""
 
     @property
     def command_path(self) -> str:
-        """How the command is typed, without ``inspect``."""
+        """The command as it can be typed, without ``inspect``."""
         return super().command_path.replace("acp-proxy inspect ", "acp-proxy ", 1)
 
 
 class HelpCommand(click.Command):
-    """A command whose help shows options by purpose, and the rare ones only if asked for all."""
+    """A command whose help groups options by purpose and leaves rare ones to ``--help-all``."""
 
     context_class = _Context
 
@@ -93,7 +93,7 @@ class HelpCommand(click.Command):
                 formatter.write_text(rest)
 
     def _groups(self, ctx: click.Context, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
-        """Returns how options are written, with their helps, below the titles of their groups."""
+        """Returns each group's title with the spelling and the help text of its options."""
         groups: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Help": []}
         for option in self.get_params(ctx):
             record = isinstance(option, click.Option) and option.get_help_record(ctx)
@@ -118,10 +118,10 @@ def _examples(epilog: str) -> tuple[list[str], str]:
 def cli_command(
     name: str | None = None, **attributes: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declares a command as `click.command` does, with this help.
+    """Declares a command as `click.command` does, with help by `HelpCommand`.
 
     Args:
-        name: how it is typed; None for the name of the function.
+        name: the command's name; None for the name of the function.
         **attributes: see `click.Command`.
     """
     return click.command(name, **{"cls": HelpCommand, **attributes})

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect``: look at recordings; one module per command, imported when it is called."""
+"""``acp-proxy inspect``: the commands on recordings. Each is imported when it is called."""
 
 import click
 
@@ -24,7 +24,7 @@ INSPECT = {
     "note": "acp_proxy.cli.store.note:note",
     "prune": "acp_proxy.cli.store.prune:prune",
 }
-"""Where each command lives; the root has them as well."""
+"""Where each command is defined. The root group has the same commands."""
 
 
 _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")

@@ -1,8 +1,8 @@
 """Ctrl-C: exit code 130 without output, whatever Python is doing.
 
-Before a command has begun, and while its module is imported, the process ends at once
-(`capture.leave`). While it runs, an exception lets it tidy up what it has begun. When it is
-over, it is ignored.
+Before a command begins, and while its module is imported, Ctrl-C ends the process at once
+(`capture.leave`). While the command runs, Ctrl-C raises an exception, so that the command can clean
+up. After the command, Ctrl-C is ignored.
 """
 
 import _thread
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _LEAVES = f"{__name__}.leaves"
-"""In the context of a process that Ctrl-C ends, unless a command is running."""
+"""A key in the context: set if Ctrl-C ends the process at once, unless a command is running."""
 _SOON_S = 0.01
 _HAS_TIMER = hasattr(signal, "setitimer")
-"""Windows has none."""
+"""Whether the system has interval timers; Windows does not."""
 
 
 @contextmanager
 def interruptible(ctx: click.Context) -> Iterator[None]:
-    """Lets Ctrl-C raise an exception, where it would end the process at once."""
+    """Lets Ctrl-C raise an exception instead of ending the process at once."""
     if signal.getsignal(signal.SIGINT) is not leave:
         yield
         return
@@ -50,7 +50,7 @@ def interruptible(ctx: click.Context) -> Iterator[None]:
 
 @contextmanager
 def uninterruptible(ctx: click.Context) -> Iterator[None]:
-    """Lets Ctrl-C end the process at once, where it would raise an exception."""
+    """Lets Ctrl-C end the process at once instead of raising an exception."""
     if _LEAVES not in ctx.meta:
         yield
         return
@@ -59,7 +59,10 @@ def uninterruptible(ctx: click.Context) -> Iterator[None]:
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Whether it is Ctrl-C, perhaps in a group or as a cause: Python wraps it within a class."""
+    """Whether an exception is, contains, or was caused by Ctrl-C.
+
+    Python wraps an exception that is raised in a class body.
+    """
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(KeyboardInterrupt) is not None
     return isinstance(error, KeyboardInterrupt) or (
@@ -69,9 +72,9 @@ def is_interruption(error: BaseException) -> bool:
 
 @contextmanager
 def handling(handler: Callable[[int, FrameType | None], None], *signums: int) -> Iterator[None]:
-    """Lets a function handle signals for a while.
+    """Handles signals with a function while the context is open.
 
-    Those that were ignored when we were started stay so, as SIGHUP does with `nohup`.
+    Signals that were ignored when the program started stay ignored, such as SIGHUP with `nohup`.
 
     Args:
         handler: the function.
@@ -89,12 +92,12 @@ def handling(handler: Callable[[int, FrameType | None], None], *signums: int) ->
 
 
 def exit_by(signum: int, _: object) -> None:
-    """Exits normally at a signal, so that what was begun is tidied up; a handler of signals."""
+    """Exits normally at a signal, so that cleanup code runs; a signal handler."""
     sys.exit(128 + signum)
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """Raises Ctrl-C again that came where Python cannot raise, such as within an import."""
+    """Raises Ctrl-C again soon, if it came where Python cannot raise, such as in an import."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
     elif _HAS_TIMER:

@@ -51,7 +51,7 @@ I want to ...                                     Command
 `acp-proxy COMMAND --help` has examples. Commands on recordings can also be typed after `inspect`,
 as in `acp-proxy inspect show`.
 """
-"""What each command serves for; these are all that there are."""
+"""The purpose of each command; the table lists every command."""
 _ELSEWHERE = {
     "explain": "acp-proxy faults explain",
     "sweep": "acp-proxy faults sweep",
@@ -69,7 +69,7 @@ _ELSEWHERE = {
     "help": "acp-proxy --help",
     "version": "acp-proxy --version",
 }
-"""What people type, and what there is for it."""
+"""Words that people may try as commands, and the command to suggest for each."""
 
 
 @click.group(

@@ -20,10 +20,10 @@ is_unredacted = UNREDACTED.is_given
 
 
 def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
-    """Returns what masks texts that belong to no recording, with markers of its own.
+    """Returns a redactor with its own markers, for texts outside of recordings.
 
     Args:
-        known: secrets that are known already, each with its marker.
+        known: secrets that are already known, each with its marker.
     """
     from acp_proxy.redaction.redactor import Redactor, RedactorState
 
@@ -47,9 +47,9 @@ def without_secrets(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns a message as a short printable line without its secrets, as verdicts have it.
+    """Returns a message as a short printable line without secrets, as in verdicts.
 
-    What is cut is in the middle, since a message may end with the reason, after a long path.
+    A long message is cut in the middle, because it may end with the reason, after a long path.
     """
     text = plain(" ".join(without_secrets(text).split()))
     if len(text) <= _LONGEST_LINE:
@@ -58,11 +58,11 @@ def one_line(text: str) -> str:
 
 
 def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
-    """Returns what a program has printed without its secrets, also where one is cut.
+    """Returns the output of a program without its secrets, even if one is cut off.
 
     Args:
         text: lines of any kind.
-        known: secrets that the program may have been sent, each with a marker.
+        known: secrets that may have been sent to the program, each with a marker.
     """
     if not known:
         return without_secrets(text)
@@ -76,11 +76,11 @@ def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
 
 
 def masked_summary(masked: "Sequence[MaskedValue]", level: str) -> str:
-    """Returns in words how much is masked.
+    """Describes in words how much is masked.
 
     Args:
         masked: the values.
-        level: what was to be masked: ``secrets`` or ``private``.
+        level: the level of masking: ``secrets`` or ``private``.
     """
     from acp_proxy.base.wording import counted
 

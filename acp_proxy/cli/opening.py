@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from acp_proxy.store.queries.masked_rows import Level, Watch
     from acp_proxy.store.reader import RecordingReader
 
-# A replay finds its recording here and then has to answer quickly, so what it does not need is
-# imported by the functions that do.
+# A replay finds its recording here and must then answer quickly. Everything it does not need is
+# therefore imported inside the functions that use it.
 
 STDIN = Path("standard input")
 """The path of a recording that was read from standard input, as messages name it."""
 _POLL_S = 0.25
 _LEAST = 100
-"""Things that are worth another process."""
+"""The number of things from which several processes are used."""
 _CHUNK = 16
 _MOST = 8
-"""Processes at most; reading recordings is no quicker with more."""
+"""The most processes; reading recordings is not faster with more."""
 NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
     "--exact": (("bytes",), "--exact compares bytes, and how messages were spelled is not known:"
                 " {path} was imported"),
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip
-"""What each option needs to be known of an imported recording, and the refusal if it is not."""
+"""The facts that each option needs of an imported recording, and the message if one is missing."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
-"""What is compared only if it is known of both recordings."""
+"""Comparisons that are only made if both recordings have the fact."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -58,8 +58,8 @@ def working_directory() -> Path:
 def find_recording(word: str) -> Path:
     """Finds a recording by path, part of its name, start of its id, or as the latest.
 
-    Warns on stderr if ``latest`` passes over a newer one, which was made in another directory, and
-    if a file in the current directory hides a recording of that name.
+    Warns on stderr if ``latest`` skips a newer recording from another directory, or if a file in
+    the current directory hides a recording of that name.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
@@ -85,7 +85,7 @@ def _warn_of_hidden(path: Path, word: str) -> None:
 
 
 def _as_filter(word: str) -> str:
-    """Returns the filter that a word is likely meant as; empty if it is none."""
+    """Returns the filter that a word looks like; empty if it does not look like a filter."""
     from acp_proxy.base.errors import BadFilter
     from acp_proxy.recording.filters import TERMS, terms_of
 
@@ -133,15 +133,16 @@ def open_recording(
 ) -> "RecordingReader":
     """Opens a recording by path, name, start of its id, as the latest, or from standard input.
 
-    Secrets are masked, unless ``--unredacted`` was given; where a level is asked for they always
-    are. Prints on stderr how many are, and the reader's warning, if it has one.
+    Secrets are masked unless ``--unredacted`` was given; with ``level`` they are always masked.
+    Prints on stderr how many were masked, and the reader's warning, if it has one.
 
     Args:
         word: what the user wrote.
-        follow: whether ``latest`` means one that is running, and waits for one.
-        unredacted: whether secrets are never masked, since nothing of them is printed.
-        level: what is masked, also in a recording that was masked; nothing is said of it then.
-        watch: shows how far masking is; a progress bar by default.
+        follow: whether ``latest`` means a running recording, and waits for one to start.
+        unredacted: whether to leave secrets unmasked because none will be printed.
+        level: what to mask, even in a recording that was already masked; nothing is printed about
+            it.
+        watch: shows the progress of masking; a progress bar by default.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
@@ -174,14 +175,14 @@ def masked_alike(
     stack: ExitStack,
     known: Mapping[str, str] | None = None,
 ) -> "list[RecordingReader]":
-    """Returns recordings in which the secrets of all of them are masked.
+    """Returns the recordings with the secrets of all of them masked in each.
 
-    What is a secret by its place in one may be an ordinary text in another.
+    A value that is secret because of its place in one recording may be ordinary text in another.
 
     Args:
         readers: the recordings.
-        stack: closes what is opened.
-        known: secrets besides, each with a marker.
+        stack: closes the readers that are opened.
+        known: further secrets, each with a marker.
     """
     every = dict(known or {})
     for reader in readers:
@@ -192,7 +193,8 @@ def masked_alike(
 def _with_secrets(
     reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
 ) -> "RecordingReader":
-    # Those that it has found itself are masked from there on, and now before that, too.
+    # Secrets that the reader itself found are masked from there on; reopened, it also masks them
+    # before.
     if reader.unredacted or not known:
         return reader
     from acp_proxy.store.copies.text_export import write_text_form
@@ -204,7 +206,7 @@ def _with_secrets(
 
 
 def require(option: str, value: object, reader: "RecordingReader") -> None:
-    """Refuses an option that needs more than is known of an imported recording.
+    """Refuses an option if an imported recording lacks the facts that it needs.
 
     Args:
         option: a key of `NEEDED`.
@@ -222,7 +224,7 @@ def require(option: str, value: object, reader: "RecordingReader") -> None:
 
 
 def note_imported(reader: "RecordingReader") -> None:
-    """Warns of what a comparison with an imported recording cannot show, if it is anything."""
+    """Warns if a comparison with an imported recording cannot show everything."""
     from acp_proxy.cli.screens.output import warn
 
     recording = reader.recording
@@ -234,11 +236,11 @@ def note_imported(reader: "RecordingReader") -> None:
 
 
 def note_masked(count: int, where: str) -> None:
-    """Warns that secrets are masked which the file holds, if there are any.
+    """Warns if secrets in the file are masked in the output.
 
     Args:
-        count: how many.
-        where: in what.
+        count: the number of masked secrets.
+        where: the file, in words.
     """
     from acp_proxy.base.wording import counted
     from acp_proxy.cli.screens.output import warn
@@ -249,7 +251,7 @@ def note_masked(count: int, where: str) -> None:
 
 
 def file_of(reader: "RecordingReader") -> Path:
-    """Returns the file that a recording was read from, also for standard input."""
+    """Returns the file that a recording was read from; ``/dev/stdin`` for standard input."""
     return Path("/dev/stdin") if reader.path is STDIN else reader.path
 
 
@@ -288,7 +290,7 @@ def _watch(rows: Iterable[Any], total: int) -> Iterable[Any]:
 
 
 def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
-    """Returns the path of ``latest``, and warns if a newer recording was passed over."""
+    """Returns the path of ``latest``, and warns if a newer recording was skipped."""
     if latest_recording.passed_over is not None:
         from acp_proxy.cli.screens.output import warn
 
@@ -303,8 +305,9 @@ def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
 def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
     """Yields what a function returns for each of several things, in their order.
 
-    Of many, each processor has a part, in forks of this process; on a system where those are not
-    safe, one does all. The function and its values must be picklable, and it must print nothing.
+    Long lists are split between forked processes, one for each processor; systems where forking is
+    not safe use a single process. The function and its results must be picklable, and it must print
+    nothing.
 
     Args:
         work: the function.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _FILTER_WORDS = ("failed", "unanswered", "and", "or", "not")
-"""Words that mean something in a filter, whatever recordings are called."""
+"""Words that always belong to the filter grammar, even if a recording has such a name."""
 _CENTURY_S = 3_200_000_000
 _NS_PER_S = 10**9
 
@@ -35,7 +35,7 @@ complete_rule = completion.rules_like
 complete_kind = completion.kinds_like
 complete_directory = completion.directories_like
 recording_argument = click.argument("rec", shell_complete=complete_recording)
-"""For a command that changes something, or makes something of a recording."""
+"""For a command that changes a recording, or makes something from it."""
 read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
 )
@@ -43,7 +43,7 @@ read_argument = click.argument(
 
 
 def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses a recording in the place of a filter; a click callback."""
+    """Refuses a recording given as a filter; a click callback."""
     from acp_proxy.store.files.lookup import is_named
 
     for word in words:
@@ -79,8 +79,8 @@ def file_option(*names: str, text: str) -> Callable[[F], F]:
     """Adds an option that names a file.
 
     Args:
-        *names: how it is written.
-        text: its help.
+        *names: its spellings.
+        text: its help text.
     """
     return click.option(*names, type=click.Path(path_type=Path), metavar="FILE", help=text)
 
@@ -91,11 +91,11 @@ def number_option(
     """Adds an option that is a whole number.
 
     Args:
-        *names: how it is written.
-        text: its help.
-        metavar: what its value is called there.
+        *names: its spellings.
+        text: its help text.
+        metavar: the name of its value in the help.
         least: the smallest number that is allowed.
-        default: what it is unless given.
+        default: its value if the option is not given.
     """
     kind = click.IntRange(min=least)
     return click.option(
@@ -134,12 +134,12 @@ def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
 
 
 def limit_ns(seconds: float) -> int | None:
-    """A limit in nanoseconds; none for 0."""
+    """Returns a limit in nanoseconds; None for 0."""
     return max(1, int(seconds * _NS_PER_S)) if seconds else None
 
 
 def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _Decorator:
-    """Adds the options that `replay` and `verify` share, as ``playback``: a dict of their values.
+    """Adds the shared options of `replay` and `verify` as ``playback``: a dict of their values.
 
     Args:
         order: the help of ``--order``.
@@ -178,7 +178,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
 
 
 def comparison_options() -> _Decorator:
-    """Adds ``--expect``, ``--ignore`` and ``--rules``, as ``compared``: DiffOptions."""
+    """Adds ``--expect``, ``--ignore`` and ``--rules`` as ``compared``: `DiffOptions`."""
     from acp_proxy.diff.diff_result import DiffOptions, Expect
 
     options = [
@@ -202,13 +202,13 @@ def comparison_options() -> _Decorator:
 def collected(
     name: str, value: Callable[..., Any], members: tuple[str, ...], options: Sequence[_Decorator]
 ) -> _Decorator:
-    """Adds options, some of which become one parameter.
+    """Adds options, and passes some of them on as a single parameter.
 
     Args:
-        name: of the parameter.
-        value: makes it of the values of these options.
-        members: their names.
-        options: those and others.
+        name: the parameter.
+        value: makes its value from the options that it replaces.
+        members: the names of these options.
+        options: all options to add.
     """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -226,10 +226,10 @@ def collected(
 
 
 class _Choice(click.Choice[str]):
-    """A choice of values, of which some were removed."""
+    """A choice of values that still accepts removed ones."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the value, or the default one in place of a removed one.
+        """Returns the value, or the default if the value was removed.
 
         Args:
             value: what was typed.
@@ -242,10 +242,10 @@ class _Choice(click.Choice[str]):
 
 
 def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Returns the value of an option, or its default one in place of a removed one.
+    """Returns the value of an option, or its default if the value was removed.
 
     Raises:
-        Refusal: it was removed, and the command need not start.
+        Refusal: the value was removed, and the command does not have to start.
     """
     command = ctx.info_name or ""
     if (removed := instead(command, param.opts[0], value)) is None or ctx.resilient_parsing:
@@ -273,7 +273,7 @@ def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
 
 
 def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns a command with that of a known agent in place of ``@NAME``.
+    """Returns a command with ``@NAME`` replaced by the command of that known agent.
 
     Raises:
         Refusal: it begins with ``@``, and no agent has this name.
@@ -301,13 +301,13 @@ def complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
 def unknown(
     word: str, words: Iterable[str], what: str, otherwise: str = "docs/known-agents.md lists them"
 ) -> str:
-    """Returns a sentence on a word that names nothing, with the nearest word that does.
+    """Returns a message about an unknown word, with the nearest known one.
 
     Args:
-        word: what was given.
-        words: all that would do.
-        what: what it should have named.
-        otherwise: what to say if none is near.
+        word: the given word.
+        words: all known words.
+        what: the kind of thing that it should name.
+        otherwise: the hint if no known word is near.
     """
     hint = did_you_mean(word.lower(), [each.lower() for each in words])
     return f"no {what} {word!r}{hint or f'; {otherwise}'}"

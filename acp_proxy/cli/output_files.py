@@ -20,16 +20,16 @@ from acp_proxy.recording.file_names import DAMAGED_SUFFIX, LOG_SUFFIX, candidate
 
 
 def write_files(files: Mapping[Path, Iterable[bytes]], *, force: bool) -> None:
-    """Writes files that only their owner can read; they appear when all are written.
+    """Writes files that only their owner can read; they appear when all of them are complete.
 
-    Only symbolic links to their directories are followed, never one in the place of a file.
+    Symbolic links to directories are followed, but a file is never written through a symbolic link.
 
     Args:
-        files: what they get, part by part.
+        files: the contents of each file, part by part.
         force: whether to replace files that are there.
 
     Raises:
-        Refusal: something is there and may not be replaced, or nothing can be written there.
+        Refusal: a file exists and may not be replaced, or cannot be written.
     """
     with ExitStack() as stack:
         for path, parts in files.items():
@@ -48,10 +48,11 @@ def write_page(
 
     Args:
         parts: the page.
-        output: the file; None for one in the current directory.
-        name: what that is named after; a recording of somebody else may have any name.
-        recordings: files that it may not replace.
-        force: whether to replace a file that is there.
+        output: the file; None for a file in the current directory.
+        name: the base name of that file. It is not trusted: a recording from elsewhere may have any
+            name.
+        recordings: files that the page may not replace.
+        force: whether to replace an existing file.
 
     Returns:
         The file; None for standard output.
@@ -80,7 +81,7 @@ def _file_name(name: str) -> str:
 
 
 def check_report_files(*files: Path | None) -> None:
-    """Checks, before anything is played, that reports can be written.
+    """Checks that reports can be written, before anything is played.
 
     Raises:
         Refusal: one cannot be written, or two have the same path.
@@ -105,14 +106,14 @@ _OWN = ("", LOG_SUFFIX, DAMAGED_SUFFIX)
 
 
 def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -> None:
-    """Checks, before anything is played, that no report replaces a recording.
+    """Checks that no report replaces a recording, before anything is played.
 
     Args:
         files: the reports.
-        recordings: those that are read and those that will be made; each may have a log.
+        recordings: the recordings that are read or will be made; each may have a log.
 
     Raises:
-        Refusal: a report would replace one of them, or any other recording.
+        Refusal: a report would replace one of these recordings, or another one.
     """
     known = {os.path.realpath(f"{path}{end}") for path in recordings for end in _OWN}
     for file in files:
@@ -123,7 +124,7 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a report that only its owner can read, over a plain file or into a device.
+    """Writes a report that only its owner can read, to a plain file or into a device.
 
     Args:
         path: where it goes.
@@ -145,7 +146,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def json_report(value: Any) -> str:
-    """Returns one of our own values as JSON for a file, with null for what is not a number."""
+    """Returns one of our own values as JSON for a file, with null for NaN and infinities."""
     from acp_proxy.base.forms import converter  # late: a replay without reports needs none
 
     values = json.loads(converter.dumps(value), parse_constant=lambda _: None)
@@ -153,7 +154,7 @@ def json_report(value: Any) -> str:
 
 
 def write_reports(*reports: tuple[Path | None, Callable[[], str]]) -> bool:
-    """Writes the reports that have a path; prints the error of one that cannot be written.
+    """Writes the reports that have a path, and prints an error for each that cannot be written.
 
     Returns:
         Whether all of them are written.
@@ -199,14 +200,14 @@ def _new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Checks that a file can be made, or may be replaced.
+    """Checks that a new file can be written at a path, or may replace the existing one.
 
     Args:
         path: the file.
-        force: whether to replace a plain file that is there.
+        force: whether an existing plain file may be replaced.
 
     Raises:
-        Refusal: it may not.
+        Refusal: the file exists and may not be replaced, or is not a plain file.
     """
     if path.is_symlink():
         raise _symbolic_link(path)
@@ -217,13 +218,13 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def _is_replaced(file: Path) -> bool:
-    """Whether writing replaces what is there, unlike in a device or pipe."""
+    """Whether writing replaces the file, as it does not for a device or a pipe."""
     mode = _mode(file)
     return not mode or stat.S_ISREG(mode)
 
 
 def _holds_a_recording(file: Path) -> bool:
-    """Whether a file begins like a recording or the log of one."""
+    """Whether a file begins like a recording or the log of a recording."""
     if not _mode(file):
         return False
     from acp_proxy.store.copies.text_import import is_text_form
@@ -234,7 +235,7 @@ def _holds_a_recording(file: Path) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """Returns the mode of what is there, for `stat`; 0 if there is nothing.
+    """Returns the mode of a file, for `stat`; 0 if it does not exist.
 
     Raises:
         Refusal: a directory on the way cannot be read, or the path is not valid.
@@ -260,15 +261,15 @@ def _exists(path: Path) -> Refusal:
 
 
 def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Path] = ()) -> Path:
-    """Returns where a new run is recorded: a path that nothing has.
+    """Returns an unused path for the recording of a new run.
 
     Args:
-        command: that of the agent.
-        output: where it was asked to be; None for the recordings directory.
-        given: paths that other runs will have.
+        command: the agent's command.
+        output: the path that the user asked for; None for a new file in the recordings directory.
+        given: paths reserved for other runs.
 
     Raises:
-        Refusal: it cannot be recorded there.
+        Refusal: the run cannot be recorded there.
     """
     if output is not None and output.suffix == ".jsonl":
         raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")

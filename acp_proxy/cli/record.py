@@ -1,7 +1,7 @@
-"""``acp-proxy record``: the same table as the starter's, presented by click.
+"""``acp-proxy record``: the starter's table of options, presented by click.
 
-The starter has run already when the arguments were plain. Click comes here to report what was wrong
-with them, to print the help, and for the rare spelling that only click understands.
+The starter itself parses plain arguments and runs. Click is used to report wrong arguments, to
+print the help, and for rare spellings that only click understands.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def _reading(option: Option) -> Callable[..., object]:
 
 
 class _OneALine(click.types.StringParamType):
-    """A text; a variable of the environment has one on each line."""
+    """A text option with several values; an environment variable has one value on each line."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
         return [line for line in rv.split("\n") if line.strip()]
@@ -79,10 +79,10 @@ def _run(command: tuple[str, ...], **values: Any) -> None:
 
 
 def _fault_runner(options: RecordOptions) -> Interceptor | None:
-    """What faults were asked for.
+    """Returns the runner of the requested faults; None if none were requested.
 
     Raises:
-        BadPlan: they are wrong.
+        BadPlan: the faults are invalid.
     """
     if not options.fault and options.faults is None and options.seed is None:
         return None

@@ -1,6 +1,7 @@
-"""What earlier versions had: each removed command and option, and what serves instead.
+"""Commands and options that earlier versions had, each with its replacement.
 
-`removed.json` lists, for each sentence on what serves instead, what was typed.
+In `removed.json`, each key is a sentence about the replacement, and its value lists the removed
+spellings.
 """
 
 import json
@@ -12,19 +13,19 @@ import click
 
 _ROWS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 REMOVED: dict[str, str] = {typed: serves for serves, row in _ROWS.items() for typed in row}
-"""What serves instead, by what was typed: ``COMMAND``, or ``COMMAND --option``.
+"""The replacement for each removed ``COMMAND`` or ``COMMAND --option``.
 
-An option that had a value ends with the name of the value in capitals: ``COMMAND --option VALUE``.
-Where only a value of an option was removed, it ends with that: ``COMMAND --option value``; what
-follows a colon in it may be anything. Where only an argument was removed, it ends with all of them:
-``COMMAND FIRST SECOND``. The words of a command are without ``inspect``.
+The key of an option that took a value ends with the value's name in capitals: ``COMMAND --option
+VALUE``. If only one value of an option was removed, the key ends with that value: ``COMMAND
+--option value``; any text may follow a colon in it. If only an argument was removed, the key ends
+with all arguments: ``COMMAND FIRST SECOND``. Commands are spelled without ``inspect``.
 """
 STARTERS = ("record", "replay")
-"""Commands that start whatever was removed, since their lines stand in the settings of editors."""
+"""Commands that start even with removed options, because editor settings contain them."""
 
 
 def instead(command: str, word: str = "", value: str = "") -> str | None:
-    """Returns a sentence on what was removed; None if it never existed.
+    """Returns a sentence about a removed command or option; None if it never existed.
 
     Args:
         command: the name of the command, without its group.
@@ -43,10 +44,10 @@ def instead(command: str, word: str = "", value: str = "") -> str | None:
 
 
 def parts(typed: str) -> tuple[str, str, str]:
-    """Returns the command, the option and the rest of a row of `REMOVED`; "" for what it has not.
+    """Returns the command, the option and the rest of a key of `REMOVED`; "" for a missing part.
 
     Args:
-        typed: the row.
+        typed: the key.
     """
     words = typed.split()
     after = (n for n, word in enumerate(words) if word.startswith("-") or word.isupper())
@@ -57,7 +58,7 @@ def parts(typed: str) -> tuple[str, str, str]:
 
 
 def of_variable(name: str, value: str) -> str | None:
-    """Returns a sentence on what a variable of the environment was for; None if it was not removed.
+    """Returns a sentence about a removed environment variable; None if it was not removed.
 
     Args:
         name: of the variable.
@@ -77,9 +78,9 @@ def of_variable(name: str, value: str) -> str | None:
 
 
 def removed_options(command: str) -> Iterator[click.Option]:
-    """Yields hidden options for a command that has to start whatever an editor's settings say.
+    """Yields the removed options of a command as hidden options, so that it still starts with them.
 
-    Each prints its line and changes nothing; its variable is ignored.
+    Each prints its message and changes nothing; its environment variable is ignored.
 
     Args:
         command: the name of the command.
@@ -99,7 +100,7 @@ def removed_options(command: str) -> Iterator[click.Option]:
 
 
 def _is_value(argument: str) -> bool:
-    """Whether it is a value that was removed, and not the name of any value."""
+    """Whether an argument is one removed value, not a value's name in capitals."""
     return argument != argument.upper()
 
 

@@ -1,4 +1,4 @@
-"""Files of rules for comparisons: what may differ between any two runs of a scenario."""
+"""Files of comparison rules: what may differ between any two runs of a scenario."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class ComparisonRules:
 
     @property
     def toml(self) -> str:
-        """The text of the file, which has only printable characters."""
+        """The text of the file, in printable characters only."""
         lines: list[str] = []
         for name, values in asdict(self).items():
             if values:
@@ -42,11 +42,11 @@ class ComparisonRules:
 
 
 def rules_option(function: F) -> F:
-    """Adds ``--rules``, as ``rules``: `ComparisonRules`, which are empty if it is not given."""
+    """Adds ``--rules`` as the parameter ``rules``: `ComparisonRules`, empty without the option."""
     return click.option(
         "--rules", type=click.Path(path_type=Path), metavar="FILE", callback=_read,
-        help="A TOML file of what may differ: lists of pointers to ignore and alias, and kinds"
-        " apart.",
+        help="A TOML file of allowed differences: pointers to ignore, pointers to alias, and "
+        "kinds to set apart.",
     )(function)  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _kind(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Writes a string as TOML; half of a surrogate pair, which that lacks, as a question mark."""
+    """Writes a string as TOML; unpaired surrogates, which TOML forbids, become question marks."""
     return f'"{"".join(map(_escaped, text.encode(errors="replace").decode()))}"'
 
 

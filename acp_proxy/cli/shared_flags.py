@@ -1,4 +1,4 @@
-"""Options without a value that groups share with their commands: what one is given, both have."""
+"""Flags that groups share with their commands: each may be typed after either."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,11 +9,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SharedFlag:
-    """An option that click's context keeps, so that no command passes it on.
+    """A flag whose value is kept in click's context, so that commands need not pass it on.
 
     Args:
-        name: how it is written.
-        text: its help.
+        name: its spelling, such as ``--no-pager``.
+        text: its help text.
     """
 
     def __init__(self, name: str, text: str) -> None:
@@ -34,7 +34,7 @@ class SharedFlag:
         return add(command)
 
     def is_given(self) -> bool:
-        """Whether the user has given it; False outside of commands."""
+        """Whether the user gave the flag; False outside of commands."""
         context = click.get_current_context(silent=True)
         return context is not None and bool(context.meta.get(self._key))
 
