@@ -1,4 +1,4 @@
-"""What a batch has found: a line for each recording that is not clean, a summary, and JUnit XML."""
+"""Shows the verdicts of a batch: those that are not clean, a summary, and JUnit XML."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ _WORDS = {
     VerdictKind.CANNOT_START: "could not start",
     VerdictKind.UNTESTED: "tested nothing",
 }
-"""What recordings do whose verdict says it in other words."""
+"""The phrase in the summary for each verdict whose name does not read well there."""
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
@@ -33,8 +33,8 @@ class BatchScreen:
     """Prints the verdicts of one batch, in the order of its recordings.
 
     Args:
-        names: those of the recordings that are to come, in that order.
-        before: the kinds of the verdicts that were found before.
+        names: the names of the recordings still to come, in order.
+        before: the kinds of the verdicts from an earlier run.
         clock: seconds, from any origin.
     """
 
@@ -51,11 +51,11 @@ class BatchScreen:
         self._clock = clock
         self._start = clock()
         self._held: dict[str, JobVerdict] = {}
-        """Verdicts that came before those of earlier names."""
+        """Verdicts that wait for those of earlier names."""
         self._places: set[str] = set()
 
     def show(self, verdict: JobVerdict) -> None:
-        """Prints a verdict, unless it is clean, when those of all earlier names are there."""
+        """Prints a verdict that is not clean, after the verdicts of all earlier names."""
         self._kinds[verdict.kind] += 1
         if verdict.new_recording is not None:
             self._places.add(os.path.dirname(verdict.new_recording))  # noqa: PTH120
@@ -71,7 +71,7 @@ class BatchScreen:
         warn(text)
 
     def show_progress(self) -> None:
-        """Shows on a terminal how far it is, also at first: a verdict may take minutes."""
+        """Shows the progress on a terminal, even before the first verdict, which may be late."""
         count = self._kinds.total()
         if not sys.stderr.isatty() or count == self._total:
             return
@@ -83,18 +83,18 @@ class BatchScreen:
         show_status(text)
 
     def clear(self) -> None:
-        """Removes that again."""
+        """Erases the progress line."""
         if sys.stderr.isatty():
             show_status("")
 
     def end(self) -> None:
-        """Prints what is held, and the summary."""
+        """Prints the waiting verdicts, and the summary."""
         for name in (name for name in self._names if name in self._held):
             self._print(self._held[name])
         say(self.summary())
 
     def summary(self) -> str:
-        """Returns how many recordings there are of each kind, and how long it took."""
+        """Returns the number of recordings of each kind, and the time taken."""
         count = self._kinds.total()
         counts = ((self._kinds[kind], _WORDS.get(kind, kind.value)) for kind in VerdictKind)
         kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in counts if n]
@@ -122,8 +122,8 @@ def junit(command: str, verdicts: Iterable[JobVerdict]) -> str:
     """Returns a suite with a case for each recording.
 
     Args:
-        command: that of the batch.
-        verdicts: of all recordings.
+        command: the command of the batch.
+        verdicts: the verdicts on all recordings.
     """
     cases = [_case(verdict) for verdict in sorted(verdicts, key=lambda verdict: verdict.recording)]
     return suite(f"acp-proxy {command}", cases)
@@ -153,7 +153,7 @@ def _lines(verdict: JobVerdict) -> Iterator[str]:
 
 
 def reason(verdict: JobVerdict) -> str:
-    """Returns in one line why a verdict is not clean; empty if nothing more is known."""
+    """Returns in one line why a verdict is not clean; empty if no reason is known."""
     if (first := verdict.first_divergence) is not None:
         at = "" if first.seq is None else f"#{first.seq}: "
         ending = f"; {verdict.ending}" if verdict.ending else ""
@@ -171,12 +171,12 @@ def reason(verdict: JobVerdict) -> str:
 
 
 def _listed(verdict: JobVerdict) -> list[Finding]:
-    """Returns the findings that a verdict lists and that are not known."""
+    """Returns the findings of a verdict that are not in the baseline."""
     return in_order(finding for finding in findings_of(verdict) if not finding.known)
 
 
 def _runs(verdict: JobVerdict) -> list[str]:
-    """Returns how the client handled the plans that a verdict of a sweep lists."""
+    """Returns how the client handled each plan that a sweep's verdict lists."""
     runs = [] if verdict.command != SWEEP else verdict.findings or ()
     return [": ".join(_run_words(run)) for run in runs]
 

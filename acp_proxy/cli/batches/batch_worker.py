@@ -1,10 +1,10 @@
-"""Runs one job of a batch: the command itself, of which a verdict is made.
+"""Runs one job of a batch: runs the command and turns its result into a verdict.
 
-This runs in a worker, a process that has no other work and whose output nobody reads: what a
-person would read on a terminal is in the verdict. Workers are forked from a process that has
-imported this, and so has computed what a job needs: regular expressions and tables of schemas are
-made when they are first needed, which in a process for one job would be for every recording. They
-are made here by checking and comparing a conversation, `batch_worker.jsonl`.
+A worker is a process for a single job. Nobody reads its output, so the verdict contains everything
+that a user would read on a terminal. Workers are forked from a process that has imported this
+module. Regular expressions and tables of schemas are built on first use, which would be once for
+each recording; importing this module builds them in advance, by checking and comparing the
+conversation `batch_worker.jsonl`.
 """
 
 import json
@@ -54,29 +54,29 @@ from acp_proxy.store.queries.frames import last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 64
-"""Chunks of what a command has printed on stderr that are kept to look for its reason."""
+"""How many chunks of a command's stderr are kept, to find the reason of a failure in them."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
 _LOOKED_AT = 20
-"""Lines of stderr among which the last one is that is not blank."""
+"""How many of the last lines of stderr are searched for one that is not blank."""
 _LAST_WORDS_S = 0.2
-"""Seconds in which the last of what was printed comes."""
+"""Seconds to wait for the last output on stderr."""
 
 
 _CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
 
 
 def work(job: Job) -> JobVerdict:
-    """Runs a job in this process, which ends with it; returns the verdict."""
+    """Runs the only job of this process and returns the verdict."""
     return perform(job, Printed())
 
 
 class Printed:
-    """Discards what this process writes to stdout, and keeps the end of what goes to stderr.
+    """Discards the stdout of this process, and keeps the end of its stderr.
 
-    The descriptors are redirected, since an agent inherits them. It may write without end, so
-    nothing goes to a file.
+    The descriptors themselves are redirected, since an agent inherits them. An agent may write
+    without end, so its output is not written to a file.
     """
 
     def __init__(self) -> None:
@@ -90,10 +90,10 @@ class Printed:
         self._reader.start()
 
     def reason(self) -> str | None:
-        """Returns the last thing that acp-proxy itself has printed; what follows is discarded."""
+        """Returns the last message of acp-proxy itself, and discards all later output."""
         sys.stderr.flush()
         os.dup2(self._nothing, 2)
-        self._reader.join(_LAST_WORDS_S)  # an agent may have left somebody who holds the other end
+        self._reader.join(_LAST_WORDS_S)  # a process left by the agent may hold the other end
         lines = b"".join([*self._kept]).decode(errors="replace").splitlines()
         ours = [line for line in lines if line.startswith(_OURS)]
         return one_line(ours[-1].removeprefix(_OURS)) if ours else None
@@ -108,10 +108,10 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
 
     Args:
         job: the job.
-        printed: what the process prints.
+        printed: the output of this process.
 
     Raises:
-        SystemExit: a signal has stopped it.
+        SystemExit: a signal stopped the job.
     """
     start = time.monotonic()
     try:
@@ -131,7 +131,7 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
         verdict = evolve(verdict, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
     except (click.ClickException, AcpProxyError) as e:
         verdict = evolve(verdict, error=one_line(str(e)))
-    except Exception as e:  # a mistake of ours, which the other recordings may not meet
+    except Exception as e:  # a bug of ours, which other recordings may not trigger
         verdict = evolve(verdict, error=one_line(f"{type(e).__name__}: {e}"))
     return evolve(
         verdict,
@@ -143,12 +143,12 @@ def perform(job: Job, printed: Printed) -> JobVerdict:
 def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
     reports: list[Any] = []
     output = new_path(job.words, Path(job.output or ""))
-    path = f"./{job.path}" if job.path.startswith("-") else job.path  # it is no option
+    path = f"./{job.path}" if job.path.startswith("-") else job.path  # not an option
     words = [*job.options, f"--output={output}", path, "--", *job.words]
     try:
         code = _exit_code(verify, words, reports.append)
     except SystemExit:
-        delete(output)  # it has no verdict; whoever goes on runs it again
+        delete(output)  # without a verdict, the recording is run again later
         raise
     except RunNotRecorded as e:
         left = None if recording_at(output) is None else str(output)
@@ -174,7 +174,7 @@ def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
 
 
 def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
-    """Runs a command as the command line does, but that it raises its errors."""
+    """Runs a command as the command line does, but lets its errors propagate."""
     try:
         command.main(words, prog_name=command.name, standalone_mode=False, obj=collector)
     except SystemExit as e:
@@ -219,12 +219,12 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 
 def _ending(report: VerifyReport) -> str | None:
-    """Returns how the agent ended, with its last line on stderr; None if it was not too early."""
+    """Returns how the agent ended, with its last line on stderr; None if it ended in time."""
     code, kinds = (
         report.agent_exit_code,
         {divergence.kind for divergence in report.conversation.divergences},
     )
-    has_stalled = DivergenceKind.STALL in kinds  # then it ended because we stopped it
+    has_stalled = DivergenceKind.STALL in kinds  # the agent then ended because we stopped it
     if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
         return None
     with RecordingReader(Path(report.recorded_as)) as new:
@@ -237,7 +237,7 @@ def _ending(report: VerifyReport) -> str | None:
 
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
-    """Returns what differs first: in the conversation, else between the recordings."""
+    """Returns the first difference in the conversation, or else between the recordings."""
     counted = [point for point in report.conversation.divergences if point.rank is not Rank.INFO]
     places: list[tuple[int | None, str]] = [
         *((point.seq, point.summary) for point in counted[:1]),
@@ -254,7 +254,7 @@ def _entry(entry: DiffEntry) -> str:
 
 
 def _difference(field: Field) -> str:
-    """Returns a place in a message, and both values."""
+    """Describes a differing place in a message, with both values."""
     a, b = ("nothing" if field.only == other else _value(value)
             for other, value in (("b", field.a), ("a", field.b)))  # fmt: skip
     return f"{field.pointer}: recorded {a}, now {b}"

@@ -1,4 +1,4 @@
-"""Runs a command on many recordings, prints what is not clean as it comes, and a summary."""
+"""Runs a command on many recordings; prints each verdict that is not clean, and a summary."""
 
 import os
 import sys
@@ -30,18 +30,18 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, make_private
 def run_many(
     recordings: Sequence[str], whole: Job, how: BatchOptions, junit_file: Path | None
 ) -> int:
-    """Runs a batch, or what is left of it, and returns the exit code.
+    """Runs a batch, or the rest of an interrupted one, and returns the exit code.
 
     Args:
-        recordings: words that name them.
-        whole: what is run on each of them.
+        recordings: words that name the recordings.
+        whole: the job to run on each of them.
         how: the options of the batch.
-        junit_file: where a report of all verdicts goes; None for none.
+        junit_file: the file for a report of all verdicts, if any.
 
     Raises:
-        BadResults: the results file cannot be used, or not be written any more.
+        BadResults: the results file cannot be used, or can no longer be written.
         NoSuchRecording: a word names no recording.
-        Refusal: a word cannot be used, or no new run can be recorded.
+        Refusal: a word is invalid, or new runs cannot be recorded.
     """
     if "-" in recordings:
         raise Refusal("a batch reads files: expected no recording on standard input")
@@ -88,7 +88,7 @@ def run_many(
 
 
 def _has_changed(selected_recording: SelectedRecording, verdict: JobVerdict) -> bool:
-    """Whether a verdict is on another recording than the one that is there now, or on none."""
+    """Whether a recording is not the same as the one that a verdict is about."""
     try:
         return sha256_of(selected_recording.path) != verdict.sha256
     except OSError:
@@ -102,7 +102,7 @@ def _run(
     screen: BatchScreen,
     verdicts: dict[str, JobVerdict],
 ) -> int:
-    """Runs the jobs, adds their verdicts to those that were found before, and returns the code."""
+    """Runs the jobs, adds their verdicts to the earlier ones, and returns the exit code."""
     executor = executor_of(how.executor, how.jobs)
     is_complete, code = False, 0
     screen.show_progress()
@@ -118,7 +118,7 @@ def _run(
         except SystemExit as e:
             code = int(e.code or 0)
         finally:
-            stopped.append(True)  # first: from here on a signal raises nothing
+            stopped.append(True)  # set first: from here on a signal raises nothing
             with suppress(OSError):  # the terminal may be gone
                 screen.clear()
             executor.shutdown(stop=not is_complete)
@@ -132,9 +132,9 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[list[bool]]:
-    """Exits at the first signal; a second one, or one while we stop, ends us at once.
+    """Exits at the first signal; a second signal, or one during the shutdown, kills the process.
 
-    The workers end their agents whether we wait for them or not.
+    Workers end their agents even if nobody waits for them.
     """
     stopped: list[bool] = []
 
@@ -149,14 +149,14 @@ def _signals() -> Iterator[list[bool]]:
 
 
 def executor_of(word: str | None, jobs: int | None) -> Any:
-    """Returns what runs the jobs.
+    """Returns the executor of the jobs.
 
     Args:
-        word: the value of ``--executor``; None is ``local``.
-        jobs: how many run at once; None for as many as there are processors.
+        word: the value of ``--executor``; None means ``local``.
+        jobs: how many jobs run at once; None for one for each processor.
 
     Raises:
-        Refusal: the word names no executor.
+        Refusal: the word does not name an executor.
     """
     kind, _, address = (word or LOCAL).partition("=")
     if kind == "dask" and address:
@@ -191,7 +191,7 @@ def _jobs(
             remark(f"{file.path} is still being recorded; later frames are not {verb}")
         output = None
         if whole.command == "verify":
-            # Nothing has such a name, so whatever is there later is that run, or a part of it.
+            # The name is unused, so any file with it later is this run, or a part of it.
             named = directory and directory / f"{Path(file.path).stem}.db"
             given.add(output := new_path(whole.words, named, given))
         yield evolve(
@@ -207,17 +207,17 @@ def _is_being_recorded(path: str) -> bool:
     place = os.path.realpath(path)
     if not os.path.lexists(f"{place}{LOG_SUFFIX}"):
         return False
-    # Imported late: it takes a while, and hardly any recording has a log.
+    # Imported late: the import is slow, and few recordings have a log.
     from acp_proxy.store.log.log_recovery import has_recorder
 
     return has_recorder(Path(place))
 
 
 def _expect_elsewhere(words: Iterable[str]) -> None:
-    """Raises Refusal if new runs would be recorded into a directory that is to be verified.
+    """Raises Refusal if new runs would be recorded into a directory whose recordings are verified.
 
     Args:
-        words: name the recordings.
+        words: the words that name the recordings.
     """
     home = os.path.realpath(recordings())
     for word in words:

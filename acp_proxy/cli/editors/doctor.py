@@ -31,7 +31,7 @@ Examples:
 """
 _LABEL = 12
 _MOST = 10
-"""Results of one check that are shown."""
+"""How many results of one check are shown."""
 _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
     CheckStatus.OK: ("✓", Ink.TO_CLIENT),
     CheckStatus.WARNING: ("!", Ink.STDERR),
@@ -77,10 +77,10 @@ def doctor(json: bool) -> None:
 
 
 def read_record(arguments: Sequence[str]) -> list[str]:
-    """Reads arguments of ``record`` without variables, and returns the agent's command.
+    """Parses arguments of ``record``, ignoring the environment; returns the agent's command.
 
     Raises:
-        ValueError: they are wrong.
+        ValueError: the arguments are wrong.
     """
     from acp_proxy.cli.record import record
     from acp_proxy.faults.plan import chosen_plan
@@ -94,7 +94,7 @@ def read_record(arguments: Sequence[str]) -> list[str]:
                 _refuse_ignored(result)
         plan = values.get("faults")
         if plan is not None and not plan.startswith(("/", "@")):
-            plan = None  # it is found from the client's directory
+            plan = None  # a path relative to the client's directory
         chosen_plan(values.get("fault") or (), plan, None)
     except click.NoSuchOption as e:
         near = did_you_mean(e.option_name, e.possibilities or [])
@@ -116,7 +116,7 @@ def _refuse_ignored(value: str) -> None:
 
 
 def masked(examination: Examination) -> Examination:
-    """Masks secrets, unless the command shows them."""
+    """Masks the secrets of an examination, unless the command shows them."""
     mask = masker()
     results = [
         evolve(
@@ -139,7 +139,7 @@ def show_examination(examination: Examination) -> None:
     """Prints all results.
 
     Args:
-        examination: what was found, without secrets.
+        examination: the results, with secrets masked.
     """
     page = Page(stdout_screen())
     label, count = "", 0
@@ -158,7 +158,7 @@ def show_examination(examination: Examination) -> None:
 
 
 def _lines(result: CheckResult, label: str, screen: Screen) -> Iterator[str]:
-    """Yields the lines of a result; one of its check has a label, and the others none."""
+    """Yields the lines of a result; only the first result of a check has a label."""
     mark, ink = _MARKS[result.status]
     indent = piece(" " * (_LABEL + len(mark) + 1))
     first, *rest = screen.wrapped(indent, piece(result.text))
@@ -168,7 +168,7 @@ def _lines(result: CheckResult, label: str, screen: Screen) -> Iterator[str]:
     if result.advice:
         yield from screen.wrapped(indent, piece(result.advice, Ink.FAINT))
     for command in result.commands:
-        # A command that was broken into lines could not be copied.
+        # A wrapped command could not be copied.
         yield screen.whole(indent, piece(command, bold=True))
 
 

@@ -1,4 +1,4 @@
-"""How an editor starts this acp-proxy: by its absolute path, which need not be in any PATH."""
+"""The command with which an editor starts this acp-proxy: an absolute path, since PATH differs."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ def this_machine() -> Machine:
     """Returns the machine and the environment of this process."""
     try:
         directory = Path.cwd()
-    except FileNotFoundError:  # it has been removed
+    except FileNotFoundError:  # the working directory was removed
         directory = Path("/")
     return Machine(os.environ, sys.platform, directory)
 
@@ -21,10 +21,10 @@ def this_machine() -> Machine:
 def own_command(machine: Machine) -> tuple[str, ...]:
     """Returns the words that start this acp-proxy.
 
-    Symbolic links stay as they are: what they lead to may be another directory after an update.
+    Symbolic links are not resolved, because their target may change with an update.
 
     Args:
-        machine: where it is started.
+        machine: the machine on which it is started.
     """
     script = Path(sys.argv[0])
     if script.name == "acp-proxy" and len(script.parts) > 1 and script.exists():
@@ -34,9 +34,9 @@ def own_command(machine: Machine) -> tuple[str, ...]:
         return (str(beside),)
     if path := machine.find("acp-proxy"):
         return (path,)
-    return (sys.executable, "-P", "-m", "acp_proxy")  # -P: not one of the current directory
+    return (sys.executable, "-P", "-m", "acp_proxy")  # -P: ignore modules in the current directory
 
 
 def is_temporary(own: tuple[str, ...]) -> bool:
-    """Whether this acp-proxy is in a directory that is removed some day, as with uvx."""
+    """Whether this acp-proxy is in a directory that may be removed later, as with uvx."""
     return any(part in own[0] for part in _TEMPORARY)

@@ -151,7 +151,7 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
 
 
 def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
-    """Returns the agent that a command starts, whose files the client may start from anywhere."""
+    """Returns the agent that a command starts, with absolute paths for its files."""
     files = (("/" in word or Path(word).suffix) and Path(word).is_file() for word in words)
     absolute = [
         str(Path(word).absolute()) if is_file else word
@@ -163,10 +163,10 @@ def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
 def _agents(
     found_client: FoundClient, name: str | None, machine: Machine, *, is_one: bool
 ) -> list[ConfiguredAgent]:
-    """Returns the agents to be recorded.
+    """Returns the agents to record.
 
     Raises:
-        Refusal: none can be, or several could and one is wanted.
+        Refusal: no agent can be recorded, or several can and one is expected.
     """
     title = found_client.client.title
     for problem in found_client.problems:
@@ -194,12 +194,12 @@ def _agents(
                       " python agent.py`")  # fmt: skip
     if is_one and len(agents) > 1:
         names = ", ".join(repr(agent.name) for agent in agents)
-        raise Refusal(f"several agents could be recorded; expected --agent with one of {names}")
+        raise Refusal(f"several agents can be recorded; expected --agent with one of {names}")
     return agents
 
 
 def _unrecorded(found_client: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
-    """Returns the agents of a client's settings that can be recorded and are not yet."""
+    """Returns the agents in a client's settings that can be recorded but are not yet."""
     recorded = {_identity(agent) for agent in found_client.recorded}
     plain = [_startable(agent, machine) for agent in found_client.agents if not agent.proxy]
     return [agent for agent in plain if agent is not None and _identity(agent) not in recorded]
@@ -225,12 +225,15 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
 
 
 def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
-    """What tells the agent from others, wherever its program is."""
+    """Returns the words that identify an agent, wherever its program is installed."""
     return tuple(Path(word).name for word in agent.agent[:1]) + agent.agent[1:]
 
 
 def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
-    """Returns an agent with a command: for one that the client installs, the known agent's."""
+    """Returns an agent with a command.
+
+    An agent that the client installs gets that of the known agent.
+    """
     if agent.agent:
         return agent
     id_ = agent_id(agent.name)
@@ -310,6 +313,6 @@ def _say_diff(before: bytes | None, after: bytes | None, path: Path) -> None:
 
 
 def _log(machine: Machine, path: Path) -> ChangeLog:
-    """What is kept of changes is in our data directory, wherever recordings are."""
+    """Returns the log of changes, which is in our data directory even if recordings are not."""
     environ = {k: v for k, v in machine.environ.items() if k != "ACP_PROXY_RECORDINGS"}
     return ChangeLog(Path(recordings_directory(environ)) / "setup", read(path))

@@ -1,4 +1,4 @@
-"""``acp-proxy faults``: plans, and what they do; one module per command, imported when called."""
+"""``acp-proxy faults``: commands about plans of faults. Each is imported when it is called."""
 
 import click
 

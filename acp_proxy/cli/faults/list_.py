@@ -82,13 +82,13 @@ def _say_settings(settings: tuple[Setting, ...]) -> None:
 
 
 def _written(setting: Setting) -> str:
-    """A setting with its default, if it has one, as in a plan."""
+    """Formats a setting as in a plan, with its default, if it has one."""
     has_default = setting.default is not None and setting.default != {}
     return f"{setting.name} = {json_.dumps(setting.default)}" if has_default else setting.name
 
 
 def _say_wrapped(text: str, head: str) -> None:
-    """Prints a text in lines, to the right of its head."""
+    """Prints a wrapped text to the right of a heading."""
     room = max(20, (terminal_width() or _WIDTH) - len(head))
     for place, line in enumerate(wrap(text, room) or [""]):
         say((head if place == 0 else " " * len(head)) + line)

@@ -34,9 +34,9 @@ from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
 _LONGEST_LINE, _LAST_LINES = 100, 5
-"""Characters that are shown of a client's last line; and the lines of one that failed."""
+"""The characters shown of a client's last line, and the lines shown of a client that failed."""
 _LEGEND = {
-    FINISHED: "the client ended with 0; whether it did what it should, its output shows",
+    FINISHED: "the client ended with 0; its output shows whether it did what it should",
     NOT_REACHED: "no rule of the plan fired, so nothing was tested",
 }
 
@@ -154,14 +154,14 @@ def _sweep_many(
 def runs_of(
     recording: Path, plans: Sequence[str], client: str, timeout: float, seed: int
 ) -> Iterator[ClientRun]:
-    """Runs a client without faults, and then once with each plan, unless that would test nothing.
+    """Runs a client without faults, then once with each plan, unless plans would test nothing.
 
     Args:
-        recording: what is replayed.
-        plans: as `--plans` names them.
-        client: its command.
-        timeout: seconds after which it counts as hung.
-        seed: of plans that have none.
+        recording: the recording to replay.
+        plans: the values of `--plans`.
+        client: the client's command.
+        timeout: seconds after which the client counts as hung.
+        seed: the seed for plans without one.
     """
     with RecordingReader(recording) as reader:
         known = reader.known_secrets
@@ -182,7 +182,7 @@ def exit_code(runs: Sequence[ClientRun]) -> int:
 
 
 def _plans(words: Sequence[str]) -> list[str]:
-    """The plans, each once; raises BadPlan if one cannot be read."""
+    """Returns each plan once; raises BadPlan if one cannot be read."""
     names: list[str] = []
     for word in words:
         names += [f"@{name}" for name in ready_plans()] if word == "@all" else _named(word)
@@ -194,7 +194,7 @@ def _plans(words: Sequence[str]) -> list[str]:
 
 
 def _named(word: str) -> list[str]:
-    """Returns the plans of a directory; or the word itself, if it is none."""
+    """Returns the plans of a directory, or the word itself if it does not name a directory."""
     if word.startswith("@") or not Path(word).is_dir():
         return [word]
     return sorted(map(str, Path(word).glob("*.toml")))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from acp_proxy.faults.fault_effects import ExitEffect, SignalEffect
 
 _SAFE = 4096
-"""Bytes that an empty pipe takes at once."""
+"""The number of bytes that an empty pipe accepts at once."""
 _EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged, 2 for wrong use
 or a recording that cannot be read, 3 if it stalled, or if the recording is incomplete and was
 played to its end.
@@ -164,7 +164,7 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
 
 
 class _Run:
-    """A run without faults; `source` is what the client writes to, `sink` what it reads from."""
+    """A run without faults. The client writes to `source` and reads from `sink`."""
 
     def play(self, choice: RecordingChoice, source: int, sink: int) -> None:
         """Plays until the end, and closes the sink."""
@@ -176,18 +176,18 @@ class _Run:
         os.close(sink)
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report with what only the run knows."""
+        """Returns the report with the facts that only the run knows."""
         return report
 
     def leave(self) -> None:
-        """Ends the process, if the run ends in a way of its own; otherwise returns."""
+        """Ends the process if the run requires a special end; otherwise returns."""
 
 
 class _FaultyRun(_Run):
     """A run with the faults of ``--fault``, ``--faults`` and ``--seed``.
 
     Raises:
-        BadPlan: the rules or the plan are wrong; nothing has been played then.
+        BadPlan: the rules or the plan are invalid. Nothing was played.
     """
 
     def __init__(self, rules: tuple[str, ...], plan: str | None, seed: int | None) -> None:
@@ -206,7 +206,7 @@ class _FaultyRun(_Run):
         )
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Adds which faults fired, and the command that repeats them."""
+        """Adds the faults that fired, and a command that repeats them."""
         from attrs import evolve
 
         words = ["acp-proxy", *sys.argv[1:]]
@@ -218,7 +218,7 @@ class _FaultyRun(_Run):
         return evolve(report, faults=self._fired, seed=self._seed, reproduce=command)
 
     def leave(self) -> None:
-        """Ends the process as a fault ended the agent, if one did."""
+        """Ends the process in the way a fault ended the agent, if one did."""
         from acp_proxy.faults.fault_effects import ExitEffect, SignalEffect
 
         if isinstance(self._agent_end, ExitEffect):
@@ -230,7 +230,7 @@ class _FaultyRun(_Run):
 
 
 def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes, bytes]:
-    """Answers the client's first line, if it is there already, before trio is even imported.
+    """Answers the client's first line before trio is imported, if the line is there already.
 
     Args:
         choice: the recorded agent.
@@ -238,15 +238,15 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         sink: the descriptor that the client reads from.
 
     Returns:
-        What was read and not fed; and what is still to be written, since more than the few bytes
-        that every pipe takes at first might block.
+        The bytes that were read but not fed, and the rest of the answer: writing more than an empty
+        pipe accepts might block.
     """
-    # A terminal has the end of its input only once, and a person is in no hurry.
+    # A terminal signals the end of its input only once, and a person is in no hurry.
     if os.isatty(source) or not system.is_readable(source):
         return b"", b""
     try:
         received = os.read(source, CHUNK)
-    except OSError:  # another reader was quicker, or it is broken: the player will find out
+    except OSError:  # another reader was faster, or the pipe is broken: the player will find out
         return b"", b""
     line, newline, rest = received.partition(b"\n")
     if not newline:

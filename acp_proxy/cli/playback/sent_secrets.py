@@ -1,4 +1,4 @@
-"""Reads the secrets that are sent in place of the markers of a recording."""
+"""Reads the secrets to send instead of a recording's markers."""
 
 import os
 import re
@@ -21,7 +21,7 @@ class GivenSecrets:
     """The secrets that replace markers."""
 
     values: dict[str, str] = field(factory=dict, repr=False)
-    """Each with its marker."""
+    """The secrets, each with its marker."""
     variables: dict[str, str] = field(factory=dict)
     """The environment variables that hold them, each with its marker."""
 
@@ -33,16 +33,17 @@ def fill(
     *,
     are_for_many: bool = False,
 ) -> GivenSecrets:
-    """Fills in secrets, and lists on stderr the markers that will be sent as they are.
+    """Fills in the given secrets, and lists on stderr the markers that will be sent unchanged.
 
     Args:
-        script: the recording, in which markers are replaced.
-        client: the client that sends it.
+        script: the recorded messages, whose markers are replaced.
+        client: the client that sends
+            them.
         options: ``MARKER=VARIABLE``, as the user gave them.
-        are_for_many: whether some are for other recordings, whose markers this one has not.
+        are_for_many: whether some options may be about markers of other recordings.
 
     Raises:
-        Refusal: there is no such marker, or no such variable.
+        Refusal: a marker or a variable does not exist.
     """
     if script.redaction not in ("secrets", "private") and not options:
         return GivenSecrets()

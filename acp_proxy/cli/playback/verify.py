@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from acp_proxy.playback.drivers.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
-"""How many times as long as the recorded conversation a run may take, or as this at least."""
+"""A run may take so many times as long as the recorded conversation, or as this minimum."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
 --timeout, if the recording is incomplete and was played to its end, or if the new run was
@@ -78,10 +78,10 @@ Examples:
 
 
 class RunNotRecorded(Refusal):
-    """Raised if a new run was not recorded to its end: what it lacks is not the agent's fault.
+    """Raised if a new run was not recorded to its end: missing messages are not the agent's fault.
 
     Attributes:
-        cause: what has happened, without the path of the run.
+        cause: the reason, without the path of the run.
     """
 
     exit_code = STALLED
@@ -94,7 +94,7 @@ class RunNotRecorded(Refusal):
 
 
 class NothingRecorded(Refusal):
-    """Raised if there is no new run; the recorder has printed why."""
+    """Raised if there is no new run; the recorder has already printed the reason."""
 
 
 @cli_command(
@@ -219,7 +219,7 @@ def verify(
 
 
 def _new_run(path: Path, *, was_stopped: bool) -> RecordingReader:
-    """Opens the recording of the new run; without an agent there is none."""
+    """Opens the recording of the new run, or exits if the agent could not start."""
     fresh = RecordingReader(path)
     if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
         fresh.close()
@@ -251,7 +251,7 @@ def _verify_many(
 
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
-    """Returns a recording without its secrets, as the new run is recorded."""
+    """Returns a recording with its secrets masked, as the new run is recorded."""
     source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 
@@ -286,14 +286,14 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether the agent died of a signal, so that its recorder did as well."""
+    """Whether a signal killed the agent, so that the recorder killed itself in the same way."""
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False
 
 
 def _unrecorded(new: RecordingReader) -> str | None:
-    """Returns why a part of a conversation is missing from its recording; None if it has all."""
+    """Returns why a recording lacks a part of its conversation; None if it is complete."""
     what = "the new run was not recorded to its end"
     for gap in events(new, "gap"):
         if gap.data.get(Stream.TO_AGENT) or gap.data.get(Stream.TO_CLIENT):
@@ -302,7 +302,7 @@ def _unrecorded(new: RecordingReader) -> str | None:
 
 
 def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
-    """The time limit; without ``--timeout`` only a run that never ends exceeds it."""
+    """Returns the time limit; without ``--timeout``, only a run that never ends exceeds it."""
     if given is not None:
         return limit_ns(given)
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))

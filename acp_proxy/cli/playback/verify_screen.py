@@ -39,7 +39,7 @@ _RESULTS = {
 
 @frozen
 class ComparisonSettings:
-    """What is compared, and where reports are written."""
+    """The settings of a comparison, and the files for reports."""
 
     word: str
     """The name of the recording as the user gave it."""
@@ -47,13 +47,13 @@ class ComparisonSettings:
     report: Path | None
     junit: Path | None
     was_stopped: bool = False
-    """Whether the agent was asked to stop; then the way it ended does not count."""
+    """Whether the agent was told to stop; if so, the way it ended does not count."""
     is_checked: bool = False
-    """Whether the rules that the agent breaks in the new run count as well."""
+    """Whether rules that the agent broke in the new run count, too."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """When a message was held back in vain, in nanoseconds of the monotonic clock."""
+    """Periods when a message was held back in vain, in nanoseconds of the monotonic clock."""
     on_report: "Callable[[VerifyReport], object] | None" = None
-    """Gets the report as well; a batch makes its verdict of it."""
+    """Also receives the report; a batch makes its verdict from it."""
 
 
 @frozen
@@ -70,17 +70,17 @@ class VerifyReport:
     agent_exit_signal: int | None
     expect: Expect
     conversation: PlayReport
-    """How it went, and where it diverged from the recording."""
+    """How the conversation went, and where it diverged from the recording."""
     differences: dict[str, int]
-    """Between the two recordings, by kind."""
+    """The number of differences between the two recordings, by kind."""
     handshake: tuple[Field, ...] = ()
     ending: tuple[Field, ...] = ()
     entries: tuple[DiffEntry, ...] = ()
     entries_left_out: int = 0
     check: CheckedRecording | None = None
-    """What was found in the new run."""
+    """The findings in the new run."""
     is_checked: bool = False
-    """Whether errors of the agent among that make the verification fail."""
+    """Whether the agent's errors among these findings make the verification fail."""
 
 
 @define
@@ -104,7 +104,7 @@ def conclude(
         engine: the verification that has ended.
         old: the recording that was played.
         new: the recording of the new run.
-        settings: what is compared, and where reports go.
+        settings: the settings of the comparison, and the files for reports.
     """
     played = plays.report(engine, old.known_secrets | new.known_secrets)
     was_stopped = any(signal.get("action") in ("passed on", "sent") for signal in _signals(old))
@@ -191,7 +191,7 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
-    """The errors of the agent; the client's messages are recorded ones."""
+    """Counts the agent's errors only, since the client's messages are recorded ones."""
     findings = in_order(checked.findings)
     return [
         finding
@@ -201,7 +201,7 @@ def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
-    """Which signal the recorder sent to an agent that did not end by itself, and why."""
+    """Returns the signal that the recorder sent to an agent that did not end by itself, and why."""
     for signal in _signals(reader):
         if signal.get("action") == "sent":
             return plain(f"{signal.get('name')} sent: {signal.get('reason')}")
@@ -209,7 +209,7 @@ def _forced_end(reader: RecordingReader) -> str | None:
 
 
 def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
-    """The signals that a recorder has seen or sent, and what was done with each."""
+    """Returns the signals that a recorder received or sent, and what it did with each."""
     return (event.data for event in events(reader, "signal"))
 
 
@@ -225,7 +225,7 @@ def _junit(report: VerifyReport, compared: Sequence[Case]) -> str:
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
-    """The cases of the conversation: one for the connection, one for each lane that diverged."""
+    """Yields the cases of the conversation: one for the connection and each diverged lane."""
     counted = [
         divergence
         for divergence in report.conversation.divergences

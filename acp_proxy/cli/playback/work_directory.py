@@ -1,4 +1,4 @@
-"""Makes directories for an agent to work in, in place of those that were recorded."""
+"""Makes directories for an agent to work in, in place of the recorded ones."""
 
 import ntpath
 import os
@@ -13,31 +13,32 @@ from acp_proxy.cli.group import Refusal
 
 _PREFIX = "acp-proxy-verify-"
 _LONGEST_NAME = 100
-"""Bytes of a recorded name that are kept."""
+"""The number of bytes that are kept of a recorded name."""
 _NOWHERE = "/nowhere/work"
-"""Stands for the directory of a recorded agent that is not known."""
+"""Stands for the directory of the recorded agent if it is not known."""
 
 
 @contextmanager
 def directories(
     recorded: Sequence[str], chosen: Path | None, start: str = ""
 ) -> Iterator[dict[str, str]]:
-    """Makes a fresh directory for each recorded one, and removes them in the end.
+    """Makes a new directory for each recorded one, and removes them at the end.
 
-    One below another stays below it. Relative ones are resolved as for the recorded agent, so
-    ``..`` leads to another fresh directory. What is not a path is left out.
+    A directory inside another stays inside it. Relative directories are resolved as for the
+    recorded agent, so ``..`` leads to another new directory. Values that are not paths are left
+    out.
 
     Args:
         recorded: directories, in the order in which the client named them.
-        chosen: used for the first of them; it is not removed, nor what the agent made in it.
-        start: where the recorded agent was started; empty if that is not known.
+        chosen: an existing directory to use for the first one; its contents are not removed.
+        start: the directory where the recorded agent was started; empty if not known.
 
     Yields:
-        The fresh directories by the recorded ones. Relative ones come last, each after the absolute
-        path of the same directory if that is known.
+        The new directory of each recorded one. Relative directories come last, after the absolute
+        path of the same directory, if that is known.
 
     Raises:
-        Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
+        Refusal: a directory cannot be made, or a symbolic link leads it out of its parent.
     """
     absolute_of = {root: _resolved(root, start) for root in recorded if _is_path(root)}
     absolute = [*dict.fromkeys(absolute_of.values())]
@@ -71,7 +72,7 @@ def directories(
 
 
 def _make(place: Path, made: list[str]) -> None:
-    """Makes a directory and its parents; `made` gets those that did not exist."""
+    """Makes a directory and its parents, and adds the new ones to `made`."""
     for directory in reversed((place, *place.parents)):
         if not directory.is_dir():
             directory.mkdir()
@@ -80,7 +81,9 @@ def _make(place: Path, made: list[str]) -> None:
 
 def _remove_empty(made: list[str]) -> None:
     for directory in reversed(made):
-        if os.path.realpath(directory) == directory:  # not through a link that was made meanwhile
+        if (
+            os.path.realpath(directory) == directory
+        ):  # not through a link that was made in the meantime
             with suppress(OSError):
                 os.rmdir(directory)  # noqa: PTH106
 
@@ -97,7 +100,7 @@ def _resolved(root: str, start: str) -> str:
 
 
 def _is_path(root: str) -> bool:
-    """Whether a file system allows this name."""
+    """Whether file systems allow this path."""
     try:
         root.encode()
     except UnicodeEncodeError:
@@ -110,7 +113,7 @@ def _is_absolute(root: str) -> bool:
 
 
 def _free(scratch: Path, root: str) -> Path:
-    """A new place with the name of the recorded directory."""
+    """Returns an unused path with the name of the recorded directory."""
     parts = [part for part in _parts(root) if part.strip("/\\.:")]
     name = (parts[-1] if parts else "root").encode()[:_LONGEST_NAME].decode(errors="ignore")
     place, number = scratch / name, 2

@@ -1,7 +1,6 @@
 """JUnit XML for test runners: one suite of cases that passed or failed.
 
-XML has no place for most control characters, nor for half of a surrogate pair, so all text becomes
-visible first.
+XML cannot contain most control characters or unpaired surrogates, so they are escaped first.
 """
 
 import xml.etree.ElementTree as ET
@@ -34,23 +33,23 @@ class Case:
     """A test case."""
 
     classname: str
-    """Test runners sort by it; dots separate its parts."""
+    """The name that test runners group by; dots separate its parts."""
     name: str
     failure: Failure | None = None
     seconds: float | None = None
-    """How long it took, if that was measured."""
+    """The duration, if it was measured."""
     output: Sequence[str] | None = None
-    """Lines that were printed, if they were captured."""
+    """The printed lines, if they were captured."""
     skipped: str | None = None
-    """Why it tested nothing, if it did not."""
+    """Why the case tested nothing; None if it tested something."""
 
 
 def suite(name: str, cases: Sequence[Case]) -> str:
-    """Returns the text of a file, which is to be written as UTF-8.
+    """Returns the text of a JUnit XML file, to be written as UTF-8.
 
     Args:
-        name: of the suite.
-        cases: in their order.
+        name: the name of the suite.
+        cases: the cases, in order.
     """
     failures = sum(case.failure is not None for case in cases)
     root = ET.Element(
@@ -66,7 +65,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 
 def replay_suite(replay_report: "ReplayReport") -> str:
-    """The text of a replay's report: a case for all of it, and one for each lane that diverged."""
+    """Returns a replay's report: a case for the whole, and one for each lane that diverged."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
     is_incomplete = replay_report.verdict == "incomplete"
@@ -87,9 +86,9 @@ def lane_cases(
     """Yields a failed case for each lane with divergences that count, by name.
 
     Args:
-        classname: of the cases.
-        divergences: all of them.
-        lines_of: formats one.
+        classname: the class name of the cases.
+        divergences: all divergences.
+        lines_of: formats a divergence.
     """
     lanes: dict[str, list[Divergence]] = {}
     for divergence in divergences:
@@ -105,8 +104,8 @@ def failure_of(
     """Returns the failure of a case, named after the root cause; None if no divergence counts.
 
     Args:
-        divergences: those of the case.
-        lines_of: formats one.
+        divergences: the divergences of the case.
+        lines_of: formats a divergence.
     """
     cause = root_cause(divergences)
     if cause is None:

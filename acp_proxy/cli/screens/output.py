@@ -1,7 +1,7 @@
 """Printing for people and for programs: lines, JSON, bytes, and a progress bar.
 
-All that the command line prints goes through this module: to stdout through a `Writer`, to stderr
-through `_print_error`. Only click's own help and the bar itself are printed by click.
+All output of the command line goes through this module: to stdout through a `Writer`, to stderr
+through `_print_error`. Only help and the progress bar are printed by click.
 """
 
 import functools
@@ -22,7 +22,7 @@ _PATIENCE_S = 1.0
 """Seconds before a progress bar is shown."""
 _REDRAW_S = 0.1
 _CLEAR = "\r\x1b[2K\x1b[?25h"
-"""Back to the line's start, all of it gone, the cursor visible."""
+"""Moves to the start of the line, erases it, and shows the cursor."""
 
 _VERDICT = "acp_proxy.verdict"
 
@@ -31,7 +31,7 @@ P = ParamSpec("P")
 
 
 def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
-    """Marks a command whose exit code is its verdict, so that it does not stop without a reader.
+    """Marks a command whose exit code is its verdict, so that it runs on without a reader.
 
     Args:
         command: the function of the command.
@@ -46,10 +46,10 @@ def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def lose_reader() -> None:
-    """Discards all further output, since the reader of stdout is gone; the command goes on.
+    """Discards all further output after the reader of stdout has gone; the command continues.
 
     Raises:
-        BrokenPipeError: the exit code of the command is no verdict, so it can stop.
+        BrokenPipeError: the command may stop, because its exit code is not a verdict.
     """
     context = click.get_current_context(silent=True)
     if context is None or _VERDICT not in context.meta:
@@ -58,12 +58,12 @@ def lose_reader() -> None:
 
 
 def drop_output() -> None:
-    """Discards all that is written to stdout from now on."""
+    """Discards everything written to stdout from now on."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def use_color() -> bool:
-    """Whether to colour: on a terminal, unless NO_COLOR or FORCE_COLOR is set."""
+    """Whether to use colours: on a terminal, unless NO_COLOR or FORCE_COLOR decides."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -72,7 +72,7 @@ def use_color() -> bool:
 
 
 def width() -> int | None:
-    """Columns of the terminal, or None when the output is no terminal and is never cut."""
+    """Returns the columns of the terminal; None if stdout is not a terminal: nothing is cut."""
     return _columns() if sys.stdout.isatty() else None
 
 
@@ -82,7 +82,7 @@ def stdout_screen() -> Screen:
 
 
 def say(text: str = "", **style: Any) -> None:
-    """Prints a line of text on stdout; line breaks in the text become visible.
+    """Prints a line of text on stdout; line breaks in the text are escaped.
 
     Args:
         text: the line.
@@ -93,15 +93,15 @@ def say(text: str = "", **style: Any) -> None:
 
 
 def warn(text: str) -> None:
-    """Prints a line of text on stderr after the name of the program, or an empty line.
+    """Prints a message on stderr after the name of the program; an empty text prints a blank line.
 
-    Secrets in it are masked, as in what the command prints otherwise.
+    Secrets in it are masked, as in all other output of the command.
     """
     _print_error(f"acp-proxy: {visible(without_secrets(text))}\n" if text else "\n")
 
 
 def show_status(text: str) -> None:
-    """Shows a line on the terminal of stderr in place of the one before; none if it is empty."""
+    """Replaces the status line on the terminal of stderr; an empty text only removes it."""
     columns = _columns() - len("acp-proxy: ") - 1
     _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
 
@@ -113,7 +113,7 @@ def _columns() -> int:
 
 
 def ask(question: str) -> bool:
-    """Asks on the terminal whether to do something; whatever is no yes means no."""
+    """Asks a question on the terminal; every answer but yes means no."""
     _print_error(f"acp-proxy: {visible(question)} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -123,17 +123,17 @@ def _print_error(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Prints one of our own values as a line of JSON: the same bytes in every locale."""
+    """Prints one of our own values as a line of JSON, with the same bytes in every locale."""
     from acp_proxy.base.forms import converter  # late: a line of text needs no converter
 
     Writer().json(encode_json(converter.unstructure(value)))
 
 
 class Writer:
-    """Writes many lines to stdout: in blocks, except where a reader waits for the next one.
+    """Writes many lines to stdout: in blocks, unless a reader is waiting for the next line.
 
-    On a terminal each line is seen at once. In a pipe a line is written at once if it comes after
-    a pause, as the first one does, or the one match in a million frames.
+    A terminal shows each line at once. A pipe gets a line at once if it comes after a pause, like
+    the first line, or a single match in a million frames.
     """
 
     _PAUSE_S = 0.05
@@ -145,7 +145,7 @@ class Writer:
 
         Args:
             clock: seconds, from any origin.
-            out: a file that takes all of it as UTF-8, in place of stdout.
+            out: a file for the output as UTF-8, instead of stdout.
         """
         sys.stdout.flush()
         self._clock = clock
@@ -155,14 +155,14 @@ class Writer:
         self._flushed = 0.0
 
     def line(self, text: str) -> None:
-        """Writes a line of text without control characters but colours."""
+        """Writes a line of text whose only control characters are colours."""
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:
-        """Writes JSON as a line that commands no terminal and hides nothing.
+        """Writes JSON as a line without characters that control a terminal or hide text.
 
-        Control, bidirectional and invisible characters, which can only be within strings, become
-        escapes that mean the same.
+        Control, bidirectional and invisible characters can only be inside strings; they become JSON
+        escapes.
         """
         self.raw(visible_json(data) + b"\n")
 
@@ -185,7 +185,7 @@ class Writer:
             lose_reader()
 
     def flush(self) -> None:
-        """Lets everything be seen."""
+        """Writes everything out."""
         try:
             self._out.flush()
         except BrokenPipeError:
@@ -193,14 +193,14 @@ class Writer:
 
 
 class Page(Writer):
-    """Writes lines of pieces, as wide as a screen."""
+    """Writes lines of styled pieces that fit the screen."""
 
     def __init__(self, screen: Screen, out: BinaryIO | None = None) -> None:
         """Begins a page.
 
         Args:
-            screen: what the lines have to fit.
-            out: a file that takes them as UTF-8, in place of stdout.
+            screen: the screen that the lines have to fit.
+            out: a file for the output as UTF-8, instead of stdout.
         """
         super().__init__(out=out)
         self.screen = screen
@@ -210,7 +210,7 @@ class Page(Writer):
         self.line(self.screen.line(*pieces))
 
     def wrap(self, first: Piece, *pieces: Piece, indent: int | None = None) -> None:
-        """Writes lines that break where the screen ends.
+        """Writes text, wrapped to the width of the screen.
 
         Args:
             first: see `Screen.wrapped`.
@@ -220,7 +220,7 @@ class Page(Writer):
         self.lines(self.screen.wrapped(first, *pieces, indent=indent))
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Writes lines that are complete."""
+        """Writes finished lines."""
         for line in lines:
             self.line(line)
 
@@ -233,16 +233,16 @@ def progress(
     size: Callable[[T], int] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """Yields the items, and shows on stderr how far it is if that takes more than a second.
+    """Yields the items, and shows the progress on stderr if they take more than a second.
 
-    Where stderr is no terminal nothing is ever shown. The bar is gone when the items end, and also
-    when the consumer stops early and closes the iterator.
+    Nothing is shown if stderr is not a terminal. The bar is removed when the items end, or when the
+    consumer closes the iterator early.
 
     Args:
-        items: what is worked on; the time between two of them counts as well.
-        total: how many there are, if that is known.
-        label: what is being done, in a word or two.
-        size: returns how much of the total an item is; each is one if it is None.
+        items: the items; the consumer's work between two items counts as well.
+        total: the number of items, if known.
+        label: a word or two about the work.
+        size: returns how much of the total an item is; None means that each is one.
         clock: seconds, from any origin.
     """
     return _shown(items, total, label, size, clock) if sys.stderr.isatty() else iter(items)
@@ -279,9 +279,9 @@ def _shown(
 
 
 def _bar(total: int | None, label: str) -> Any:
-    """Returns a bar that is never finished: `finally` erases it."""
+    """Returns a bar that never finishes itself; the caller erases it."""
     nothing: tuple[Any, ...] = ()
-    unknown = (item for item in nothing) if total is None else None  # its length cannot be asked
+    unknown = (item for item in nothing) if total is None else None  # an iterable without a length
     return click.progressbar(
         unknown, length=total, label=label, file=sys.stderr, show_pos=True, width=0
     )

@@ -1,7 +1,7 @@
-"""Shows long output on a terminal in the user's pager, which click starts with the first byte.
+"""Shows long output on a terminal in the user's pager.
 
-A command that prints nothing, or fails before it does, starts none. While a pager runs no progress
-bar is drawn, since both would write on the same terminal.
+Click starts the pager with the first byte, so a command that prints nothing, or fails earlier,
+starts none. No progress bar is drawn while a pager runs: both would write to the same terminal.
 """
 
 import io
@@ -19,14 +19,14 @@ from acp_proxy.cli.shared_flags import NO_PAGER
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FOR_PROGRAMS = ("json", "raw", "follow")
-"""Options of commands with whose output no pager has to do."""
+"""Options whose output is never paged."""
 
 
 def pages(function: F) -> F:
-    """Makes a command show its output in a pager, if that is for a person at a terminal.
+    """Makes a command page its output if a person reads it on a terminal.
 
     Args:
-        function: the command; of its options ``json``, ``raw`` and ``follow`` have no pager.
+        function: the command; its options ``json``, ``raw`` and ``follow`` switch paging off.
     """
 
     @wraps(function)
@@ -35,8 +35,8 @@ def pages(function: F) -> F:
         is_unwanted = not pager or NO_PAGER.is_given() or any(map(values.get, _FOR_PROGRAMS))
         if is_unwanted or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return function(*args, **values)
-        os.environ["PAGER"] = pager  # click asks for it
-        os.environ.setdefault("LESS", "FRX")  # ends if all fits, passes colours, keeps the screen
+        os.environ["PAGER"] = pager  # read by click
+        os.environ.setdefault("LESS", "FRX")  # exit if all fits, pass colours, keep the screen
         return _paged(lambda: function(*args, **values))
 
     return command  # type: ignore[return-value]
@@ -53,12 +53,12 @@ def _wanted() -> str:
 
 
 def _paged(function: Callable[[], Any]) -> Any:
-    """Calls a function; its errors are raised when the user has quit the pager."""
+    """Calls a function, and raises its errors after the user has left the pager."""
     error: BaseException | None = None
     with ExitStack() as stack, _PagedOutput(stack) as page, redirect_stdout(page):
         try:
             return function()
-        except BrokenPipeError:  # who quits early has read enough
+        except BrokenPipeError:  # the user has left the pager early
             return None
         except BaseException as e:
             error = e
@@ -74,18 +74,18 @@ class _PagedOutput(io.TextIOWrapper):
         super().__init__(io.BufferedWriter(self._pipe), encoding, errors="backslashreplace")
 
     def close(self) -> None:
-        """Writes what is left, if anybody reads it."""
+        """Writes the rest, if the pager still reads."""
         with suppress(BrokenPipeError):
             super().close()
 
     @property
     def hides_progress(self) -> bool:
-        """Whether a pager has the terminal."""
+        """Whether a pager is using the terminal."""
         return self._pipe.pager is not None
 
 
 class _PagerPipe(io.RawIOBase):
-    """Bytes for a pager: a terminal still, to those who ask for its colours and its width."""
+    """The pager's input. It counts as a terminal, so that colours and width are used."""
 
     def __init__(self, stack: ExitStack) -> None:
         super().__init__()

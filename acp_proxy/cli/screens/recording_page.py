@@ -1,4 +1,4 @@
-"""The page of a screen about one recording: a headline, rows with labels, and marked findings."""
+"""Prints a page about one recording: a headline, rows with labels, and marked findings."""
 
 from datetime import datetime
 
@@ -10,9 +10,9 @@ from acp_proxy.explain.origins import origin_rows
 from acp_proxy.recording.recording import Recording, needs
 
 LABEL = 12
-"""Columns of a label."""
+"""The width of a label in columns."""
 SHORT_ID = 12
-"""Characters of the id of a session where there is little room."""
+"""Characters of a session's id where space is short."""
 
 
 MARKS = {
@@ -24,11 +24,11 @@ MARKS = {
 
 
 def verdict(counts: dict[str, int], if_none: str) -> list[Piece]:
-    """Returns how many findings there are of each severity, the worst first.
+    """Returns the number of findings of each severity in words, the worst first.
 
     Args:
-        counts: by severity.
-        if_none: what is returned if there are none.
+        counts: the number of findings by severity.
+        if_none: the words if there are no findings.
     """
     pieces: list[Piece] = []
     for severity in SEVERITIES:
@@ -44,19 +44,19 @@ class RecordingPage(Page):
     """A page about one recording."""
 
     def headline(self, recording: Recording, *verdict: Piece, live: bool) -> None:
-        """Prints the name of the recording, its state, and what was found.
+        """Prints the name of the recording, its state, and the verdict.
 
         Args:
             recording: the recording.
-            *verdict: what was found, in words.
-            live: whether it is still running.
+            *verdict: the findings, in words.
+            live: whether the recording is still running.
         """
         state = "running" if live else recording.shown_state
         name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
         self.wrap(piece(""), name, rest, *verdict)
 
     def row(self, label: str, *pieces: str | Piece) -> None:
-        """Prints a label and what belongs to it; nothing if that is empty.
+        """Prints a label and its text; prints nothing if the text is empty.
 
         Args:
             label: a word or two; empty to continue the row above.
@@ -67,7 +67,7 @@ class RecordingPage(Page):
             self.wrap(piece(label.ljust(LABEL)), *made)
 
     def origin(self, recording: Recording) -> None:
-        """Prints what an imported recording was made from, and what of it is not known."""
+        """Prints the origin of an imported recording, and the facts that are not known about it."""
         for label, text in origin_rows(recording):
             self.row(label, text)
 
@@ -75,9 +75,9 @@ class RecordingPage(Page):
         """Prints a finding with the mark of its severity.
 
         Args:
-            severity: of the finding.
+            severity: the severity of the finding.
             text: one sentence.
-            about: what is less important.
+            about: less important details.
         """
         mark, ink = MARKS[severity]
         self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text), piece(about, Ink.FAINT))
@@ -85,19 +85,19 @@ class RecordingPage(Page):
 
 @needs("date", unknown="")
 def started_at(recording: Recording) -> str:
-    """Returns the time of day at which a recording began; empty if that is not known."""
+    """Returns the time of day when a recording began; empty if that is not known."""
     return f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
 
 
 def begun(recording: Recording, now: datetime | None) -> str:
-    """Returns when a recording began, or was imported if that is all that is known.
+    """Returns when a recording began or, if that is not known, when it was imported.
 
     Args:
         recording: the recording.
-        now: counts back from then; None for the date and time of day.
+        now: the time to count back from; None returns the date and the time of day.
     """
     at = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
-    if now is not None:  # in another zone it may be another day
+    if now is not None:  # the date may differ in another time zone
         began = datetime.fromisoformat(recording.started_at)
         at = when(began, now) if recording.has_zone else at.partition(" ")[0]
     return at if recording.known_start else f"imported {at}"

@@ -1,6 +1,6 @@
-"""Text in colours: its width on a terminal, and lines that are cut or wrapped to it.
+"""Text in colours: its width on a terminal, and lines that are cut or wrapped to fit.
 
-Text is measured in columns, of which CJK and emoji take two.
+Text is measured in columns; a CJK character or an emoji takes two.
 """
 
 import itertools
@@ -15,10 +15,10 @@ from acp_proxy.base.safe_text import visible
 
 
 class Ink(IntEnum):
-    """Colours that can be read on black and on white alike, by their number among 256.
+    """Colours that can be read on black and on white, by their number among 256.
 
-    The eight named colours are not among them: each theme has its own, and in many of them yellow,
-    cyan and green vanish on white, or blue on black.
+    The eight named colours are not used: themes redefine them, and in many themes yellow, cyan and
+    green are unreadable on white, or blue on black.
     """
 
     TO_AGENT = 32
@@ -40,9 +40,9 @@ STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": I
 Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour if it has one, and whether it is bold."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
-"""Characters of one column: Latin ones, and those of our own screens."""
+"""Characters that take one column: Latin ones, and those of our own screens."""
 _LONG = 4
-"""A text with so many times more characters than there are columns is not measured."""
+"""Text with so many times more characters than columns is cut before it is measured."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
@@ -50,7 +50,7 @@ def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
 
     Args:
         text: any text.
-        ink: its colour; None for that of the terminal.
+        ink: the colour; None for the terminal's default.
         bold: whether it is bold.
     """
     return visible(text), ink, bold
@@ -66,30 +66,30 @@ class Screen:
     """Makes lines for a terminal, or for a pipe, where nothing is cut or wrapped."""
 
     columns: int | None = None
-    """Of the terminal; None if there is none."""
+    """The width of the terminal; None if there is no terminal."""
     color: bool = False
 
     def line(self, *pieces: Piece) -> str:
-        """Makes a line as wide as the terminal at most, without blanks at its end."""
+        """Makes a line that is cut to the terminal, without trailing blanks."""
         return self.whole(*cut(pieces, self.columns))
 
     def whole(self, *pieces: Piece) -> str:
-        """Makes a line, however wide it is, without blanks at its end."""
+        """Makes a line that is not cut, without trailing blanks."""
         if not self.color:
             return text_of(pieces).rstrip()
         return "".join([_painted(*part) for part in _stripped(pieces)])
 
     def paint(self, part: Piece) -> str:
-        """Makes a part of a line."""
+        """Returns a part of a line with its colour."""
         return _painted(*part) if self.color else part[0]
 
     def wrapped(self, first: Piece, *pieces: Piece, indent: int | None = None) -> Iterator[str]:
-        """Makes lines that break where the terminal ends.
+        """Makes lines that are wrapped to the terminal.
 
         Args:
-            first: what stands before the first line.
+            first: the piece before the text of the first line.
             *pieces: the text.
-            indent: columns before the other lines; by default those of `first`.
+            indent: the indentation of the other lines; by default the width of `first`.
         """
         indent = columns_of(first[0]) if indent is None else indent
         lead = first
@@ -99,10 +99,10 @@ class Screen:
 
 
 def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
-    """Returns the pieces of a line that fit; the last one ends with an ellipsis if more is left.
+    """Returns the pieces of a line that fit, with an ellipsis at the end if something was cut.
 
     Args:
-        pieces: the line; the blanks at its end need no room.
+        pieces: the line; trailing blanks do not count.
         columns: the room; None if there is no limit.
     """
     if columns is None:
@@ -120,7 +120,7 @@ def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
 
 
 def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
-    """Breaks text into lines between words, and a word only if it has to be; at least one line.
+    """Wraps text between words, or inside a word that is too long; returns at least one line.
 
     Args:
         pieces: the text.
@@ -142,7 +142,7 @@ def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
 
 
 def fit(text: str, columns: int | None) -> str:
-    """Cuts the end off a text that is too wide, and puts an ellipsis there.
+    """Cuts the end of a text that is too wide, and puts an ellipsis there.
 
     Args:
         text: without control characters.
@@ -166,7 +166,7 @@ def fit(text: str, columns: int | None) -> str:
 
 
 def fit_end(text: str, columns: int) -> str:
-    """Cuts the beginning off a text that is too wide, and puts an ellipsis there.
+    """Cuts the beginning of a text that is too wide, and puts an ellipsis there.
 
     Args:
         text: without control characters.
@@ -182,7 +182,7 @@ def fit_end(text: str, columns: int) -> str:
 
 
 def fit_middle(text: str, columns: int) -> str:
-    """Cuts a text that is too wide in its middle, so that as much of its end is left as before it.
+    """Cuts the middle of a text that is too wide, and keeps as much of its end as of its beginning.
 
     Args:
         text: without control characters.
@@ -196,7 +196,7 @@ def fit_middle(text: str, columns: int) -> str:
 
 
 def pad(text: str, columns: int) -> str:
-    """Fills text up to a number of columns.
+    """Pads text with blanks to a number of columns.
 
     Args:
         text: without control characters.
@@ -206,12 +206,12 @@ def pad(text: str, columns: int) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Columns that text takes on a terminal."""
+    """Returns how many columns text takes on a terminal."""
     return len(text) if text.isascii() or _NARROW.fullmatch(text) else _columns_of(text)
 
 
 def clusters(text: str) -> Iterator[str]:
-    """Splits text where it may be cut: an emoji stays one, and a letter keeps its accents."""
+    """Splits text where it may be cut: emoji sequences and letters with accents stay whole."""
     start = 0
     for place, (before, character) in enumerate(itertools.pairwise(text), 1):
         if not _is_joined(before, character, place - start):
@@ -233,7 +233,7 @@ def _columns_of(text: str) -> int:
 def _is_joined(before: str, character: str, length: int) -> bool:
     if character.isascii():
         return False
-    if "\U0001f1e6" <= character <= "\U0001f1ff":  # two letters are a flag
+    if "\U0001f1e6" <= character <= "\U0001f1ff":  # two regional indicators make a flag
         return length == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
     is_skin = "\U0001f3fb" <= character <= "\U0001f3ff"
     return before == "\u200d" or is_skin or columns_of(character) == 0
@@ -247,7 +247,7 @@ def _painted(text: str, ink: int | None, bold: bool) -> str:
 
 
 def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Returns pieces without the blanks at their end."""
+    """Returns pieces without trailing blanks."""
     if pieces and pieces[-1][0] == pieces[-1][0].rstrip() != "":
         return pieces
     line = [*pieces]
@@ -258,7 +258,7 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Words with the space that follows them; one that is wider than a line comes in parts."""
+    """Yields words with the space after them; a word wider than a line is split."""
     for text, ink, bold in pieces:
         for word in text.replace(" ", " \0").split("\0"):
             if columns_of(word) <= columns:

@@ -1,6 +1,6 @@
 """Tables that fit the terminal, and the bars in their cells.
 
-Where there is no terminal a table is as wide as its cells: stable and plain.
+Without a terminal, a table is as wide as its cells, so that its text is stable.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ from acp_proxy.cli.screens.styled_text import (
 _GAP = 2
 """Blanks between two columns."""
 _LEAST_MIDDLE = 6
-"""Columns that a text which is cut in its middle needs to be of use."""
+"""The fewest columns for a text that is cut in its middle."""
 _LEAST_LAST = 20
-"""Columns that the last cell of an aligned row has in any case."""
+"""The fewest columns for the last cell of an aligned row."""
 WIDE = 110
-"""Columns of a terminal from which on there is room for a wide gap."""
+"""The width of a terminal that has room for a wide gap."""
 Cell = Sequence[Piece]
 
 
@@ -44,32 +44,32 @@ def cell(text: str, ink: int | None = None) -> Cell:
 
 @frozen
 class Column:
-    """A column, its cells, and what happens to it where there is little room."""
+    """A column, its cells, and how it shrinks on a narrow terminal."""
 
     title: str
     cells: Sequence[Cell] = ()
     rank: int = field(default=0, kw_only=True)
-    """Columns of high rank are left out first; one of rank 0 never is."""
+    """Columns of high rank are left out first; a column of rank 0 never is."""
     least: int = field(default=0, kw_only=True)
-    """Columns below which it is of no use; 0 if it is never cut."""
+    """The smallest useful width; 0 if the column is never cut."""
     most: int | None = field(default=None, kw_only=True)
-    """Columns beyond which it only takes room that no other column needs."""
+    """The width beyond which it only takes space that no other column needs."""
     keeps_end: bool = field(default=False, kw_only=True)
-    """Whether its cells are cut at their beginning."""
+    """Whether its cells are cut at their beginning, not at their end."""
     keeps_ends: bool = field(default=False, kw_only=True)
     """Whether the longest text of a cell is cut in its middle."""
     right: bool = field(default=False, kw_only=True)
-    """Whether its cells stand at its right edge."""
+    """Whether its cells are aligned to the right."""
 
 
 def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -> Iterator[str]:
     """Yields the lines of a table, the titles first. Columns without text are left out.
 
     Args:
-        columns: each with as many cells.
-        screen: what it has to fit.
-        is_list: whether its titles are bold, its gap is always wide, and a pipe gets columns
-            without text as well.
+        columns: the columns, with equally many cells.
+        screen: the screen that it has to fit.
+        is_list: whether titles are bold, the gap is always wide, and a pipe also gets columns
+            without text.
     """
     if screen.columns is not None or not is_list:
         columns = [other for other in columns if any(text_of(row).strip() for row in other.cells)]
@@ -92,10 +92,10 @@ def _layout(
     width: int | None,
     gap: int = _GAP,
 ) -> list[tuple[int, int]]:
-    """Chooses columns for a terminal: returns the number and width of those that have room.
+    """Chooses the columns that fit; returns the index and the width of each.
 
-    Room goes to columns of low rank first; of two with the same rank, to the left one, which is
-    also left out first. Columns of rank 0 are always there, at least with their least width.
+    Columns of low rank get space first; of two with the same rank, the left one gets space first,
+    but is also left out first. Columns of rank 0 always have at least their least width.
     """
     widest = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))
@@ -133,7 +133,7 @@ def _padded(content: Cell, column: Column, taken: int) -> list[Piece]:
 
 
 def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
-    """Cuts the longest text of a cell in its middle, as far as the others leave room."""
+    """Cuts the longest text of a cell in its middle, to fit beside the others."""
     widths = [columns_of(piece[0]) for piece in pieces]
     if sum(widths) <= columns:
         return pieces
@@ -150,14 +150,13 @@ def aligned(
     is_cut: bool = False,
     spare: Sequence[int] = (),
 ) -> Iterator[str]:
-    """Yields indented rows whose cells are as wide as the widest; only the last one has to fit.
+    """Yields indented rows with aligned cells; only the last cell is fitted to the screen.
 
     Args:
-        rows: of one piece for each cell; some may be shorter.
-        screen: what the last cell has to fit.
-        is_cut: whether the last cell is cut, and not wrapped.
-        spare: the places of cells that are left out, one after the other, until the last cell has
-            room.
+        rows: the rows, with one piece for each cell; some may be shorter.
+        screen: the screen that the last cell has to fit.
+        is_cut: whether the last cell is cut instead of wrapped.
+        spare: the indexes of cells to leave out, one after the other, until the last cell fits.
     """
     count = max(map(len, rows), default=0)
     widths = [
@@ -182,17 +181,17 @@ def aligned(
 
 
 def _lead(widths: Sequence[int]) -> int:
-    """The columns before the last cell."""
+    """Returns the number of columns before the last cell."""
     return 2 + sum(wide + 2 for wide in widths)
 
 
 def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
-    """Draws one bar of several parts; a part of more than zero has at least one column.
+    """Draws a bar of several parts; every part above zero has at least one column.
 
     Args:
-        spent: the time of each part, by the piece that its bar is made of.
-        whole: the time that takes all columns.
-        columns: the longest that a bar can be.
+        spent: the time of each part, by the piece that draws it.
+        whole: the time that fills all columns.
+        columns: the length of the longest bar.
     """
     total = sum(spent.values())
     length = max(1, round(total * columns / max(1, whole))) if total else 0
@@ -203,14 +202,14 @@ def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
 
 
 def placed(start: int, duration: int, whole: int, columns: int, bar: Piece) -> Cell:
-    """Draws a bar at its place in time.
+    """Draws a bar at its place on a time line.
 
     Args:
-        start: when it begins.
-        duration: how long it is.
-        whole: the time that takes all columns.
-        columns: how many there are.
-        bar: what the bar is made of.
+        start: the start time.
+        duration: the time that the bar covers.
+        whole: the time that fills all columns.
+        columns: the length of the time line.
+        bar: the piece that draws the bar.
     """
     whole = max(1, whole)
     first = min(columns - 1, max(0, start * columns // whole))

@@ -301,7 +301,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
             "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command",
         ),
         (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean opencode?"),
-        (["zed", "--write"], "several agents could be recorded; expected --agent with one of"),
+        (["zed", "--write"], "several agents can be recorded; expected --agent with one of"),
         (["acpx", "--agent", "a", "--write"], "the settings of acpx are yours to change: paste"),
         (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),
         (["acpx", "--agent", "d"], "acpx keeps the command of 'd' to itself; name a known agent"),
