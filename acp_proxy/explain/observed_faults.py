@@ -22,7 +22,7 @@ HOLDING = ("stall", "pause", *ENDING)
 """Kinds of faults after which no answer comes any more."""
 _EFFECTS = {
     "made": "made up {}",
-    "withheld": "kept {} back",
+    "withheld": "withheld {}",
     "changed": "changed {}",
     "same": "delivered {} late or in pieces, with the same bytes",
 }
@@ -159,7 +159,7 @@ class FaultEffects:
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns the numbers of those frames that a rule kept back, with its name."""
+        """Returns the numbers of the frames that a rule withheld, with its name."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}

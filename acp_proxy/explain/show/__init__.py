@@ -1,1 +1,1 @@
-"""The summary of a recording, and what went wrong."""
+"""Summarizes a recording, and finds out why a conversation failed."""

@@ -1,4 +1,4 @@
-"""Finds how the agent ended, and what was open at that time."""
+"""Finds out how the agent ended, and which requests and turns were open then."""
 
 from collections.abc import Iterator
 from signal import SIGTERM
@@ -15,16 +15,16 @@ from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
-"""Signals with which an agent does not crash."""
+"""Signals that are sent from outside: an agent that they end did not crash."""
 _FROM_OUTSIDE_CODES = {128 + signum for signum in _FROM_OUTSIDE}
-"""Exit codes by which an agent, or a launcher of it, tells of such a signal."""
+"""Exit codes by which an agent or its launcher reports such a signal."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds an end of the agent that its client did not ask for, or that left something open.
+    """Finds an end of the agent that its client did not ask for, or that left requests open.
 
-    An agent that is told to stop, or whose client closes its end, while nothing is open has ended
-    well. What its client left open is found with the waits.
+    An agent has ended well if it was told to stop, or its client closed its end, while nothing was
+    open. Requests that the client left unanswered are found with the waits.
     """
     if context.reader.live:
         return
@@ -53,9 +53,9 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         if exit_.data.get("signal") in _FROM_OUTSIDE:
             by, unblamed = AGENT, None
     if severity is Severity.INFO and is_expected:
-        text = f"{text} by itself, its client was still there"
+        text = f"{text} by itself while its client was connected"
     elif not amid and "reason" not in exit_.data and context.client_end is None and signal is None:
-        text = f"{text}, its client was still there"
+        text = f"{text}, while its client was connected"
     said = ""
     if severity is Severity.ERROR and (by == AGENT or why is not None):
         _, line = stderr_line(context)
@@ -67,7 +67,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a recording that has ended and in which neither side sent anything."""
+    """Finds a recording that has ended without any message from either side."""
     is_over = not context.reader.live and context.recording.state != "incomplete"
     exit_ = next(iter(context.of_kind("exit")), None)
     failed = exit_ is not None and (
@@ -84,7 +84,7 @@ def _incomplete(context: DiagnosisContext) -> Finding:
     seqs = tuple(context.cut) or (context.events[-1].seq if context.events else 0,)
     amid = _amid(context, "the agent").lstrip(",")
     text = f"the recording ends{amid or ' before any message'}"
-    why = "the recorder was killed, or could not write any more"
+    why = "the recorder was killed, or could no longer write"
     return Finding("recording.incomplete", Severity.ERROR, None, seqs[0], text, seqs[1:], why)
 
 
@@ -96,7 +96,7 @@ def _severity(
     is_expected: bool,
     is_amid: bool,
 ) -> Severity | None:
-    """Returns how much an end matters; None if it was an ordinary one."""
+    """Returns the severity of an end; None if it was ordinary."""
     was_asked_to_end = context.client_end is not None or signal is not None
     if is_amid or "reason" in exit_.data:
         return Severity.ERROR
@@ -113,12 +113,12 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for an end, or else why nobody is."""
+    """Returns who is to blame for an end; or None and the reason why nobody is."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
         if context.client_end is not None and context.client_end.kind != "signal":
-            return AGENT, None  # its client has closed its end, which should have ended it
+            return AGENT, None  # it should have ended when its client closed its end
         return None, "acp-proxy stopped it after its client had left"
     if exit_.data.get("signal") in _FROM_OUTSIDE:
         # A signal to the whole process group may end the agent before it is seen here.
@@ -133,12 +133,12 @@ def _blame(
 
 
 def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
-    """Returns the first signal to stop that anybody sent through acp-proxy."""
+    """Returns the first stopping signal that came through acp-proxy."""
     return next(filter(is_stopping_signal, context.of_kind("signal")), None)
 
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
-    """Returns how the agent ended, and whether that is usual for an agent that is told to stop."""
+    """Returns how the agent ended, and whether that is usual after a signal to stop."""
     data = exit_.data
     if "reason" in data:
         return plain(str(data["reason"])), False
@@ -153,14 +153,14 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
     if signal.data.get("action") == "sent":
         why = plain(str(signal.data.get("reason", "")))
         return f"the agent was ended by {name}, which acp-proxy sent: {why}", False
-    return f"the agent was ended by {name}, which was passed on to it", True
+    return f"the agent was ended by {name}, which acp-proxy passed on", True
 
 
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
-    """The last signal before the agent's exit that can have ended it.
+    """Returns the last signal before the agent's exit that may have ended it.
 
-    Others are passed on as well: SIGUSR1 or SIGWINCH end no agent that handles them, so they
-    explain an exit only if it was they that killed it.
+    Other signals are passed on as well: an agent that handles SIGUSR1 or SIGWINCH survives them,
+    so they explain an exit only if the agent was killed by them.
     """
     for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")
@@ -171,7 +171,7 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
 
 
 def _amid(context: DiagnosisContext, who: str = "it") -> str:
-    """Returns a phrase with the turns and requests that the end cut, and the running tool calls."""
+    """Returns a phrase for the turns or requests that the end cut, and the running tool calls."""
     turns = context.cut_turns
     if not turns:
         return context.cut_requests_text(who)

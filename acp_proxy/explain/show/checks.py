@@ -1,6 +1,6 @@
-"""Checks a conversation: what went wrong with it as a whole, which no message shows alone.
+"""Checks a conversation as a whole, for failures that no single message shows.
 
-Nothing is an error that a person or a program may take its time for.
+A wait for a person or a program is never an error: both may take as long as they like.
 """
 
 import itertools
@@ -43,13 +43,13 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     failed_turns: (),
     empty_turns: ("middle",),
 }
-"""All checks, each with what an imported recording has to know before it is made."""
+"""All checks, each with the facts that an imported recording needs for it."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
-"""Those that are made only if it does not know that."""
+"""Checks that are made only if those facts are missing."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs every check that the recording knows enough for."""
+    """Runs every check that the recording has the facts for, and returns the findings in order."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

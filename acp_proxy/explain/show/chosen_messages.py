@@ -1,7 +1,7 @@
 """Reads the messages of chosen frames: requests and their answers.
 
-Frames are read a few hundred at a time, whatever they hold. A request or an answer is found whether
-it was a frame by itself or one of the messages of a batch.
+Frames are read a few hundred at a time. A request or an answer may be a frame by itself, or part of
+a batch.
 """
 
 import itertools
@@ -32,7 +32,7 @@ _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
 class StoredMessage(NamedTuple):
-    """A message with its text, or the beginning of a large one; or a line that is no message."""
+    """A message with its text, or the beginning of a large one; or a line that is not a message."""
 
     seq: int
     """The number of the frame, the same for all messages of a batch."""
@@ -48,26 +48,26 @@ class StoredMessage(NamedTuple):
 
     @property
     def message(self) -> Value:
-        """The message; empty if it is no object."""
+        """The message; empty if it is not an object."""
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
-        """The params, the result or the error; empty if it is no object."""
-        found = self.message.get(name)
-        return found if isinstance(found, dict) else {}
+        """The params, the result or the error; empty if it is not an object."""
+        value = self.message.get(name)
+        return value if isinstance(value, dict) else {}
 
 
 def read_messages(
     reader: RecordingReader, seqs: Iterable[int], largest: int = WHOLE_LINE
 ) -> Iterator[StoredMessage]:
-    """Reads the messages of frames by their numbers, each frame once and in order of them.
+    """Reads the messages of frames by number, each frame once and in order.
 
-    A batch gives a line for each of its messages; one that has none, or is too large, gives itself.
+    A batch yields each of its messages; a batch that is empty or too large yields itself.
 
     Args:
         reader: the recording.
         seqs: the numbers.
-        largest: bytes of a line that is read whole.
+        largest: the size in bytes up to which lines are read whole.
     """
     numbers = iter(sorted(set(seqs)))
     while some := list(itertools.islice(numbers, _AT_A_TIME)):
@@ -81,12 +81,12 @@ def read_messages(
 def messages_of_exchanges(
     reader: RecordingReader, wanted: Iterable[tuple[int | None, int]], largest: int = LINE_EDGE
 ) -> dict[tuple[int, int], StoredMessage]:
-    """Reads requests and answers by the number of their frame and that of their exchange.
+    """Reads requests and answers by the numbers of their frames and exchanges.
 
     Args:
         reader: the recording.
-        wanted: the number of the frame, or None for an answer that never came, and the exchange.
-        largest: bytes of a line that is read whole.
+        wanted: numbers of frames and exchanges; the frame is None for an answer that never came.
+        largest: the size in bytes up to which lines are read whole.
     """
     keys = {(seq, exchange) for seq, exchange in wanted if seq is not None}
     return {
@@ -97,7 +97,7 @@ def messages_of_exchanges(
 
 
 class BatchMessages:
-    """The messages of batches, which no index has; read once, and only if they are asked for.
+    """The messages of batches, which are in no index; they are read once, when first needed.
 
     Args:
         reader: the recording.
@@ -109,13 +109,13 @@ class BatchMessages:
         """The numbers of the batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
-        """Returns the messages about the tool calls with an id in a stretch, in order.
+        """Returns the messages about tool calls with an id, within a range of frames and in order.
 
         Args:
             key: the session and the id.
-            span: the first and the last number of the stretch.
+            span: the first and the last number of the range.
         """
-        return [one for one in self._by_call.get(key, ()) if span[0] <= one.seq <= span[1]]
+        return [m for m in self._by_call.get(key, ()) if span[0] <= m.seq <= span[1]]
 
     @cached_property
     def _messages(self) -> list[StoredMessage]:
@@ -123,21 +123,20 @@ class BatchMessages:
 
     @cached_property
     def by_exchange(self) -> dict[tuple[int, int], StoredMessage]:
-        """The requests and answers by the number of their frame and that of their exchange."""
-        every = self._messages
-        return {(one.seq, one.exchange): one for one in every if one.exchange is not None}
+        """The requests and answers by the numbers of their frames and exchanges."""
+        return {(m.seq, m.exchange): m for m in self._messages if m.exchange is not None}
 
     @cached_property
     def _by_call(self) -> dict[CallKey, list[StoredMessage]]:
-        found: dict[CallKey, list[StoredMessage]] = {}
-        for one in self._messages:
-            if one.tool_call is not None:
-                found.setdefault((one.session, one.tool_call), []).append(one)
-        return found
+        by_call: dict[CallKey, list[StoredMessage]] = {}
+        for message in self._messages:
+            if message.tool_call is not None:
+                by_call.setdefault((message.session, message.tool_call), []).append(message)
+        return by_call
 
 
 def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
-    """Returns a text with a request's method, its subject, and its number.
+    """Returns a text with the method, the subject and the number of a request.
 
     Args:
         method: the method.
@@ -154,17 +153,17 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
 
 
 def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
-    """Returns requests by their numbers; of several in one batch the first.
+    """Returns requests by their numbers; only the first request of a batch.
 
     Args:
         reader: the recording.
         seqs: the numbers.
     """
-    found: dict[int, StoredMessage] = {}
+    requests: dict[int, StoredMessage] = {}
     for message in read_messages(reader, seqs, LINE_EDGE):
         if message.kind == "request":
-            found.setdefault(message.seq, message)
-    return found
+            requests.setdefault(message.seq, message)
+    return requests
 
 
 def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> list[OpenRequest]:
@@ -172,8 +171,8 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
     Args:
         reader: the recording.
-        end_ns: until when they have waited; None if that is not known.
-        most: how many at the most.
+        end_ns: the time until which they have waited; None if it is not known.
+        most: the largest number of requests.
     """
     rows = list(exchanges(reader, is_open=True, most=most))
     messages = messages_of_exchanges(reader, ((row.request_seq, row.id) for row in rows))
@@ -191,11 +190,11 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
 
 def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterator[PersonRequest]:
-    """Yields the permissions and forms that a person was asked for, in order.
+    """Yields the requests for a permission or a form, which ask a person, in order.
 
     Args:
         reader: the recording.
-        end_ns: until when the requests without an answer have waited; None if that is not known.
+        end_ns: the time until which unanswered requests have waited; None if it is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
     titles = CallSpans(reader)
@@ -223,7 +222,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
 
 def read_tally(reader: RecordingReader, method: str) -> Tally:
-    """Counts the requests of a method to the client by how they were answered.
+    """Counts the requests of a method to the client by their outcome.
 
     Args:
         reader: the recording.
@@ -240,8 +239,8 @@ def prompt_of(params: Value, most: int | None = 200) -> str:
     """Returns the text of a prompt, in any dialect; empty if there is none.
 
     Args:
-        params: of the ``session/prompt`` request.
-        most: how many characters; all if it is None.
+        params: the params of the ``session/prompt`` request.
+        most: the largest number of characters; None for all.
     """
     try:
         return plain(prompt_text(params))[:most]
@@ -256,8 +255,8 @@ def _subject(message: StoredMessage) -> str:
     if message.method in _OF_PERSONS:
         return _title(params)
     for name in ("path", "command", "terminalId", "modeId", "mode", "methodId", "method"):
-        if found := word(params, name):
-            return plain(found)[:80]
+        if text := word(params, name):
+            return plain(text)[:80]
     return ""
 
 

@@ -1,8 +1,8 @@
 """Reads the conversation for a summary: capabilities, sessions, turns and invalid lines.
 
-A capability is named by its path, by which it is found in the frame and in the specification:
-``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones are under
-``_meta``, or begin with an underscore, and are listed like all others.
+A capability is named by its path, as in the frame and in the specification: ``fs.readTextFile``,
+``promptCapabilities.image``, ``session.mcp.http``. Custom capabilities, under ``_meta`` or with a
+leading underscore, are listed like all others.
 """
 
 from collections import Counter
@@ -27,24 +27,24 @@ from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
 from acp_proxy.store.reader import RecordingReader
 
 _MOST = 500
-"""Characters of a capability, and capabilities of a peer, that are listed."""
+"""How many capabilities of a peer, and characters of each, are listed."""
 _PROMPT = 100_000
-"""Bytes of the largest prompt that is read whole."""
+"""The size in bytes of the largest prompt that is read whole."""
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads the last initialization, an answered one if there is any.
+    """Reads the last initialization, preferring an answered one.
 
     Returns:
         The agent's result under ``to-agent`` and the client's params under ``to-client``: each peer
-        under the direction of what it receives.
+        under the direction of the messages that it receives.
     """
     row = exchanges.initialization(reader)
     if row is None:
         return {"to-client": {}, "to-agent": {}}
     keys = (row.request_seq, row.id), (row.response_seq, row.id)
-    found = messages_of_exchanges(reader, keys, WHOLE_LINE)
-    request, response = found.get(keys[0]), found.get((row.response_seq or 0, row.id))
+    messages = messages_of_exchanges(reader, keys, WHOLE_LINE)
+    request, response = messages.get(keys[0]), messages.get((row.response_seq or 0, row.id))
     return {
         "to-client": request.part("params") if request is not None else {},
         "to-agent": response.part("result") if response is not None else {},
@@ -52,7 +52,7 @@ def read_initialization(reader: RecordingReader) -> dict[str, Value]:
 
 
 def read_capabilities(peers: dict[str, Value]) -> Capabilities:
-    """Returns what the peers can do, from what `read_initialization` has read."""
+    """Returns the capabilities of the peers, from the result of `read_initialization`."""
     params, result = peers["to-client"], peers["to-agent"]
     return Capabilities(
         [*map(plain, capabilities(params))],
@@ -67,11 +67,11 @@ def capabilities(half: Value, *holders: str) -> list[str]:
 
     Args:
         half: the params of an initialize request, or its result, in any dialect.
-        holders: the members that hold them; by default those of any dialect.
+        holders: the members that contain them; by default those of all dialects.
     """
-    found = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
-    # A custom one begins with an underscore, or is below one that does.
-    return sorted(found - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
+    names = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
+    # A custom capability begins with an underscore, or is below a member that does.
+    return sorted(names - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
 
 
 def _name(path: tuple[str, ...], value: Any) -> str:
@@ -106,7 +106,7 @@ def read_sessions(
         for (_, exchange), message in messages_of_exchanges(reader, keys).items()
     }
     counts = Counter(turn.session for turn in turns)
-    found = []
+    summaries = []
     for session, seq in exchanges.first_request_of_sessions(reader).items():
         rows = opened.get(session, [])
         named = [folders[row.id] for row in rows if folders.get(row.id)]
@@ -115,8 +115,8 @@ def read_sessions(
         failed = [_way(row) for row in rows if row.outcome != "result" and row not in open_]
         folder, ways = named[-1] if named else None, [_way(row) for row in open_]
         count, parent = counts[session], parents.get(session)
-        found.append(SessionSummary(session, folder, how, seq, count, failed, ways, parent))
-    return found
+        summaries.append(SessionSummary(session, folder, how, seq, count, failed, ways, parent))
+    return summaries
 
 
 def _way(row: ExchangeRow) -> str:
@@ -166,11 +166,11 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns the lines that are no messages, by direction.
+    """Returns the lines that are not messages, by direction.
 
     Args:
         reader: the recording.
-        without: numbers of frames that are left out.
+        without: numbers of frames to leave out.
     """
     known = reader.first_of_kind("invalid", without)
     return [

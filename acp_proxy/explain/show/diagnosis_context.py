@@ -36,28 +36,28 @@ from acp_proxy.store.queries.frames import (
 from acp_proxy.store.queries.recorded_events import is_client_ending, is_peer_leaving
 from acp_proxy.store.reader import RecordingReader
 
-READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
+READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "the reader of its stderr"}
 """The reader of each stream, by the name of the stream."""
 RECEIVERS = {"to-agent": "agent", "to-client": "client"}
-"""The peer that has to answer what is sent in each direction."""
+"""The peer that receives and answers requests, by direction."""
 _END = 1 << 62
 _MOST_FRAMES, _SOON = 1_000, 5 * 10**9
 
 
 @define
 class DiagnosisContext:
-    """What the checks read of one recording."""
+    """The facts of one recording that checks need."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
     messages: MessagePass | None
-    """None without a pass over all frames; silences are then unknown, but problems are known."""
+    """None without a pass over all frames: then silences are not known, but other problems are."""
     waits: list[OpenWait]
-    """The requests and turns that are open now, if the recorder runs."""
+    """The requests and turns that are open now, if the recorder is running."""
     end_ns: int
     """The time of the last frame or event, or now."""
     counts: FrameCounts | None = None
-    """None without a pass that counts all frames."""
+    """None unless a pass has counted all frames."""
 
     @cached_property
     def recording(self) -> Recording:
@@ -67,7 +67,7 @@ class DiagnosisContext:
     @property
     @needs("middle", "durations")
     def waited_until_ns(self) -> int | None:
-        """Until when requests without an answer have waited; None if that is not known."""
+        """The time until which unanswered requests have waited; None if it is not known."""
         return self.end_ns if self.client_end is None else self.client_end.t_ns
 
     @cached_property
@@ -85,7 +85,7 @@ class DiagnosisContext:
         return stderr_numbers(self.reader)
 
     def stderr_within(self, span: Span) -> list[int]:
-        """Returns the numbers of the lines on stderr from a number to another, both included."""
+        """Returns the numbers of the stderr lines in a range of frames, its ends included."""
         return self._stderr[
             bisect_left(self._stderr, span[0]) : bisect_right(self._stderr, span[1])
         ]
@@ -95,7 +95,7 @@ class DiagnosisContext:
         return sorted(row.request_seq for row in exchanges(self.reader, direction="to-client"))
 
     def asks_within(self, span: Span) -> bool:
-        """Whether the agent sent a request from a number to another, both included."""
+        """Whether the agent sent a request in a range of frames, its ends included."""
         return bisect_left(self._questions, span[0]) < bisect_right(self._questions, span[1])
 
     @cached_property
@@ -111,17 +111,17 @@ class DiagnosisContext:
 
     @cached_property
     def rules(self) -> Rules:
-        """What the connection allows."""
+        """The requests that the connection allows."""
         return Rules(self.recording.dialect, self.initialization)
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
-        """What each peer announced in the initialization, by the direction of what it receives."""
+        """Each peer's announcement in the initialization, by the direction that it receives."""
         return read_initialization(self.reader)
 
     @cached_property
     def invalid_lines(self) -> list[InvalidLines]:
-        """The lines that are no messages, by direction."""
+        """The lines that are not messages, by direction."""
         return read_invalid_lines(self.reader, self.faults.injected)
 
     @cached_property
@@ -131,31 +131,31 @@ class DiagnosisContext:
 
     @cached_property
     def first_end(self) -> RecordedEvent | None:
-        """The first event with which one of the peers left."""
+        """The first event that shows that a peer left."""
         return next(filter(is_peer_leaving, self.events), None)
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """How the client left or stopped the agent, if it did that before the agent left."""
+        """The event of the client leaving or stopping the agent, if that came first."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
     @property
     def holding_fault(self) -> str | None:
-        """The fault rule that prevented all answers from some time until the first peer left."""
+        """The fault rule that prevented all further answers until the first peer left."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
     @cached_property
     def is_cut(self) -> bool:
-        """Whether the agent left by itself or the recorder died, so that nobody waits any more."""
+        """Whether the agent left by itself or the recorder died, so that no request still waits."""
         if self.reader.is_open or self.client_end is not None:
             return False
         return self.first_end is not None or self.recording.state != "complete"
 
     @cached_property
     def cut_turns(self) -> list[TurnRow]:
-        """The turns in the middle of which the agent left by itself, or the recorder died."""
+        """The turns that were interrupted because the agent left by itself or the recorder died."""
         open_ = (turn for turn in self.turns if turn.end_seq is None and self.is_cut)
         return [turn for turn in open_ if self.prompt_after(turn) is None]
 
@@ -164,18 +164,18 @@ class DiagnosisContext:
         """The prompts of `cut_turns` and the other requests that the agent left unanswered."""
         if not self.is_cut:
             return []
-        asked = (one.seq for one in self.unanswered if one.direction == "to-agent")
+        asked = (request.seq for request in self.unanswered if request.direction == "to-agent")
         return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
 
     def cut_requests_text(self, who: str) -> str:
-        """Returns a phrase with the first request that the agent left unanswered, if any.
+        """Returns a phrase for the first request that the agent left unanswered, if any.
 
         Args:
             who: a word for the agent.
         """
         if not self.cut:
             return ""
-        first = next(one for one in self.unanswered if one.seq == self.cut[0])
+        first = next(request for request in self.unanswered if request.seq == self.cut[0])
         more = f" and {counted(len(self.cut) - 1, 'other')}" if len(self.cut) > 1 else ""
         method = plain(first.method or "a request")[:80]
         return f" before {who} answered {method} (#{first.seq}){more}"
@@ -187,7 +187,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last request of the client that got a result before any prompt: how far it came."""
+        """The last successful initialization or new session: how far the client came."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -196,11 +196,11 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq])[seq]
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the last frame of the agent in a turn before its client left, if there is one.
+        """Returns the agent's last frame in a turn before its client left, or None.
 
         Args:
             turn: the turn.
-            end: another frame or event before which it came.
+            end: a frame or event before which it came; None for the end of the client.
         """
         if end is None:
             end = _END if self.client_end is None else self.client_end.seq
@@ -210,7 +210,7 @@ class DiagnosisContext:
         return last if last is not None and last.seq > turn.prompt_seq else None
 
     def silent_ns(self, turn: TurnRow) -> int | None:
-        """Returns how long the agent had sent nothing in a turn when its client left, if known."""
+        """Returns how long the agent had been silent in a turn when its client left, if known."""
         if self.waited_until_ns is None:
             return None
         last = self.last_of_agent(turn)
@@ -218,26 +218,26 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the first cancels of a turn; none if the agent had no time to obey the first.
+        """Returns the first cancels of a turn; none if the agent had too little time to obey.
 
         Args:
             turn: the turn.
-            end_ns: until when the agent had the time; None if that is not known.
-            least: how much time it needs, in nanoseconds.
+            end_ns: the end of that time; None if it is not known.
+            least: the time that the agent needs, in nanoseconds.
         """
         if end_ns is None or self.waited_until_ns is None:
             return []
         every = cancels(self.reader, turn.session, turn.prompt_seq, LISTED)
-        found = [seq for seq in every if seq < (turn.end_seq or _END)]
-        return found if found and end_ns - self.time_of(found[0]) >= least else []
+        sent = [seq for seq in every if seq < (turn.end_seq or _END)]
+        return sent if sent and end_ns - self.time_of(sent[0]) >= least else []
 
     def prompt_after(self, turn: TurnRow) -> TurnRow | None:
-        """Returns the next turn of the same session, if there is one."""
+        """Returns the next turn of the same session, or None."""
         return self._following.get(turn.id)
 
     @cached_property
     def _following(self) -> dict[int, TurnRow]:
-        """The next turn of the same session, by the number of a turn."""
+        """The next turn of the same session, by the number of each turn."""
         following, latest = dict[int, TurnRow](), dict[str | None, TurnRow]()
         for turn in reversed(self.turns):
             if (later := latest.get(turn.session)) is not None:
@@ -252,23 +252,23 @@ class DiagnosisContext:
     def running_calls(
         self, turn: int | None, first: int, last: int | None = _END
     ) -> dict[int, str]:
-        """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
+        """Returns the titles of a turn's tool calls that were running at a frame, by first frame.
 
         Args:
-            turn: the turn; None has no tool calls.
-            first: its prompt.
-            last: the frame; None has no tool calls either.
+            turn: the turn; without a turn there are no tool calls.
+            first: the frame of its prompt.
+            last: the frame; without a frame there are no tool calls.
         """
         if turn is None or last is None:
             return {}
         return running_calls(self.reader, turn, (first, last))
 
     def is_stuck(self, turn: TurnRow, end: int = _END) -> bool:
-        """Whether the agent did nothing after the answer to its question, not even begin its call.
+        """Whether the agent did nothing after its permission was answered, not even begin the call.
 
         Args:
             turn: the turn.
-            end: the frame or event until which that counts.
+            end: the first frame or event that is not examined.
         """
         span, last = (turn.prompt_seq, end), self.last_of_agent(turn, end)
         asked = exchanges(self.reader, methods=(PERMISSION,), direction="to-client", span=span)
@@ -279,7 +279,7 @@ class DiagnosisContext:
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a space and the first words of a turn's prompt in quotes; empty without a prompt.
+    """Returns a space and the start of a turn's prompt in quotes; empty without a prompt.
 
     Args:
         context: provides the prompts.

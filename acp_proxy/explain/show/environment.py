@@ -1,7 +1,8 @@
 """Recognizes failures around an agent: its launcher, its installation, a login, the network.
 
-Neither peer breaks a rule then, and the conversation alone shows an agent that dies or fails. What
-tells is the exit code, a first message that never came, and words on stderr or in an error.
+Neither peer breaks a rule then, and the conversation only shows that the agent dies or fails. The
+cause shows in the exit code, in a first message that never came, and in words on stderr or in an
+error.
 """
 
 import re
@@ -18,7 +19,7 @@ LAUNCHERS = (
 """Programs that fetch an agent before they start it."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
-"""Exit codes with which shells, launchers and the dynamic loader say that nothing was started."""
+"""Exit codes of shells, launchers and the dynamic loader that mean that nothing was started."""
 _REASONS = (
     (
         "a login is missing",
@@ -49,12 +50,12 @@ _REASONS = (
         r"|too many requests|resource.?exhausted|hit your (?:\w+ )?limit|no capacity available",
     ),
     (
-        "the system has run short",
+        "the system ran out of space, memory or files",
         r"\b(?:ENOSPC|EMFILE|ENFILE|ENOMEM|EROFS)\b|no space left on device|too many open files"
         r"|cannot allocate memory|read-only file system",
     ),
     (
-        "the agent is not installed as it should be",
+        "the agent is not installed correctly",
         r"command not found|ENOENT|failed to execute|cannot execute|no such file or directory"
         r"|cannot find (?:module|package)|not found: |error while loading shared librar"
         r"|version `GLIBC|npm err(?:or|!)|ModuleNotFoundError|ERR_MODULE_NOT_FOUND|bad interpreter"
@@ -66,7 +67,7 @@ _REASONS = (
         r"(?!.* JSON\b))",
     ),
     (
-        "the command is no ACP agent",
+        "the command is not an ACP agent",
         r"\busage:|(?:unknown|unrecognized) (?:option|command|argument|flag)|known options"
         r"|unexpected argument|invalid (?:option|choice|subcommand)|no such (?:option|command)"
         r"|not a terminal|reading (?:prompt|input) from stdin|input must be provided",
@@ -74,17 +75,17 @@ _REASONS = (
 )
 NO_LOGIN, _, PROVIDER, _, _, _NO_AGENT = (reason for reason, _ in _REASONS)
 OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
-"""Reasons for which a request that the agent has taken can fail."""
+"""Reasons why a request may fail although the agent handled it correctly."""
 _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
-"""A member of the error of a model's provider, also where it is JSON within a string."""
+"""A member of an error from a model's provider, also in JSON within a string."""
 _POINTER = "complete log of this run"
-"""What npm says at the end, where it does not say what has failed."""
+"""Words of npm's last line, which does not say what has failed."""
 _PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]
 
 
 def outside_reason(text: str) -> str | None:
-    """Returns what of the environment a text says has failed; None if it says nothing of it.
+    """Returns the failure in the environment that a text names; None if it names none.
 
     Args:
         text: a line of stderr, or the message of an error.
@@ -93,9 +94,9 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns what the agent's stderr says has failed around it, and the line that says so.
+    """Returns the failure in the environment that the agent's stderr names, and the line with it.
 
-    Without such a line it is the last line, which is empty if there is none.
+    If no line names a failure, returns None and the last line, or an empty text.
 
     Args:
         context: the recording.
@@ -114,7 +115,7 @@ def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[st
 
 
 def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | None:
-    """Returns why an agent that ended without a message was none of ours to blame; or None.
+    """Returns the failure in the environment that kept an agent from running, or None.
 
     Args:
         context: the recording.

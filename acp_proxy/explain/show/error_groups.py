@@ -1,14 +1,13 @@
 """Groups the errors of a recording by method and code, and finds who is to blame for each.
 
-A refusal (-32600 to -32602) of a request that breaks a rule of its dialect is its sender's problem.
-An internal error (-32603) is the answerer's, as is the refusal of a login that it has offered. What
-a fault has answered is the fault's. Any other error is listed without blame: a missing login or a
-missing file is a mistake of neither peer.
+If a request breaks a rule of its dialect and is refused (-32600 to -32602), its sender is to blame.
+The answerer is to blame for an internal error (-32603), and for refusing a login that it offers. A
+fault is to blame for the errors that it sends. Any other error is listed without blame: a missing
+login or a missing file is not a mistake of either peer.
 
-`required_params.json`, which ``make schemas`` writes, has for each dialect the methods that each
-peer may call with the params that they require. It decides only what a request lacks, if it lacks
-anything. What no specification requires is not reported, nor is a method whose name begins with
-``_``.
+`required_params.json`, written by ``make schemas``, lists for each dialect the methods that each
+peer may call, with their required params. A request is only checked against this list, and methods
+whose names begin with ``_`` are never reported.
 """
 
 import json
@@ -41,40 +40,40 @@ Params = dict[str, str]
 """The required params of a method, each with its JSON type; ``any`` if it may have several."""
 _FILE = Path(__file__).with_name("required_params.json")
 _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
-    "integer": ("number", (int, float, str)),  # peers that write "1" are understood
-    "array": ("list", (list,)),
-    "string": ("string", (str,)),
-    "object": ("object", (dict,)),
-    "any": ("value", (object,)),
+    "integer": ("a number", (int, float, str)),  # peers that write "1" are understood
+    "array": ("a list", (list,)),
+    "string": ("a string", (str,)),
+    "object": ("an object", (dict,)),
+    "any": ("a value", (object,)),
 }
-"""What a JSON type is called, and the types that are accepted."""
+"""The words for a JSON type, and the Python types that are accepted for it."""
 
 
 @cache
 def _required() -> dict[str, dict[str, Params]]:
-    """The params that requests require, by dialect, and then by direction and method."""
-    found: dict[str, dict[str, Params]] = json.loads(_FILE.read_bytes())
-    return found
+    """Returns the required params of requests, by dialect, and then by direction and method."""
+    required: dict[str, dict[str, Params]] = json.loads(_FILE.read_bytes())
+    return required
 
 
 _NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
-"""The capability without which a peer may not call a method, whatever its params."""
+"""The capability that a peer has to announce before a method may be called."""
 
 
 @frozen
 class Rules:
-    """What a connection allows."""
+    """The requests that a connection allows."""
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """By direction of a request, what its receiver announced in the initialization; empty if that
+    """The receiver's announcement in the initialization, by the direction of requests; empty if it
     was not seen."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
-        """Returns what is wrong with a request, as a phrase to follow ``sent METHOD``, or nothing.
+        """Returns the mistake in a request, in words that follow ``sent METHOD``, or nothing.
 
         Args:
-            direction: where it was sent.
+            direction: the direction of the request.
             method: its method.
             message: the request.
         """
@@ -86,17 +85,17 @@ class Rules:
             return self._lacking(required, message) or self._unoffered(direction, method)
         if f"{(other := Direction(direction).other)} {method}" in known:
             return f"which only the {SENDERS[other]} may send in {self.dialect}"
-        if any(f"{way} {method}" in every for every in _required().values() for way in SENDERS):
-            return f"which {self.dialect} does not have"
-        return "" if method in METHODS else "which nobody knows"
+        if any(f"{way} {method}" in rules for rules in _required().values() for way in SENDERS):
+            return f"which {self.dialect} does not define"
+        return "" if method in METHODS else "which no version of ACP defines"
 
     def offers(self, direction: str, method: str | None, message: dict[str, Any]) -> bool:
-        """Whether the receiver of a request has announced that it takes that.
+        """Whether the receiver of a request has announced that it supports the method.
 
         Args:
-            direction: where it was sent.
+            direction: the direction of the request.
             method: its method.
-            message: the request; only that of a login matters.
+            message: the request; used only for a login.
         """
         half = self.announced.get(direction) or {}
         if method in LOGIN:
@@ -113,7 +112,7 @@ class Rules:
             if name not in params:
                 return f'without "{name}", which {self.dialect} requires'
             if not isinstance(params[name], types):
-                return f'with a "{name}" that is no {kind}'
+                return f'with a "{name}" that is not {kind}'
         return ""
 
     def _unoffered(self, direction: str, method: str) -> str:
@@ -130,17 +129,18 @@ class Rules:
 
 _REFUSED = (-32600, -32601, -32602)
 _read_requests = needs("parts", unknown={})(messages_of_exchanges)
-"""Reads what was refused, but for what others have left out of a request that may be the reason."""
+"""Reads refused requests; reads none if an import may have left out the part that was refused."""
 _MISSING = re.compile(
     r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
     re.IGNORECASE,
 )
-"""Words of an error about a path that is not there."""
+"""Words of an error about a path that does not exist."""
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
 _Group = tuple[str, str | None, int | None, str | None, str]
-"""What the errors of one tally have in common: direction, method, code, who is charged, and why."""
+"""The common values of the errors in one tally: direction, method, code, who is charged, and
+why."""
 
 
 def read_errors(
@@ -149,13 +149,13 @@ def read_errors(
     read_rules: Callable[[], Rules],
     injected: dict[int, str],
 ) -> list[ErrorTally]:
-    """Returns errors by method, code and blame, the most frequent first; reads ten thousand.
+    """Returns errors by method, code and blame, the most frequent first; reads at most 10,000.
 
     Args:
         reader: the recording.
-        dialect: the dialect that names the codes.
-        read_rules: reads what its peers may request; called only if something was refused.
-        injected: the frames that faults inserted, each with the rule.
+        dialect: the dialect whose names for error codes are used.
+        read_rules: reads the rules of the connection; called only if a request was refused.
+        injected: the frames that faults inserted, each with its rule.
     """
     failed = exchanges(reader, outcome="error", order="response_seq", most=REMEMBERED_CALLS)
     rows = {(row.response_seq, row.id): row for row in failed}
@@ -177,7 +177,7 @@ def read_errors(
 
 
 def _error(answer: StoredMessage) -> Value:
-    """The error of an answer, or that of an MCP server in its result; empty if it has none."""
+    """Returns an answer's error, or an MCP server's error in its result; empty if it has none."""
     return answer.part("error") or mcp_error(answer.part("result"))
 
 
@@ -225,7 +225,7 @@ def _tally(
 
 
 def error_text(error: ErrorTally) -> str:
-    """Returns an error's code, what the dialect calls it, and its message."""
+    """Returns an error's code, the dialect's name for it, and its message."""
     code = "an error without a code" if error.code is None else f"error {error.code}"
     name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
     detail = f": {error.message}" if error.message else ""

@@ -48,12 +48,12 @@ _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 _LOGIN_NEEDED = "authentication required"
 _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", re.IGNORECASE)
 _ASKED_NS = 10**8
-"""A turn that ends sooner has not asked any model."""
+"""A turn that ends sooner cannot have asked a model."""
 _OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
-"""Codes of errors that say something of the request."""
+"""Codes of errors that are about the request."""
 _LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
 _ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECASE)
-"""A line of stderr that tells of a failure."""
+"""A line of stderr that reports a failure."""
 
 
 def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
             continue
         by, text, severity = error.charged, _sentence(error), _severity(context, error)
         if _is_offered(context, error):
-            text, severity = f"{text}, though it has offered that", Severity.ERROR
+            text, severity = f"{text}, although it announced support for it", Severity.ERROR
         if by == AGENT or (by is None and error.direction == "to-agent"):
             reason, line = _reason(context, error), ""
             if reason is None and (error.code == _INTERNAL or error.method in LOGIN):
@@ -76,25 +76,25 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
                 by = AGENT
         unblamed = "the error does not say whose fault it is" if by is None else None
         seq, related = error.seq, (error.request_seq,)
-        if error.why and by != FAULT:  # it is the sender's
+        if error.why and by != FAULT:  # the sender is to blame
             seq, related = error.request_seq, (error.seq,)
         yield Finding(ANSWER, severity, by, seq, text, related, unblamed)
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds errors whose requests may be missing in what was imported."""
-    found: dict[str, list[int]] = {}
+    """Finds errors whose requests may be missing because the import lacks them."""
+    by_text: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
-        found.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
-    for text, seqs in found.items():
+        by_text.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
+    for text, seqs in by_text.items():
         times = f", {len(seqs):,} times, first" if len(seqs) > 1 else ""
-        what = "a request that is not in what was imported was answered with error"
+        what = "a request that is missing from the import was answered with error"
         text, why = f"{what} {plain(text)}{times} (#{seqs[0]})", "the request is not known"
         yield Finding(ANSWER, Severity.ERROR, None, seqs[0], text, (*seqs[1:],), why)
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds results of a login, not errors, that have ``success`` false (draft-1.0)."""
+    """Finds logins that were refused by a result with ``success`` false (draft-1.0)."""
     rows = exchanges(
         context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=LISTED
     )
@@ -118,7 +118,7 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that the agent ended with the stop reason ``error``, or with an error (v2)."""
     reasons = ("error", None) if context.recording.dialect == V2 else ("error",)
     failed = [turn for turn in context.turns if turn.stop_reason in reasons]
-    ends = {one.seq: one for one in read_messages(context.reader, _ends(failed), LINE_EDGE)}
+    ends = {end.seq: end for end in read_messages(context.reader, _ends(failed), LINE_EDGE)}
     for turn in failed:
         if turn.end_seq is not None:
             end = ends.get(turn.end_seq)
@@ -145,31 +145,31 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a prompt for which alone an excerpt is taken for one of the draft."""
+    """Finds a prompt that is the only reason to read an excerpt as the draft."""
     if context.recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
         lacks = "and lacks prompt, which v1 requires"
         text = f"session/prompt{where} has content, as in {DRAFT}, {lacks}"
-        why = "an excerpt does not show which dialect it is"
+        why = "an excerpt does not show its dialect"
         yield Finding("recording.dialect", Severity.INFO, None, seq or 0, text, unblamed=why)
 
 
 def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that end well though the agent has sent nothing in them.
+    """Finds turns that ended normally although the agent sent nothing in them.
 
-    Agents may do that, and one that ends sooner than a model answers has its reasons. It is a
-    warning if there is a sign that the agent has failed: the answer has an error in its metadata,
-    no tokens were put out, or stderr tells of an error.
+    Agents may do that, and a turn that ends before a model can answer is left out. The finding is
+    a warning if there is a sign of a failure: an error in the metadata of the answer, no output
+    tokens, or an error on stderr.
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
     for end in read_messages(context.reader, _ends(empty.values()), LINE_EDGE):
-        # A request may be in one batch with the end.
+        # A request may be in the same batch as the end.
         turn = empty.get(end.turn or 0) if end.kind != "request" else None
         prompt = "" if turn is None else context.prompts.get(turn.id, "")
         if turn is None or (prompt.startswith("/") and context.recording.origin is None):
-            continue  # a command may well be done without a word
+            continue  # a command may end without any output
         sign, by = _sign_of_failure(context, turn, end), AGENT
         if (inner := _inner_error(end)) and outside_reason(inner) in OUTSIDE:
             by = ENVIRONMENT
@@ -183,7 +183,7 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
-    """Whether an empty turn without a sign of a failure is told: none in which the agent asked."""
+    """Whether an empty turn without a sign of a failure is reported: not if the agent asked."""
     if context.recording.origin is not None:
         return True
     is_late = (turn.duration_ns or 0) >= _ASKED_NS
@@ -191,16 +191,16 @@ def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
 
 
 def _inner_error(end: StoredMessage) -> str:
-    """Returns what the metadata of an answer says of an error; empty if it says nothing of one."""
+    """Returns the error in the metadata of an answer; empty if there is none."""
     meta = part(end.part("result"), "_meta")
-    said = {name: one for name, one in meta.items() if isinstance(one, str | dict) and one}
-    errors = [one for name, one in said.items() if _ERROR_LINE.search(name)]
-    errors += [one for one in said.values() if outside_reason(str(one)) in OUTSIDE]
+    said = {name: value for name, value in meta.items() if isinstance(value, str | dict) and value}
+    errors = [value for name, value in said.items() if _ERROR_LINE.search(name)]
+    errors += [value for value in said.values() if outside_reason(str(value)) in OUTSIDE]
     return without_middle(plain(str(errors[0])), SENTENCE) if errors else ""
 
 
 def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessage) -> str:
-    """Returns a phrase for what shows that an empty turn has failed; empty if nothing does."""
+    """Returns a phrase for a sign that an empty turn has failed; empty without a sign."""
     prompt, usage = context.prompts.get(turn.id, ""), part(end.part("result"), "usage")
     if not prompt or prompt.startswith("/") or usage.get("outputTokens"):
         return ""
@@ -210,16 +210,16 @@ def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessag
 
 
 def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
-    """Whether an error says that nothing is done of what its sender has offered to do."""
+    """Whether an error says that a method is unsupported that its sender has announced."""
     if error.charged in (None, FAULT) or error.why or not _UNSUPPORTED.search(error.message):
         return False
     return context.rules.offers(error.direction, error.method, {})
 
 
 def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
-    """Whether an error says nothing of the request, but that the agent itself has failed.
+    """Whether an error is not about the request, but about a failure of the agent itself.
 
-    Agents choose their own codes for that, also the one that asks for a login.
+    Agents choose their own codes for such failures, even the code that asks for a login.
     """
     if context.recording.dialect == DRAFT or error.method not in (*INITIALIZE, OPENING[0], PROMPT):
         return False
@@ -228,9 +228,9 @@ def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
 
 
 def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
-    """Returns what an error says of the environment; a provider's error may be all of its data."""
+    """Returns the failure in the environment that an error names; it may be a provider's error."""
     answers = read_messages(context.reader, [error.seq], LINE_EDGE)
-    is_providers = any(PROVIDERS_ERROR.search(str(one.message.get("error"))) for one in answers)
+    is_providers = any(PROVIDERS_ERROR.search(str(a.message.get("error"))) for a in answers)
     said = outside_reason(f"{error.code} {error.message}")
     return said or (PROVIDER if is_providers else None)
 
@@ -244,8 +244,8 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     least = Severity.WARNING if error.code == _INTERNAL and not error.why else Severity.INFO
     if error.direction == "to-client" or error.method not in _NEEDED:
         return least
-    # Only a login was missing, after which the same request succeeded; or an old session was gone,
-    # or a directory.
+    # An error is overcome if the same request succeeds after a login, or if a new session is opened
+    # after an old session or its directory was gone.
     again = error.method if error.name == _LOGIN_NEEDED else None
     if error.method in OPENING:
         again = OPENING[0]

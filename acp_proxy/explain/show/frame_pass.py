@@ -42,18 +42,18 @@ class CallLog:
         self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
-        """Lets the next update of a call be about another one than the last one.
+        """Ends the last call with an id, so that its next update begins a new call.
 
         Args:
-            key: the session and the id of both.
+            key: the session and the id.
         """
         self._last.pop(key, None)
 
     def add(self, key: CallKey, seq: int, raw: bytes) -> None:
-        """Notes an update of a call; values that it omits stay as they were.
+        """Notes an update of a call; omitted values stay unchanged.
 
         Args:
-            key: its session and its id.
+            key: the session and the id of the call.
             seq: the number of the update's frame.
             raw: the message, or its beginning.
         """
@@ -66,7 +66,7 @@ class CallLog:
         call.take(call_of(params_of(raw)), seq)
 
     def tallies(self) -> list[ToolTally]:
-        """Returns how many calls there are of each kind, the most frequent first."""
+        """Returns the number of calls of each kind, the most frequent first."""
         tallies: dict[str, Counter[str]] = {}
         for call in self.calls:
             statuses = tallies.setdefault(call.kind or call.tool or "other", Counter())
@@ -78,15 +78,15 @@ class CallLog:
         """Returns the first calls that failed, in the order of the failures."""
         failed = {(call.status_seq, call.key[1]): call for call in self.calls if call.is_failed}
         first = dict(sorted(failed.items())[:LISTED])
-        found = []
+        failures = []
         for message in read_messages(reader, (seq for seq, _ in first), LINE_EDGE):
             call_id = message.tool_call or ""
             if (call := first.get((message.seq, call_id))) is not None:
                 title = (call.title or plain(call_id))[:80]
                 why = plain(tool_content(call_of(message.part("params"))))[:200]
                 session, status = call.key[0], call.status
-                found.append(FailedCall(message.seq, session, call_id, title, status, why))
-        return found
+                failures.append(FailedCall(message.seq, session, call_id, title, status, why))
+        return failures
 
 
 class FrameCounts(Listener):
@@ -98,12 +98,12 @@ class FrameCounts(Listener):
 
     Attributes:
         counts: frames by stream and kind.
-        updates: session updates, those of a replayed history included.
+        updates: session updates, including those of a replayed history.
         parents: for child sessions, the session of the agent that announced each.
-        calls: the tool calls, without those of a replayed history.
-        calls_of_turns: how many tool calls the updates of each turn that has ended were about.
+        calls: the tool calls, except those of a replayed history.
+        calls_of_turns: the number of tool calls in each turn that has ended.
         last_seq: the number of the last frame that is not a line of stderr.
-        is_exact: whether each frame was read by itself, so that silences of any length are known.
+        is_exact: whether each frame was read separately, so that silences of any length are known.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -120,16 +120,16 @@ class FrameCounts(Listener):
         """Takes a frame, or a run of pieces.
 
         Args:
-            run: the frame, or the run of which it is the first.
+            run: the frame, or the run that it begins.
             message: its message.
-            transition: what that has changed.
+            transition: the changes that it made.
         """
         self.counts[run.stream, run.kind] += run.frames
         if run.kind == "stderr":
             return
         self.last_seq = run.last_seq
-        for one, its_done in messages_of(message, transition):
-            self._take(run, one, its_done)
+        for member, change in messages_of(message, transition):
+            self._take(run, member, change)
         if run.last_seq != run.seq:
             self.is_exact = False
             self.updates += run.frames - 1
@@ -152,7 +152,9 @@ class FrameCounts(Listener):
         if is_update:
             raw = message.raw
             if raw is None:
-                raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], LINE_EDGE))
+                raw = b"".join(
+                    stored.raw for stored in read_messages(self._reader, [run.seq], LINE_EDGE)
+                )
             calls.add(key, run.seq, raw)
 
 
@@ -165,7 +167,7 @@ def running_calls(
         reader: the recording.
         turn: the turn.
         span: the number of the turn's prompt, and that of the frame.
-        statuses: those of the calls.
+        statuses: the statuses of running calls.
     """
     calls = CallLog()
     last = LastCalls[CallKey](reader.recording.dialect)

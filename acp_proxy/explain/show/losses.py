@@ -1,4 +1,4 @@
-"""Finds what the pipes and the recording lost: peers that did not read, bytes without a reader."""
+"""Finds losses in pipes and in the recording: peers that did not read, bytes without a reader."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
-    """Returns when the chunk was read that could not be written, by the recording's clock."""
+    """Returns when the chunk that could not be written was read, by the recording's clock."""
     start = next(iter(context.of_kind("start")), None)
     origin, since = (start.data.get("origin") if start else None), note.data.get("since")
     if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
@@ -61,7 +61,7 @@ def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
 
 
 def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
-    """The first frame of the chunk that could not be written; a chunk has 65,536 bytes at most."""
+    """Returns the first frame of the chunk (at most 65,536 bytes) that could not be written."""
     first = None
     for frame in frames_before(context.reader, stream, before, CHUNK):
         if frame.t_ns < since:
@@ -71,13 +71,13 @@ def _first_unread(context: DiagnosisContext, stream: str, before: int, since: in
 
 
 def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds what faults kept from their receiver or changed, so that neither peer is to blame."""
+    """Finds messages that faults withheld or changed, so that neither peer is to blame."""
     lost = context.faults.lost_answers()
     lines = requests_by_number(context.reader, (answer.request_seq for answer in lost))
     for answer in lost:
         seq = answer.request_seq
         what = request_text(answer.method, seq, lines.get(seq))
-        text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
+        text = f"fault {answer.rule} withheld #{answer.response_seq}, the answer to {what}"
         if answer.is_broken:
             text = f"fault {answer.rule} broke #{answer.response_seq}, the answer to {what}"
         yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,))
@@ -85,17 +85,17 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
     for rule in read_rules(context.reader) if context.faults.any_fired else []:
         if rule.effects and plain(rule.name) not in reported:
             seq = min(rule.seqs, default=0)
-            what, more = "; ".join(rule.effects), tuple(one for one in rule.seqs if one != seq)
+            what, more = "; ".join(rule.effects), tuple(n for n in rule.seqs if n != seq)
             text = f"fault {plain(rule.name)} {what}"
             yield Finding(EFFECT, Severity.WARNING, FAULT, seq, text, more)
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
-    """The rules that are told with a request, an error or the end that they caused."""
+    """Returns the rules that are named with a request, an error or an end that they caused."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
-    withheld = context.faults.withheld(one.seq for one in context.unanswered)
+    withheld = context.faults.withheld(request.seq for request in context.unanswered)
     return {ended, context.holding_fault, *errors, *withheld.values()}
 
 
@@ -136,6 +136,6 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:
-    """The frames that were not delivered whole; they end about where the loss was noted."""
+    """Returns the frames that were not delivered whole; they end near the note of the loss."""
     span = around - CHUNK, around + 1000
     return undelivered_frames(context.reader, stream, span, LISTED)

@@ -1,4 +1,4 @@
-"""Finds long silences, calls that hang, cancels that are heeded late, and clients that stop."""
+"""Finds long silences, hanging tool calls, ignored cancels, and clients that stop."""
 
 from collections.abc import Iterator
 
@@ -15,17 +15,17 @@ from acp_proxy.store.queries.frames import first_message, frames_before
 
 _MINUTE_NS = 60 * 10**9
 _GIVEN_UP_NS = 2 * _MINUTE_NS
-"""A person who cancels after so much silence has given up on the agent."""
+"""A person who cancels after such a silence has given up on the agent."""
 _LATE_NS = 30 * 10**9
-"""A turn that ends later after its cancel was not stopped by it."""
+"""A turn that ends this long after its cancel was not stopped by it."""
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs outside of tool calls that are not already reported as unanswered."""
+    """Finds hangs outside of tool calls that are not reported as unanswered requests."""
     if context.messages is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
-    known = {one.seq for one in given_up(context)}
+    known = {finding.seq for finding in given_up(context)}
     first = context.first_of_agent
     for silence in context.messages.intervals.silences.long:
         request = silence.request
@@ -47,14 +47,14 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that went on for long after their cancel, though the client had said all."""
+    """Finds turns that continued long after their cancel, although the client sent nothing new."""
     for turn in context.turns:
         if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
             continue
         end_ns = context.time_of(turn.end_seq)
         ignored = context.ignored_cancels(turn, end_ns, _LATE_NS)
         sent = frames_before(context.reader, "to-agent", turn.end_seq, LISTED) if ignored else ()
-        is_held = any(one.seq not in ignored and end_ns - one.t_ns < _LATE_NS for one in sent)
+        is_held = any(frame.seq not in ignored and end_ns - frame.t_ns < _LATE_NS for frame in sent)
         if ignored and not is_held:
             length = duration(end_ns - context.time_of(ignored[0]))
             text = f"the agent ignored {named_cancels(ignored)}: turn {turn.id} ended only {length}"
@@ -64,7 +64,7 @@ def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def given_up(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns in which nothing came, from a tool call or the agent, until their cancel."""
+    """Finds turns in which a tool call or the agent was silent until the client cancelled them."""
     for turn in context.turns:
         if turn.end_seq is None or turn.stop_reason != "cancelled":
             continue
@@ -83,7 +83,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
             )
             is_stuck = context.is_stuck(turn, cancel)
             by, why = (AGENT, None) if is_stuck else (None, "a tool call was running")
-            text += "; its permission was answered before" if is_stuck else ""
+            text += "; its permission had been answered" if is_stuck else ""
             yield Finding("wait.call-hung", Severity.WARNING, by, max(running), text,
                           (cancel, turn.prompt_seq), why)  # fmt: skip
         elif not running and (last is None or silent_ns >= _GIVEN_UP_NS):
@@ -91,11 +91,11 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds minutes before the cancel of a turn in which only the agent could go on."""
+    """Finds minutes of silence before a cancel in which only the agent had to act."""
     mine = (turn.session, None)
-    frames = [one for way in ("to-agent", "to-client")
-              for one in frames_before(context.reader, way, cancel, LISTED)
-              if one.session in mine]  # fmt: skip
+    frames = [frame for way in ("to-agent", "to-client")
+              for frame in frames_before(context.reader, way, cancel, LISTED)
+              if frame.session in mine]  # fmt: skip
     last, cancel_ns = max(frames, default=None), context.time_of(cancel)
     if last is None or cancel_ns - last.t_ns < _GIVEN_UP_NS:
         return
@@ -111,7 +111,7 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 
 
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a client that sent nothing for a minute where it had to go on, until the end."""
+    """Finds a client that sent nothing for a minute, until the end, although it had to continue."""
     opened = context.first_opened
     if opened is None or opened.response_seq is None:
         return

@@ -33,19 +33,20 @@ from acp_proxy.store.reader import RecordingReader
 
 STDERR_LINES = 5
 CLIENT_CLOSED = "the client closed its end"
-"""The reason that a recorder gives whenever the client has closed its end, first or last."""
+"""The reason that a recorder gives if the client closed its end, whether before or after the
+agent."""
 _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 
 
 def summarize(
     reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
 ) -> Summary:
-    """Reads a recording's summary, whose findings are those about the conversation itself.
+    """Summarizes a recording; its findings are only those about the conversation itself.
 
     Args:
         reader: the recording.
         now_ns: as for `counted`.
-        context: what `counted` has read, if it is read already.
+        context: the result of `counted`, if the recording was read already.
     """
     context = context or counted(reader, now_ns)
     recording, messages, counts = reader.recording, context.messages, context.counts
@@ -73,7 +74,7 @@ def summarize(
         opened=sessions,
         turns=with_prompts(
             [
-                # The recorder of an earlier version counted the ids of the tool calls.
+                # Recorders of earlier versions counted ids instead of tool calls.
                 turn._replace(tool_calls=counts.calls_of_turns.get(turn.id, turn.tool_calls))
                 for turn in context.turns
             ],
@@ -109,16 +110,16 @@ def summarize(
 def with_rules(
     summary: Summary, findings: list[Finding], extent: Extent, most: int = LISTED
 ) -> Summary:
-    """Returns a summary with all findings, those about the conversation and of broken rules.
+    """Returns a summary with findings about the conversation and about broken rules.
 
     Args:
-        summary: of the recording.
+        summary: the summary of the recording.
         findings: all of them.
-        extent: how much was looked at for broken rules.
+        extent: how much was checked for broken rules.
         most: the largest number of findings of each rule that are listed.
     """
-    mine = Counter(one.rule for one in summary.findings)
-    every = Counter(one.rule for one in findings)
+    mine = Counter(finding.rule for finding in summary.findings)
+    every = Counter(finding.rule for finding in findings)
     counts = summary.finding_counts
     unlisted = {rule: n - mine[rule] for rule, n in counts.items() if n > mine[rule]}
     return evolve(
@@ -133,10 +134,10 @@ def with_rules(
 def find_quickly(
     reader: RecordingReader, now_ns: int | None = None
 ) -> tuple[list[Finding], list[CurrentWait]]:
-    """Finds what is wrong with the conversation itself, and what it waits for, from stored rows.
+    """Finds problems of the conversation itself, and current waits, from stored rows.
 
-    All frames are read only if the conversation runs and something is open, since only their
-    times show whether it hangs. Silences that have ended are not found.
+    All frames are read only if the recorder is running and a request or turn is open, since only
+    their times show whether it hangs. Silences that have ended are not found.
 
     Args:
         reader: the recording.
@@ -158,18 +159,18 @@ def counted(
     single_upto: int = 0,
     pause_ns: int = PAUSE_NS,
 ) -> DiagnosisContext:
-    """Returns what checks of the conversation need, from one pass over its frames.
+    """Returns the facts that checks of the conversation need, from one pass over its frames.
 
-    A second one follows only where the longest silence may be within a run of pieces.
+    A second pass follows only if the longest silence may be within a run of pieces.
 
     Args:
         reader: the recording.
-        now_ns: the monotonic clock now, in nanoseconds. A running recording is looked at until
-            then, or else until the last thing that happened. An ended one does not depend on it.
+        now_ns: the monotonic clock now, in nanoseconds. A live recording is examined up to this
+            time; without it, up to the last frame or event.
         watch: receives all frames and yields them again.
         messages: the pass, if others listen to it.
-        listeners: who also listens.
-        single_upto: the number up to which they are to take each frame by itself.
+        listeners: others that take the messages.
+        single_upto: the number up to which they take each frame separately.
         pause_ns: a longer time between two pieces ends a run of them.
     """
     messages = messages or MessagePass(reader)
@@ -189,7 +190,7 @@ def counted(
 def finished(
     reader: RecordingReader, messages: MessagePass, now_ns: int | None = None
 ) -> DiagnosisContext:
-    """Returns what checks of the conversation need, after a pass over all frames and events.
+    """Returns the facts that checks of the conversation need, after a pass over all frames.
 
     Args:
         reader: the recording.
@@ -230,13 +231,13 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
         at = seconds(last_gap.t_ns)
         parts.append(f"incomplete: recording had stopped at {at} s ({why})")
     else:
-        why = "the recorder was killed, or could not write any more"
-        parts.append(f"incomplete: {why}; what it had written is here")
+        why = "the recorder was killed, or could no longer write"
+        parts.append(f"incomplete: {why}; the frames written so far are here")
     return ", ".join(filter(None, parts))
 
 
 def _end_reason(context: DiagnosisContext) -> str:
-    """Returns why it ended; that the client closed its end after the agent left is no reason."""
+    """Returns why it ended; a client that closed its end after the agent left is not the reason."""
     reason = context.recording.end_reason or ""
     first = context.first_end
     is_afterwards = first is not None and context.client_end is None
@@ -245,17 +246,17 @@ def _end_reason(context: DiagnosisContext) -> str:
 
 def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
     """Returns the first findings of each rule."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     kept = []
     for finding in findings:
-        seen[finding.rule] += 1
-        if seen[finding.rule] <= most:
+        counts[finding.rule] += 1
+        if counts[finding.rule] <= most:
             kept.append(finding)
     return kept
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns how many findings there are of each rule; not all unanswered requests were read."""
+    """Returns the number of findings of each rule, with unanswered requests that were not read."""
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

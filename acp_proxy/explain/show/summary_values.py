@@ -9,12 +9,12 @@ from acp_proxy.recording.recording import Recording, needs
 
 @frozen
 class Capabilities:
-    """What the peers can do, as they announced it."""
+    """The capabilities that the peers announced."""
 
     client: list[str]
     agent: list[str]
     required: list[str]
-    """That the agent demands of its client (draft-1.0)."""
+    """The capabilities that the agent requires of its client (draft-1.0)."""
     auth_methods: list[str]
     """The agent's ways to log in."""
 
@@ -26,14 +26,14 @@ class SessionSummary:
     id: str
     cwd: str | None
     opened: list[str]
-    """How it was opened here: new, load, resume, fork; nothing if that was not seen to succeed."""
+    """How it was opened here: new, load, resume, fork; empty if no such request succeeded."""
     seq: int
     """The first request about it."""
     turns: int
     failed: list[str] = field(factory=list)
-    """How it could not be opened: what was tried and answered with an error, or not at all."""
+    """The ways to open it that failed: answered with an error, or not at all."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """The request that may have opened it; its answer is still to come, or was not imported."""
+    """The ways to open it whose answer is still to come, or was not imported."""
     parent: str | None = field(default=None, metadata={"optional": True})
     """The session whose agent has announced it as its child."""
 
@@ -52,7 +52,7 @@ class TurnSummary:
     tool_calls: int
     prompt: str
     outcome: str | None = None
-    """Of the prompt: result, error, cancelled or unanswered."""
+    """The outcome of the prompt: result, error, cancelled or unanswered."""
 
 
 @frozen
@@ -62,7 +62,7 @@ class ToolTally:
     kind: str
     count: int
     statuses: dict[str, int]
-    """How many of them have which last status."""
+    """The number of calls by their last status."""
 
 
 @frozen
@@ -76,7 +76,7 @@ class FailedCall:
     title: str
     status: str
     text: str
-    """The reason that it gave."""
+    """The reason that the agent gave."""
 
 
 @frozen
@@ -103,39 +103,39 @@ class PersonRequest:
     """The kind of the chosen option, cancelled, granted, denied, error, or what was done with a
     form; None if there is no answer."""
     waited_ns: int | None
-    """How long the person took, or has been waited for; None if that is not known."""
+    """How long the person took, or has taken so far; None if that is not known."""
     tool_call: str | None = None
     """The id of the tool call that it is about."""
 
 
 @frozen
 class ErrorTally:
-    """The errors of one code with which one method was answered."""
+    """The errors of one method with the same code and blame."""
 
     direction: str
-    """Of the request."""
+    """The direction of the request."""
     method: str | None
     code: int | None
     name: str
-    """What the dialect calls the code; empty if it does not."""
+    """The dialect's name for the code; empty if it has none."""
     message: str
-    """Of the first."""
+    """The message of the first error."""
     seq: int
     """The first answer."""
     count: int
     is_routine: bool
-    """Whether it is how a peer finds out what the other one can do, or which files there are."""
+    """Whether such errors are usual: a peer tries out a method, or looks for a file."""
     charged: str | None = None
     """Who is to blame: client, agent or fault, or None."""
     why: str = ""
-    """What was wrong with the request, or which fault answered it."""
+    """The mistake in the request, or the fault that answered it."""
     request_seq: int = 0
-    """The first request that was answered so."""
+    """The first request that got this answer."""
 
 
 @frozen
 class InvalidLines:
-    """The lines of one direction that are no messages."""
+    """The lines of one direction that are not messages."""
 
     stream: str
     count: int
@@ -154,46 +154,46 @@ class OpenRequest:
     method: str | None
     rpc_id: str | None
     waited_ns: int | None
-    """Until the client left, or until now while it runs; None if that is not known."""
+    """How long it waited until the client left, or until now; None if that is not known."""
     preview: str
     session: str | None = None
     awaited: str = ""
-    """Who is waited for: person, program, client or agent."""
+    """Who has to act: person, program, client or agent."""
 
 
 @frozen
 class CurrentWait:
-    """What a running conversation waits for, without anything being wrong."""
+    """An open request or turn of a running conversation that is not a problem."""
 
     seq: int
     """The request, or the prompt."""
     awaited: str
-    """person, program, client or agent."""
+    """Who has to act: person, program, client or agent."""
     session: str | None
     turn: int | None
     waited_ns: int
     text: str
     silent_ns: int | None = None
-    """How long the side that has to act has sent nothing; None if it is held up."""
+    """How long the peer that has to act has sent nothing; None if it is held up."""
 
 
 @frozen
 class Extent:
-    """How much of a recording was looked at for findings."""
+    """How much of a recording was checked for broken rules."""
 
     rules: int
     """Rules of the protocol that were checked."""
     frames: int
-    """Frames that they looked at, the first ones."""
+    """The number of frames that were checked, from the first."""
     is_whole: bool
-    """Whether those are all frames."""
+    """Whether all frames were checked."""
     last_seq: int = 0
-    """The last of them."""
+    """The last frame that was checked."""
 
 
 @define
 class Summary:
-    """A recording in short."""
+    """The summary of a recording."""
 
     recording: Recording
     path: str
@@ -217,7 +217,7 @@ class Summary:
     questions: list[PersonRequest] = field(factory=list)
     """At most 100."""
     answers: dict[str, int] = field(factory=dict)
-    """All questions by their answer, open for those that have none."""
+    """The number of all questions by answer; open for those without an answer."""
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
@@ -225,11 +225,11 @@ class Summary:
     findings: list[Finding] = field(factory=list, metadata={"json": "problems"})
     """At most 100 of each rule, in the order of `in_order`."""
     finding_counts: dict[str, int] = field(factory=dict, metadata={"json": "problem_counts"})
-    """How many there are, by rule."""
+    """The number of all findings by rule."""
     severities: dict[str, int] = field(factory=dict)
-    """How many there are, by severity."""
+    """The number of all findings by severity."""
     checked: Extent = Extent(0, 0, is_whole=False)
-    """How much was looked at for broken rules; the conversation itself was looked at as a whole."""
+    """How much was checked for broken rules; the conversation itself is always checked whole."""
     waiting: list[CurrentWait] = field(factory=list)
     """Empty unless it is running."""
     unanswered: list[OpenRequest] = field(factory=list)
@@ -242,7 +242,7 @@ class Summary:
     faults: dict[str, int] = field(factory=dict)
     """How often each rule of the plan fired."""
     signals: list[str] = field(factory=list)
-    """Passed on or sent, in words; at most 100."""
+    """Signals that were passed on or sent, in words; at most 100."""
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
@@ -255,5 +255,5 @@ class Summary:
 
     @property
     def is_open(self) -> bool:
-        """Whether a request without an answer may get one, or may have got one elsewhere."""
+        """Whether unanswered requests may still be answered, or were perhaps answered elsewhere."""
         return self.recording.is_open(live=self.live)

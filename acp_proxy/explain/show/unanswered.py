@@ -1,4 +1,4 @@
-"""Finds requests without an answer, hangs, and what is waited for at present."""
+"""Finds requests without an answer, hangs, and current waits."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -20,11 +20,11 @@ from acp_proxy.store.queries.frames import frames_before
 
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
-"""A person who ends a conversation sooner after the agent's last message did not give up on it."""
+"""A person who ends a conversation sooner after the agent's last message has not given up on it."""
 _LOGIN_NS = 15 * 60 * 10**9
-"""No person takes so long to log in; an agent that waits for longer should have given up."""
+"""Nobody takes this long to log in; an agent that waits longer should have given up."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
-"""A client that leaves so soon after a line of more bytes may have read lines of that size only."""
+"""A client that leaves this soon after a longer line may have failed to read it."""
 
 
 @frozen
@@ -35,70 +35,72 @@ class _Judgement:
     unblamed: str | None = None
     severity: Severity = Severity.ERROR
     said: str = ""
-    """What stderr says of it."""
+    """The words of stderr about it."""
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds what hangs if the recorder runs, and else the requests that never got an answer.
+    """Finds hangs if the recorder is running, otherwise the requests that never got an answer.
 
-    Nobody waits for an agent that is gone: what it left open is told with its end.
+    Requests that an agent left open when it ended are reported with its end.
     """
     if context.reader.live:
         yield from _hanging(context)
         return
     cut = {*context.cut}
     turns = {turn.prompt_seq: turn for turn in context.turns if turn.end_seq is None}
-    requests = [one for one in context.unanswered if one.seq not in turns]
+    requests = [request for request in context.unanswered if request.seq not in turns]
     if context.is_cut:
         requests = []
-    seqs = sorted({*turns, *(one.seq for one in requests)} - cut)
+    seqs = sorted({*turns, *(request.seq for request in requests)} - cut)
     messages = requests_by_number(context.reader, seqs)
     withheld = context.faults.withheld(seqs)
-    by_seq = {one.seq: one for one in requests}
+    by_seq = {request.seq: request for request in requests}
     for seq in seqs:
         request, turn = by_seq.get(seq), turns.get(seq)
         method = "session/prompt" if request is None else request.method
         what = request_text(method, seq, messages.get(seq))
         if context.reader.is_open:
-            text = f"{what} has no answer in what was imported"
+            text = f"{what} has no answer in the import"
             yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed="it may be missing")
             continue
         rule = withheld.get(seq) or context.holding_fault
-        found = None
+        finding = None
         if turn is not None:
-            found = _prompt(context, turn, what, rule)
+            finding = _prompt(context, turn, what, rule)
         elif request is not None:
             rule = rule or context.faults.injected.get(seq)
-            found = _request(context, request, what, rule)
-        if found is not None:
-            yield found
+            finding = _request(context, request, what, rule)
+        if finding is not None:
+            yield finding
 
 
 def _prompt(
     context: DiagnosisContext, turn: TurnRow, what: str, rule: str | None
 ) -> Finding | None:
     """Returns the finding for a prompt that has no answer; None if a request explains it."""
-    never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
+    text = f"the agent never answered {what}"
+    if turn.outcome == "result":
+        text = f"the agent accepted {what}, but never ended the turn"
     end = context.client_end
     related = () if end is None else (end.seq,)
     later = context.prompt_after(turn)
     if later is not None:
         judgement = _Judgement(AGENT)
-        text = f"{what} {never}; the client went on with session/prompt (#{later.prompt_seq})"
+        text += f"; the client went on with session/prompt (#{later.prompt_seq})"
     elif _asked_within(context, turn) is not None:
         return None  # the agent cannot answer before its own request is answered
     else:
         silent_ns = context.silent_ns(turn)
         running = context.running_calls(turn.id, turn.prompt_seq)
         how = _how_long(context, turn, silent_ns, running)
-        text = f"{what} {never}; {how}{_until(context, turn)}"
+        text += f"{how} {_until(context, turn)}"
         is_stuck = running and context.is_stuck(turn)
         judgement = _blame(context, silent_ns, {} if is_stuck else running)
         if ignored := context.ignored_cancels(turn, context.waited_until_ns):
             text = f"{text}; the agent ignored {named_cancels(ignored)}"
             judgement, related = _Judgement(AGENT), (*ignored, *related)
         elif (line := _long_line(context, turn)) is not None:
-            text = f"{text}, at once after a line of {line.size:,} bytes (#{line.seq})"
+            text = f"{text}, right after a line of {line.size:,} bytes (#{line.seq})"
             judgement, related = _Judgement(CLIENT, severity=Severity.WARNING), (line.seq, *related)
     return _finding(turn.prompt_seq, text, related, judgement, rule)
 
@@ -108,8 +110,8 @@ def _request(
 ) -> Finding:
     """Returns the finding for any other request that has no answer."""
     waited = duration(request.waited_ns, context.recording.step_ns)
-    waited = f"{waited}, " if waited else ""
-    text = f"{_who_waits(request)}: {what}, {waited}never answered"
+    waited = waited and f", which waited {waited}"
+    text = f"the {RECEIVERS[request.direction]} never answered {what}{waited}"
     prompt = next((t for t in context.turns if t.end_seq is None and t.session == request.session
                    and t.prompt_seq < request.seq), None)  # fmt: skip
     related = () if prompt is None or request.direction == "to-agent" else (prompt.prompt_seq,)
@@ -120,7 +122,7 @@ def _request(
         asked = _Judgement(None, "a person was being asked", Severity.WARNING)
         waited_ns = request.waited_ns
         if request.direction == "to-client" and waited_ns is not None and waited_ns < _AT_ONCE_NS:
-            text = f"{text}; the client left at once"  # before anybody could have read it
+            text = f"{text}; the client left at once"  # before anybody could read it
             asked = _Judgement(CLIENT, severity=Severity.WARNING)
         elif request.method in LOGIN and (waited_ns or 0) >= _LOGIN_NS:
             asked = _Judgement(AGENT, severity=Severity.WARNING)
@@ -130,12 +132,12 @@ def _request(
         release, end_ns = release_after(context.reader, request.seq), context.waited_until_ns or 0
         # The answer may have been on its way if the client left at once.
         if release is not None and end_ns - context.time_of(release) >= _PATIENCE_NS:
-            text = f"{text}, though its terminal was released (#{release})"
+            text = f"{text}, although its terminal was released (#{release})"
             ran, related = _Judgement(CLIENT), (release, *related)
         return _finding(request.seq, text, related, ran, rule)
     if request.direction == "to-client":
         if cancel is not None and request.awaited == Party.PERSON:
-            text += f", though the turn was cancelled (#{cancel})"
+            text += f", although the turn was cancelled (#{cancel})"
         return _finding(request.seq, text, related, _Judgement(CLIENT), rule)
     judgement = _blame(context, request.waited_ns, {})
     if request.method in INITIALIZE and context.first_of_agent is None:
@@ -143,12 +145,12 @@ def _request(
         reason, line = stderr_line(context)
         if program is not None and (reason is not None or not line or line.startswith("npm ")):
             judgement = _Judgement(ENVIRONMENT, said=line)
-            text = f"{text}; {program} never started it"
+            text = f"{text}; {program} never started the agent"
     return _finding(request.seq, text, related, judgement, rule)
 
 
 def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
-    """Judges a request that the agent did not answer before its client left."""
+    """Returns who is to blame for a request that was open when the client left."""
     if silent_ns is not None and silent_ns < _PATIENCE_NS:
         if context.client_end is not None and context.client_end.kind == "signal":
             return _Judgement(CLIENT, None, Severity.INFO)
@@ -173,15 +175,15 @@ def _finding(
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
-    """Returns what a running conversation waits for, without the waits that are problems."""
+    """Returns the open waits of a running conversation, without those that are problems."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
-    held = {one.request.session for one in context.waits if one.request.direction == "to-client"}
+    asking = {w.request.session for w in context.waits if w.request.direction == "to-client"}
     hangs = _hangs(context)
     waits = [
         wait
         for wait in context.waits
-        if wait.request.seq not in hangs and not _is_held_up(wait, held)
+        if wait.request.seq not in hangs and not _is_held_up(wait, asking)
     ]
     messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
     return [
@@ -195,26 +197,26 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
 
 
 def waiting_for(waiting: Sequence[CurrentWait]) -> str:
-    """Returns for whom a running conversation waits, and for how long; empty if for nobody.
+    """Returns who has to act in a running conversation, and since when; empty without a wait.
 
     Args:
         waiting: as `find_waiting` returns it.
     """
     if not waiting:
         return ""
-    first = next((one for one in waiting if one.awaited != Party.AGENT), waiting[0])
+    first = next((wait for wait in waiting if wait.awaited != Party.AGENT), waiting[0])
     article = "a" if first.awaited in (Party.PERSON, Party.PROGRAM) else "the"
     length = first.waited_ns if first.silent_ns is None else first.silent_ns
     return f"waiting for {article} {first.awaited} for {duration(length)}"
 
 
 def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
-    """Returns who was silent, for how long, where, and what it had to answer.
+    """Returns a sentence: who was silent, for how long, where, and which request it had to answer.
 
     Args:
         silence: the silence.
-        step_ns: the steps in which times are known; see `duration`.
-        end: a phrase for the end of a silence that nothing has ended.
+        step_ns: the resolution of times; see `duration`.
+        end: a phrase for a silence that has not ended.
     """
     length = duration(silence.length_ns, step_ns)
     request = silence.request
@@ -228,9 +230,9 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
 
 
 def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
-    """Returns the line that is so long that the client may have left for it; None if none is.
+    """Returns a line that may be too long for the client, which left right after it; or None.
 
-    Some readers of lines fail at one that is larger than their buffer.
+    Some readers fail at a line that is larger than their buffer.
     """
     end = context.client_end
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
@@ -238,17 +240,17 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
         return None
     since_ns = end.t_ns - _AT_ONCE_NS
     lines = frames_before(context.reader, "to-client", end.seq, LISTED)
-    return next((one for one in lines if one.t_ns >= since_ns and one.size > _LONG_LINE), None)
+    return next((line for line in lines if line.t_ns >= since_ns and line.size > _LONG_LINE), None)
 
 
 def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
-    """Returns the first request of the agent in a turn that its client had not answered."""
-    asked = (one for one in context.unanswered if one.direction == "to-client")
+    """Returns the agent's first request in a turn that its client did not answer."""
+    asked = (request for request in context.unanswered if request.direction == "to-client")
     return next((a for a in asked if a.session == turn.session and a.seq > turn.prompt_seq), None)
 
 
 def _until(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a phrase for how the client gave up."""
+    """Returns a phrase that says how the client gave up."""
     end = context.client_end
     if end is None:
         return "until the end"
@@ -261,14 +263,14 @@ def _until(context: DiagnosisContext, turn: TurnRow) -> str:
 def _how_long(
     context: DiagnosisContext, turn: TurnRow, silent_ns: int | None, running: dict[int, str]
 ) -> str:
-    """Returns a phrase, with a blank, for how long nothing came, and what was interrupted."""
+    """Returns a phrase that says how long nothing came, and which tool calls were running."""
     length = duration(silent_ns, context.recording.step_ns)
     if running:
-        what = f"{named_calls(running)} in progress"
-        return f"{what}, silent for {length} " if length else f"{what} "
+        what = f", with {named_calls(running)} in progress"
+        return f"{what} and nothing sent for {length}," if length else f"{what},"
     last = context.last_of_agent(turn)
-    since = f" since #{last.seq}," if last is not None else ""
-    return f"silent for {length}{since} " if length else ""
+    since = f" after #{last.seq}," if last is not None else ""
+    return f" and sent nothing for {length}{since}" if length else ""
 
 
 def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
@@ -278,8 +280,9 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
     messages = requests_by_number(context.reader, hangs)
     for seq, wait in hangs.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
-        text = f"{_who_waits(wait.request)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
-        yield Finding(UNANSWERED, Severity.ERROR, RECEIVERS[wait.request.direction], seq, text)
+        who = RECEIVERS[wait.request.direction]
+        text = f"the {who} has not answered {what} for {duration(wait.waited_ns)}{_silent(wait)}"
+        yield Finding(UNANSWERED, Severity.ERROR, who, seq, text)
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
@@ -303,13 +306,15 @@ def _who_waits(request: OpenRequest | PendingRequest) -> str:
 
 def _silent(wait: OpenWait) -> str:
     if not wait.is_streaming:
-        return ", nothing came of it"
-    return f", nothing came for {duration(wait.silent_ns)} (since #{wait.last_seq})"
+        return " and has sent nothing since"
+    return f" and has sent nothing for {duration(wait.silent_ns)} (since #{wait.last_seq})"
 
 
-def _is_held_up(wait: OpenWait, held: Collection[str | None]) -> bool:
-    """Whether the agent itself waits in the session of a request that it has to answer."""
-    return wait.request.direction == "to-agent" and (wait.request.session in held or None in held)
+def _is_held_up(wait: OpenWait, asking: Collection[str | None]) -> bool:
+    """Whether the agent cannot answer because it waits for an answer in the same session."""
+    return wait.request.direction == "to-agent" and (
+        wait.request.session in asking or None in asking
+    )
 
 
 def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None) -> str:

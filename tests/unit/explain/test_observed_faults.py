@@ -40,7 +40,7 @@ def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
     with RecordingReader(recorder.path) as reader:
         assert read_rules(reader) == [
             FiredRule("cut", 1, ["changed 1 frame (corrupt)"], [3]),
-            FiredRule("lose", 7, ["kept 7 frames back (drop)"], [2, 3, 4, 5, 6]),
+            FiredRule("lose", 7, ["withheld 7 frames (drop)"], [2, 3, 4, 5, 6]),
             FiredRule(
                 "slow",
                 1,

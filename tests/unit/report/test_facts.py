@@ -57,8 +57,8 @@ def hello(*findings: Finding) -> Summary:
     ("name", "by", "seq", "words"),
     [
         ("crash", "agent", 14, "the agent was killed by SIGABRT"),
-        ("hang", None, 6, "session/prompt"),
-        ("lost-permission", "client", 11, "agent waits for client: session/request_permission"),
+        ("hang", None, 6, "the agent never answered session/prompt"),
+        ("lost-permission", "client", 11, "the client never answered session/request_permission"),
         ("wrong-params", "client", 6, "params of session/set_mode: /params/modeId"),
     ],
 )

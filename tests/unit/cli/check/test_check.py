@@ -108,7 +108,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
     ]
     hung = run("check", written(tmp_path / "x.jsonl", [*lines, "== client leaves"])).stdout
     assert "- wait.unanswered  nobody to blame: the client left while the agent was at" in hung
-    assert 'session/prompt "hi" (#5) was never answered' in hung
+    assert 'the agent never answered session/prompt "hi" (#5)' in hung
     said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
     update = f"<- session/update {json.dumps({'sessionId': 's', 'update': said})}"
     done = [*lines, update, '<- #2 result {"stopReason": "end_turn"}', "== client leaves"]

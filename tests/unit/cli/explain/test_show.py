@@ -83,8 +83,8 @@ client does not offer  [fs.read-capability by the agent]
   ! #20: the stream ended in the middle of a line  [frame.unterminated by the agent]
   - fs/read_text_file was answered with error -32001: no such file (#12)  [answer.error nobody to \
 blame: the error does not say whose fault it is]
-  - client waits for agent: session/set_mode "code" (#16), 4 ms, never answered  [wait.unanswered \
-nobody to blame: the client left while the agent was at work]
+  - the agent never answered session/set_mode "code" (#16), which waited 4 ms  \
+[wait.unanswered nobody to blame: the client left while the agent was at work]
   - the agent exited with 3 (#23)  [agent.ended nobody to blame: its client had left]
   - #3 initialize: the answer to initialize has no agentCapabilities  [init.capabilities by the \
 agent]
@@ -112,8 +112,8 @@ def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert shown(recorder.path)["ended"] == (
-        "incomplete: the recorder was killed, or could not write any more; what it had written is "
-        "here"
+        "incomplete: the recorder was killed, or could no longer write; the frames written so "
+        "far are here"
     )
 
 

@@ -288,7 +288,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
         ends_by_signal(well)
     lines = {line[3:].split()[1]: line for line in listed(home)}
     assert {name: line[:3] for name, line in lines.items()} == {"hung": "✗  ", "well": "   "}
-    assert ' session/prompt "go" (#4) was never answered; silent for 2 min' in lines["hung"]
+    assert ' session/prompt "go" (#4) and sent nothing for 2 min' in lines["hung"]
     known = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
     assert {k["recording"]["name"]: k["has_problem"] for k in known} == {
         "hung": True,

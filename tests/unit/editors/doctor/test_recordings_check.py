@@ -167,5 +167,5 @@ def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
         context = evolve(context, monotonic_ns=context.monotonic_ns + 10**12)
         (found,) = running(context)
     (line,) = lines([found])
-    assert line.startswith("! x: client waits for agent: session/new")
+    assert line.startswith("! x: the agent has not answered session/new")
     assert found.commands == [f"acp-proxy show {context.recordings}/x.db"]

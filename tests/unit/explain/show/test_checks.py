@@ -139,14 +139,14 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
     ([is_told(15), exits(0)], []),
     ([is_told(15), exits(143)], []),
     ([is_told(15), dies(15)], []),
-    ([exits(0)], ["- the agent exited with 0 by itself, its client was still there (#4)"]),
-    ([exits(1)], ["✗ the agent exited with 1, its client was still there (#4)"]),
+    ([exits(0)], ["- the agent exited with 0 by itself while its client was connected (#4)"]),
+    ([exits(1)], ["✗ the agent exited with 1, while its client was connected (#4)"]),
     ([client_leaves, exits(1)], ["- the agent exited with 1 (#5)"]),
     (
         [dies(11)],
         [
             "✗ the agent was killed by SIGSEGV, which did not come through acp-proxy,"
-            " its client was still there (#4)"
+            " while its client was connected (#4)"
         ],
     ),
     (
@@ -163,24 +163,24 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
     (
         [prompt, client_leaves, exits(0)],
         [
-            '- session/prompt "go" (#4) was never answered; silent for 1 ms until the client'
-            " gave up (closed its end, #5)"
+            '- the agent never answered session/prompt "go" (#4) and sent nothing for 1 ms'
+            " until the client gave up (closed its end, #5)"
         ],
     ),
     (
         [prompt, cancel, client_leaves, exits(0)],
         [
-            '- session/prompt "go" (#4) was never answered; silent for 2 ms until the client'
-            " gave up (cancelled, #5, and closed its end, #6)"
+            '- the agent never answered session/prompt "go" (#4) and sent nothing for 2 ms'
+            " until the client gave up (cancelled, #5, and closed its end, #6)"
         ],
     ),
     (
         [prompt, lambda recorder: prompt(recorder, 2, "other"), is_told(15), dies(15)],
         [
-            '- session/prompt "go" (#4) was never answered; silent for 2 ms until the client'
-            " gave up (SIGTERM, #6)",
-            '- session/prompt "go" (#5) was never answered; silent for 1 ms until the client'
-            " gave up (SIGTERM, #6)",
+            '- the agent never answered session/prompt "go" (#4) and sent nothing for 2 ms'
+            " until the client gave up (SIGTERM, #6)",
+            '- the agent never answered session/prompt "go" (#5) and sent nothing for 1 ms'
+            " until the client gave up (SIGTERM, #6)",
         ],
     ),
     (
@@ -189,7 +189,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
     ),
     (
         [is_told(signal.SIGUSR1), exits(1)],
-        ["✗ the agent exited with 1, its client was still there (#5)"],
+        ["✗ the agent exited with 1, while its client was connected (#5)"],
     ),
     ([is_told(signal.SIGUSR1), dies(signal.SIGUSR1)], []),
     ([is_told(15), is_told(signal.SIGUSR1), dies(15)], []),

@@ -116,7 +116,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "environment")]
-    assert "the command is no ACP agent" in words(chat)
+    assert "the command is not an ACP agent" in words(chat)
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
@@ -400,7 +400,7 @@ def test_a_client_that_leaves_at_a_long_line_is_named(
     chat.t_ns += later_ms * MS
     leaves(chat)
     assert judged(chat) == [expected]
-    assert ("at once after a line of 70,1" in words(chat)) is (expected[2] == "client")
+    assert ("right after a line of 70,1" in words(chat)) is (expected[2] == "client")
 
 
 @pytest.mark.parametrize(

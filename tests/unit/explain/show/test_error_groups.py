@@ -79,7 +79,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
     [
         (
             request(1, "session/prompt", sessionId="s", prompt="go"),
-            '✗ the client sent session/prompt with a "prompt" that is no list: error -32602'
+            '✗ the client sent session/prompt with a "prompt" that is not a list: error -32602'
             " (invalid params): no (#5)",
         ),
         (
@@ -89,7 +89,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
         ),
         (
             request(1, "auth/login", methodId="m"),
-            "✗ the client sent auth/login, which v1 does not have: error -32602 (invalid params):"
+            "✗ the client sent auth/login, which v1 does not define: error -32602 (invalid params):"
             " no (#5)",
         ),
         (
@@ -203,7 +203,7 @@ def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
     made(recorder, b"log line\n")
     assert sentences(recorder) == [
         "! fault error-on-prompt answered session/prompt with error -32603: Internal error (#5)",
-        '! client waits for agent: session/set_mode "m" (#6), 4 ms, never answered,'
+        '! the agent never answered session/set_mode "m" (#6), which waited 4 ms,'
         " because of fault lost",
     ]
 
@@ -227,7 +227,7 @@ def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> Non
     recorder.to_client(result(1, stopReason="end_turn"))  # 5
     recorder.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")
     assert sentences(recorder) == [
-        '! fault lost kept the answer to session/prompt "go" (#4) back (#5)'
+        '! fault lost withheld #5, the answer to session/prompt "go" (#4)'
     ]
 
 
