@@ -66,8 +66,8 @@ class Baseline:
     def __init__(self, known: Iterable[KnownFinding] = ()) -> None:
         self.known = [*known]
         self._left: Counter[Key] = Counter()
-        for one in self.known:
-            self._left[one.rule, one.by, one.fingerprint] += one.count
+        for finding in self.known:
+            self._left[finding.rule, finding.by, finding.fingerprint] += finding.count
 
     def has(self, finding: Finding) -> bool:
         """Whether a finding is known; each time that it is, one fewer is left."""
@@ -122,10 +122,10 @@ class BaselineWriter:
             before: the file as it was.
             chosen: the rules that were checked.
         """
-        kept = [one for one in before.known if one.rule not in chosen]
-        found = [KnownFinding(*key, n, self._texts[key]) for key, n in self._counts.items() if n]
-        every = [*kept, *found]
-        every.sort(key=lambda one: (one.rule, one.by or "", one.text, one.count))
+        kept = [finding for finding in before.known if finding.rule not in chosen]
+        new = [KnownFinding(*key, n, self._texts[key]) for key, n in self._counts.items() if n]
+        every = [*kept, *new]
+        every.sort(key=lambda f: (f.rule, f.by or "", f.text, f.count))
         return json.dumps(converter.unstructure(_File(_FORMAT, every)), indent=2) + "\n"
 
 
@@ -136,17 +136,17 @@ def read_baseline(path: Path) -> Baseline:
         BadBaseline: it cannot be read, or is something else.
     """
     try:
-        found: Any = json.loads(path.read_text("utf-8"))
+        document: Any = json.loads(path.read_text("utf-8"))
     except OSError as e:
         raise BadBaseline(path, reason(e)) from None
     except (ValueError, RecursionError):
         raise BadBaseline(path, "it is no JSON") from None
-    version = found.get("acp_proxy_baseline") if isinstance(found, dict) else None
+    version = document.get("acp_proxy_baseline") if isinstance(document, dict) else None
     if version != _FORMAT:
         got = "no such member" if version is None else repr(version)
         raise BadBaseline(path, f'expected "acp_proxy_baseline": {_FORMAT}, got {got}')
     try:
-        return Baseline(converter.structure(found, _File).findings)
+        return Baseline(converter.structure(document, _File).findings)
     except Exception:  # whatever a foreign value makes it raise
         expected = "rule, by, fingerprint, count and text"
         raise BadBaseline(path, f"expected findings with {expected}") from None

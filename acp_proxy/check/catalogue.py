@@ -66,14 +66,14 @@ def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[
     """
     unknown: set[str] = {"texts"} if is_private else set()
     unknown |= set() if origin is None else origin.unknown
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for rule in rules().values():
         # Any rule on messages may need the parts that people left out for earlier versions.
         lost = set() if rule.lost_if is None else unknown & {*rule.lost_if, "parts"}
-        if word := next((one for one in _REASONS if one in lost), None):
-            found.setdefault(word, []).append(rule.id)
+        if word := next((reason for reason in _REASONS if reason in lost), None):
+            by_word.setdefault(word, []).append(rule.id)
     return [
-        UncheckedRules(_REASONS[word], tuple(found[word])) for word in _REASONS if word in found
+        UncheckedRules(_REASONS[word], tuple(by_word[word])) for word in _REASONS if word in by_word
     ]
 
 
@@ -103,12 +103,12 @@ def looked_at(
     """
     from acp_proxy.check.rules import load  # late: it takes a while, and names need no rule
 
-    found = {*load().ids(), *(one.id for one in rules().values() if one.group in CONVERSATION)}
-    found -= {name for one in unchecked for name in one.rules}
+    names = {rule.id for rule in rules().values() if rule.group in CONVERSATION} | {*load().ids()}
+    names -= {name for part in unchecked for name in part.rules}
     return [
         rule.id
         for rule in rules().values()
-        if rule.id in found and rule.id in chosen and (dialect or V1) in rule.dialects
+        if rule.id in names and rule.id in chosen and (dialect or V1) in rule.dialects
     ]
 
 
@@ -133,14 +133,14 @@ def _named(words: Iterable[str]) -> Iterable[str]:
         name = word.removesuffix(".*")
         if name in left_out():
             raise NoSuchRule(f"rule {name} is not checked: {left_out()[name]}")
-        found = [
+        matches = [
             rule.id
             for rule in rules().values()
             if name == rule.id or (name == rule.group and rule.id not in _ASKED_FOR)
         ]
-        if not found:
+        if not matches:
             raise no_such_rule(word)
-        yield from found
+        yield from matches
 
 
 _SITE = "https://agentclientprotocol.com"

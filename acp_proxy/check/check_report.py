@@ -64,7 +64,7 @@ class CheckedRecording:
 
     def fails(self, fail_on: str) -> bool:
         """Whether a finding that is not known is as severe as this."""
-        return any(self.counts[one] and is_failing(one, fail_on) for one in SEVERITIES)
+        return any(self.counts[level] and is_failing(level, fail_on) for level in SEVERITIES)
 
 
 @define
@@ -101,7 +101,7 @@ def is_failing(severity: Severity, fail_on: str) -> bool:
         severity: of the finding.
         fail_on: the least severity that does; ``never`` for none.
     """
-    order = [one.value for one in SEVERITIES]
+    order = [level.value for level in SEVERITIES]
     return fail_on in order and order.index(severity.value) <= order.index(fail_on)
 
 
@@ -171,8 +171,8 @@ def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
         finding
-        if finding.method is not None or (found := labels.get(finding.seq)) is None
-        else evolve(finding, method=found["method"], session=found["session"], turn=found["turn"])
+        if finding.method is not None or (label := labels.get(finding.seq)) is None
+        else evolve(finding, method=label["method"], session=label["session"], turn=label["turn"])
         for finding in findings
     ]
 
@@ -191,8 +191,8 @@ def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
     """
     try:
         with RecordingReader(path, unredacted=unredacted) as reader:
-            found = check_whole(reader, now_ns=time.monotonic_ns())
-            return reported(reader, found, chosen_rules((), ())).counts
+            result = check_whole(reader, now_ns=time.monotonic_ns())
+            return reported(reader, result, chosen_rules((), ())).counts
     except UnreadableRecording:
         return None
 

@@ -75,7 +75,7 @@ def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
     Args:
         *ones: what they have said, or their numbers.
     """
-    seqs = (one if one is None or isinstance(one, int) else one.seq for one in ones)
+    seqs = (value if value is None or isinstance(value, int) else value.seq for value in ones)
     return tuple(seq for seq in seqs if seq is not None)
 
 

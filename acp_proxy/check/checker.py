@@ -84,23 +84,23 @@ class Checker(Listener):
         self._touched = touched_frames(reader)
         self._is_private = recording.redaction == "private"
         unchecked = unchecked_rules(recording.origin, is_private=self._is_private)
-        skipped = {*chain.from_iterable(one.rules for one in unchecked)}
+        skipped = {*chain.from_iterable(item.rules for item in unchecked)}
         if not recording.knows("start", "middle"):
             self._conversation.begin_partially()
-        held = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
+        known = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
         self._rules = {
             rule.id: rule
-            for rule in held
+            for rule in known
             if (chosen is None or rule.id in chosen) and rule.id not in skipped
         }
         registry = load()
         self._plans = RulePlans(registry.by_trigger, self._rules, self._dialect)
-        self._at_turn_end = [one for one in registry.at_turn_end if one[0] in self._rules]
-        self._at_end = [one for one in registry.at_end if one[0] in self._rules]
+        self._at_turn_end = [item for item in registry.at_turn_end if item[0] in self._rules]
+        self._at_end = [item for item in registry.at_end if item[0] in self._rules]
         self._result = ConformanceResult(
             self._dialect,
             "forced by --dialect" if dialect else recording.dialect_reason,
-            notes=_unchecked_note(recording, unchecked, sum(rule.id in skipped for rule in held)),
+            notes=_unchecked_note(recording, unchecked, sum(rule.id in skipped for rule in known)),
             unchecked=unchecked,
         )
         self._counts: dict[tuple[str, str | None], RuleCount] = {}
@@ -154,9 +154,9 @@ class Checker(Listener):
         if self._result.is_whole:
             self._end(self.messages.end_ns)
         order = {severity: at for at, severity in enumerate(SEVERITIES)}
-        self._result.findings.sort(key=lambda one: one.seq)
+        self._result.findings.sort(key=lambda item: item.seq)
         self._result.counts = sorted(
-            self._counts.values(), key=lambda one: (order[one.severity], -one.count, one.rule)
+            self._counts.values(), key=lambda item: (order[item.severity], -item.count, item.rule)
         )
         return self._result
 
@@ -190,55 +190,55 @@ class Checker(Listener):
         if message.kind not in _MESSAGES:
             self._apply(line, self._plans.find("odd line", ANY))
         self._apply(line, self._plans.find("line", ANY))
-        for one, its_done in messages_of(message, transition):
-            is_line = one is message
-            seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
-            if not seen.is_plain:
-                self._apply(seen, self._plans.find("odd object", ANY))
-            self._take_message(seen)
+        for part, its_done in messages_of(message, transition):
+            is_line = part is message
+            taken = line if is_line else checked(run.seq, run.t_ns, direction, part, its_done)
+            if not taken.is_plain:
+                self._apply(taken, self._plans.find("odd object", ANY))
+            self._take_message(taken)
 
-    def _take_message(self, seen: CheckedMessage) -> None:
-        kind, method = seen.parsed.kind, seen.transition.method or ""
+    def _take_message(self, message: CheckedMessage) -> None:
+        kind, method = message.parsed.kind, message.transition.method or ""
         if kind is _REQUEST:
-            plan = self._plans.find("request", method, seen.direction)
+            plan = self._plans.find("request", method, message.direction)
         elif kind is _NOTIFICATION:
             trigger, name = "notification", method
-            if method == UPDATE and seen.direction is _TO_CLIENT:
-                trigger, name = "update", seen.update_kind or method
-            plan = self._plans.find(trigger, name, seen.direction)
+            if method == UPDATE and message.direction is _TO_CLIENT:
+                trigger, name = "update", message.update_kind or method
+            plan = self._plans.find(trigger, name, message.direction)
         elif kind is _RESPONSE or kind is _ERROR:
-            seen.request = self._conversation.request_of(seen)
+            message.request = self._conversation.request_of(message)
             plan = self._plans.find("result" if kind is _RESPONSE else "error", method)
         else:
-            follow_odd(self._conversation, seen)
+            follow_odd(self._conversation, message)
             return
-        self._apply(seen, plan)
+        self._apply(message, plan)
         last = self._plans.find("last", ANY)
-        if last.always and not self._conversation.is_of_its_type(seen):
-            self._apply(seen, last)
-        for ended in follow(self._conversation, seen):
-            self._apply_to_turn(ended, seen)
+        if last.always and not self._conversation.is_of_its_type(message):
+            self._apply(message, last)
+        for ended in follow(self._conversation, message):
+            self._apply_to_turn(ended, message)
 
-    def _apply(self, seen: CheckedMessage, plan: RulePlan) -> None:
+    def _apply(self, message: CheckedMessage, plan: RulePlan) -> None:
         conversation = self._conversation
-        self._call(seen, plan.always)
+        self._call(message, plan.always)
         for condition, entries in plan.conditional:
-            if condition(seen, conversation):
-                self._call(seen, entries)
+            if condition(message, conversation):
+                self._call(message, entries)
 
-    def _call(self, seen: CheckedMessage, entries: Sequence[Registered]) -> None:
+    def _call(self, message: CheckedMessage, entries: Sequence[Registered]) -> None:
         has_gap = self._conversation.has_gap
         for entry in entries:
             if has_gap and not entry.is_alone:
                 continue
-            for breach in entry.function(seen, self._conversation) or ():
+            for breach in entry.function(message, self._conversation) or ():
                 if breach.place is not None:
-                    seen.broken.append(breach.place)
+                    message.broken.append(breach.place)
                     # A masked text is still of its type.
                     is_of_value = not entry.rule.startswith("rpc.")
-                    if is_of_value and self._is_masked(seen.value, breach.place):
+                    if is_of_value and self._is_masked(message.value, breach.place):
                         continue
-                self._add(entry.rule, breach, seen)
+                self._add(entry.rule, breach, message)
 
     def _is_masked(self, value: Any, place: str) -> bool:
         """Whether a text that breaks a rule stands in place of another, which nobody can judge."""
@@ -248,12 +248,12 @@ class Checker(Listener):
             return False
         return MARKER.search(value) is not None or (self._is_private and is_blanked(value))
 
-    def _apply_to_turn(self, ended: EndedTurn, seen: CheckedMessage) -> None:
+    def _apply_to_turn(self, ended: EndedTurn, message: CheckedMessage) -> None:
         if self._conversation.has_gap:
             return
         for rule_id, function in self._at_turn_end:
             for breach in function(ended, self._conversation):
-                self._add(rule_id, breach, seen)
+                self._add(rule_id, breach, message)
 
     def _end(self, last_ns: int) -> None:
         conversation, recording = self._conversation, self._reader.recording
@@ -271,13 +271,13 @@ class Checker(Listener):
             for breach in function(conversation):
                 self._add(rule_id, breach, None)
 
-    def _add(self, rule_id: str, breach: Breach, seen: CheckedMessage | None) -> None:
+    def _add(self, rule_id: str, breach: Breach, message: CheckedMessage | None) -> None:
         rule: Rule = self._rules[rule_id]
-        seq = breach.seq if breach.seq is not None else (seen.seq if seen is not None else 0)
+        seq = breach.seq if breach.seq is not None else (message.seq if message is not None else 0)
         if not self._touched.isdisjoint((seq, *breach.related)):
             self._result.by_faults += 1
             return
-        by = breach.by or (seen.sender if seen is not None else rule.by)
+        by = breach.by or (message.sender if message is not None else rule.by)
         if rule.by not in (by, "either"):
             return  # a method of the other side, which is a breach by itself
         severity: Severity = breach.severity or rule.severity
@@ -289,7 +289,7 @@ class Checker(Listener):
             count.severity = severity
         if count.count > LONG_LIST:
             return
-        about = seen if seen is not None and seq == seen.seq else None
+        about = message if message is not None and seq == message.seq else None
         self._result.findings.append(
             Finding(
                 rule=rule_id,
@@ -308,13 +308,13 @@ class Checker(Listener):
     def _take_back(self, breach: Breach, seqs: set[int]) -> None:
         """Removes findings that another one explains."""
         every = self._result.findings
-        explained = [one for one in every if one.rule in breach.explains and one.seq in seqs]
-        for one in explained:
-            every.remove(one)
-            count = self._counts[one.rule, one.by]
+        explained = [f for f in every if f.rule in breach.explains and f.seq in seqs]
+        for finding in explained:
+            every.remove(finding)
+            count = self._counts[finding.rule, finding.by]
             count.count -= 1
             if not count.count:
-                del self._counts[one.rule, one.by]
+                del self._counts[finding.rule, finding.by]
 
 
 def _holds(rule: Rule, dialect: str | None) -> bool:
@@ -327,6 +327,6 @@ def _unchecked_note(
 ) -> list[str]:
     if not count:
         return []
-    reasons = ", ".join(one.reason for one in unchecked)
+    reasons = ", ".join(rules.reason for rules in unchecked)
     what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
     return [what if recording.origin is None else f"imported from {recording.origin.title}: {what}"]

@@ -54,10 +54,10 @@ def check_whole(
 
 def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> ConformanceResult:
     """Adds what went wrong with the conversation as a whole to the broken rules."""
-    found = run_checks(context)
-    result.findings = in_order([*result.findings, *found])
-    for one in found:
-        _count(result.counts, one, 1)
+    findings = run_checks(context)
+    result.findings = in_order([*result.findings, *findings])
+    for finding in findings:
+        _count(result.counts, finding, 1)
     return result
 
 
@@ -70,23 +70,23 @@ def merged(
         result: of `check_whole`.
         chosen: the rules.
     """
-    every = [one for one in result.findings if one.rule in chosen]
+    every = [finding for finding in result.findings if finding.rule in chosen]
     counts = [RuleCount(c.rule, c.by, c.severity, c.count) for c in result.counts
               if c.rule in chosen]  # fmt: skip
-    unanswered = {seq for one in every if one.group in ("wait", "agent", "recording", "fault")
-                  for seq in one.seqs}  # fmt: skip
-    broken = {(one.seq, by) for one in every for by in (one.by, None)
-              if one.group not in CONVERSATION and one.severity is Severity.ERROR}  # fmt: skip
+    unanswered = {seq for f in every if f.group in ("wait", "agent", "recording", "fault")
+                  for seq in f.seqs}  # fmt: skip
+    broken = {(f.seq, by) for f in every for by in (f.by, None)
+              if f.group not in CONVERSATION and f.severity is Severity.ERROR}  # fmt: skip
     kept = []
-    for one in every:
-        is_repeated = one.rule in _UNANSWERED and one.seq in unanswered
-        if is_repeated or (one.rule == _REFUSED and (one.seq, one.by) in broken):
-            _count(counts, one, -1)
+    for finding in every:
+        is_repeated = finding.rule in _UNANSWERED and finding.seq in unanswered
+        if is_repeated or (finding.rule == _REFUSED and (finding.seq, finding.by) in broken):
+            _count(counts, finding, -1)
         else:
-            kept.append(one)
+            kept.append(finding)
     order = {severity: at for at, severity in enumerate(SEVERITIES)}
-    counts.sort(key=lambda one: (order[one.severity], -one.count, one.rule))
-    return kept, [one for one in counts if one.count]
+    counts.sort(key=lambda finding: (order[finding.severity], -finding.count, finding.rule))
+    return kept, [finding for finding in counts if finding.count]
 
 
 def summarize_whole(

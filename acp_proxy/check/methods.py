@@ -15,14 +15,14 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 def _table(text: str) -> dict[Method, str]:
     """Reads a table: on each line ``>`` to the agent or ``<`` to the client, ``!`` for requests."""
-    found: dict[Method, str] = {}
+    kinds: dict[Method, str] = {}
     for line in filter(None, text.splitlines()):
         arrow, *names = line.split()
         directions = {">": (_TO_AGENT,), "<": (_TO_CLIENT,), "<>": (_TO_AGENT, _TO_CLIENT)}[arrow]
         for name in names:
             kind = REQUEST if name.endswith("!") else NOTIFICATION
-            found.update({(direction, name.rstrip("!")): kind for direction in directions})
-    return found
+            kinds.update({(direction, name.rstrip("!")): kind for direction in directions})
+    return kinds
 
 
 _OFFICIAL = """

@@ -224,7 +224,7 @@ class RulePlans:
         dialect: str | None,
     ) -> None:
         self._by_trigger = {
-            trigger: [one for one in entries if one.rule in rules]
+            trigger: [registered for registered in entries if registered.rule in rules]
             for trigger, entries in by_trigger.items()
         }
         self._dialect = dialect
@@ -242,15 +242,15 @@ class RulePlans:
         plan = self._plans.get(key)
         if plan is None:
             find = self._by_trigger.get
-            found = [*find((trigger, ANY), ())]
-            found += find(("message", ANY), ()) if name != ANY else ()
+            registered = [*find((trigger, ANY), ())]
+            registered += find(("message", ANY), ()) if name != ANY else ()
             if trigger == "update":
-                found += find(("notification", UPDATE), ())
-                found += find(("notification", ANY), ())
-            found += find((trigger, name), ()) if name != ANY else ()
+                registered += find(("notification", UPDATE), ())
+                registered += find(("notification", ANY), ())
+            registered += find((trigger, name), ()) if name != ANY else ()
             if self._is_usual(*key):
-                found = [one for one in found if not one.is_for_odd]
-            plan = _planned(found)
+                registered = [entry for entry in registered if not entry.is_for_odd]
+            plan = _planned(registered)
             if len(self._plans) < REMEMBERED:
                 self._plans[key] = plan
         return plan

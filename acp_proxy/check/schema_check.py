@@ -124,9 +124,9 @@ class DialectSchema:
         if self._validator.is_valid({name: {}}):
             return SchemaComparison()
         kind = Mismatch.MISSING if value is ABSENT else Mismatch.WRONG
-        found = "nothing" if value is ABSENT else "null"
+        got = "nothing" if value is ABSENT else "null"
         form = self._schema["properties"][name]
-        return SchemaComparison([SchemaProblem(place_of([name]), expected(form), found, kind)])
+        return SchemaComparison([SchemaProblem(place_of([name]), expected(form), got, kind)])
 
 
 def _member(direction: Direction, method: str, is_result: bool) -> str:
@@ -151,9 +151,9 @@ def _readable(value: Any, deepest: int, names: Mapping[int, int], most: int | No
             return type(value)()
         case dict():
             return {
-                key.translate(names) if names else key: _readable(one, deepest - 1, names, most)
-                for key, one in value.items()
+                key.translate(names) if names else key: _readable(inner, deepest - 1, names, most)
+                for key, inner in value.items()
             }
         case list():
-            return [_readable(one, deepest - 1, names, most) for one in value[:most]]
+            return [_readable(inner, deepest - 1, names, most) for inner in value[:most]]
     return value

@@ -118,19 +118,19 @@ class Explainer:
             case "enum" if "x-open" in form:
                 value = self._value(path)
                 if isinstance(value, str):
-                    found = self._place(path), value.translate(self._names)
-                    self._unnamed.append((self._order(path), found))
+                    unnamed = self._place(path), value.translate(self._names)
+                    self._unnamed.append((self._order(path), unnamed))
             case keyword:
                 self._add_wrong(path, form, keyword)
 
     def _take_union(self, error: "ValidationError", form: Form) -> None:
         context = error.kind.as_dict()["context"]
-        if any(one.keys() != {"required"} for one in form["anyOf"]):
+        if any(branch.keys() != {"required"} for branch in form["anyOf"]):
             for inner in context[0]:
                 self.take(inner)
             return
         path = error.instance_path
-        missing = [[one.kind.as_dict()["property"] for one in branch] for branch in context]
+        missing = [[error.kind.as_dict()["property"] for error in branch] for branch in context]
         single = [names[0] for names in missing if len(names) == 1]
         if len(single) > 1:
             self._add(path, f"member {' or '.join(single)}", "neither", Mismatch.MISSING)
@@ -147,12 +147,12 @@ class Explainer:
         if keyword != "type" and value is not None:
             form = without_null(form)
         size = size_of(value) if keyword[:3] in ("min", "max") else None
-        found = size or shown(value, quoted=keyword in ("enum", "const"))
+        got = size or shown(value, quoted=keyword in ("enum", "const"))
         is_default = value is None and "x-null" in form
-        self._add(path, expected(form), found, Mismatch.NULL if is_default else Mismatch.WRONG)
+        self._add(path, expected(form), got, Mismatch.NULL if is_default else Mismatch.WRONG)
 
-    def _add(self, path: _Path, what: str, found: str, kind: Mismatch) -> None:
-        problem = SchemaProblem(self._place(path), what, found, kind)
+    def _add(self, path: _Path, what: str, got: str, kind: Mismatch) -> None:
+        problem = SchemaProblem(self._place(path), what, got, kind)
         self._problems.append((self._order(path), problem))
 
     def _place(self, path: _Path) -> str:
@@ -204,7 +204,7 @@ def expected(form: Form) -> str:
         form: what the schema says of the place.
     """
     if "enum" in form and "x-open" not in form:
-        values = [shown(one, quoted=True) for one in form["enum"] if one is not None]
+        values = [shown(allowed, quoted=True) for allowed in form["enum"] if allowed is not None]
         several = values[:_MOST_VALUES]
         if len(values) > _MOST_VALUES:
             several.append(f"one of {len(values) - _MOST_VALUES} others")
@@ -220,8 +220,8 @@ def without_null(form: Form) -> Form:
     """Returns what a form allows beside null."""
     result = {**form}
     for name in ("enum", "type"):
-        if isinstance(found := form.get(name), list):
-            result[name] = [one for one in found if one not in (None, "null")]
+        if isinstance(listed := form.get(name), list):
+            result[name] = [entry for entry in listed if entry not in (None, "null")]
     return result
 
 
@@ -278,5 +278,5 @@ def _counted(count: Any, noun: str) -> str:
     return counted(count, noun) if noun else str(count)
 
 
-def _sorted(found: list[tuple[list[int], _Found]]) -> list[_Found]:
-    return [one for _, one in sorted(found, key=lambda one: one[0])[:MOST]]
+def _sorted(placed: list[tuple[list[int], _Found]]) -> list[_Found]:
+    return [entry for _, entry in sorted(placed, key=lambda entry: entry[0])[:MOST]]

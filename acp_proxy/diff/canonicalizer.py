@@ -50,7 +50,7 @@ class Canonicalizer:
     def __init__(self, rules: tuple[PlaceRule, ...], values: Values | None = None) -> None:
         self.values = values or Values()
         self._rules = compiled(rules)
-        self._titled = compiled((*rules, *(PlaceRule(one, is_cut=True) for one in TITLES)))
+        self._titled = compiled((*rules, *(PlaceRule(pattern, is_cut=True) for pattern in TITLES)))
         self._running = compiled(rule for rule in rules if rule.alias != PATH)
 
     def walk(
@@ -276,10 +276,10 @@ class Walk:
 
         Agents cut titles of sessions at some length: vibe-edit differs without this.
         """
-        found = self._values.cut_in(text)
-        if found is None:
+        cut = self._values.cut_in(text)
+        if cut is None:
             return text
-        return text[: found[0]] + self._put(found[1], is_whole=False)
+        return text[: cut[0]] + self._put(cut[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
         """Replaces the ids of processes, small numbers, in texts of their message."""

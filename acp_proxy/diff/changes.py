@@ -66,27 +66,27 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
         return Changes()
     moved = _moved(a.keys, b.keys, spans)
     spans = _without(spans, moved)
-    found = Changes(moved=[pair for pair in moved if not _is_free(a, b, same, *pair)])
+    result = Changes(moved=[pair for pair in moved if not _is_free(a, b, same, *pair)])
     texts = resplit_texts(a, b, same, spans, messages)
-    found.moved += texts.moved
-    found.beside += texts.beside
+    result.moved += texts.moved
+    result.beside += texts.beside
     common = {*a.texts.values()} & {*b.texts.values()}
     for span in spans:
         rest_a = [i for i in span.a if i not in texts.a]
         rest_b = [j for j in span.b if j not in texts.b]
         pairs = _in_order(_paired(rest_a, rest_b, a, b, messages))
-        found.changed += [pair for pair in pairs if messages.distance(*pair)]
+        result.changed += [pair for pair in pairs if messages.distance(*pair)]
         paired_a = {i for group, _ in pairs for i in group}
         paired_b = {j for _, group in pairs for j in group}
         around = same[max(0, span.place - 1) : span.place + 1]
         empty_a = empty_texts((i for i in rest_a if i not in paired_a), a, common, dict(around))
         turned = {j: i for i, j in around}
         empty_b = empty_texts((j for j in rest_b if j not in paired_b), b, common, turned)
-        found.beside += [((i,), (near,)) for i, near in empty_a.items() if near is not None]
-        found.beside += [((near,), (j,)) for j, near in empty_b.items() if near is not None]
-        found.only_a += [i for i in rest_a if i not in paired_a and i not in empty_a]
-        found.only_b += [(span.after, j) for j in rest_b if j not in paired_b and j not in empty_b]
-    return found
+        result.beside += [((i,), (near,)) for i, near in empty_a.items() if near is not None]
+        result.beside += [((near,), (j,)) for j, near in empty_b.items() if near is not None]
+        result.only_a += [i for i in rest_a if i not in paired_a and i not in empty_a]
+        result.only_b += [(span.after, j) for j in rest_b if j not in paired_b and j not in empty_b]
+    return result
 
 
 def remove_equal_responses(
@@ -184,7 +184,7 @@ def _is_free(
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
     before_b = bisect_left(same, j, key=lambda pair: pair[1])
     first, last = sorted((before_a, before_b))
-    return is_race(a, b, i, [one for one, _ in same[first : min(last, first + MOST_PASSED + 1)]])
+    return is_race(a, b, i, [at for at, _ in same[first : min(last, first + MOST_PASSED + 1)]])
 
 
 def _moved(a: Sequence[int], b: Sequence[int], spans: list[UnalignedSpan]) -> list[ItemPair]:

@@ -69,8 +69,8 @@ def latencies(
     """
     if not all(one.recording.knows("durations") for one in (a, b)):
         return ()
-    held = exchanges_open_during(b, options.pauses) if options.pauses else set()
-    of_a, of_b = _latencies(a, set()), _latencies(b, held)
+    left_out = exchanges_open_during(b, options.pauses) if options.pauses else set()
+    of_a, of_b = _latencies(a, set()), _latencies(b, left_out)
     return tuple(
         _compared(key, sorted(of_a.get(key, ())), sorted(of_b.get(key, ())))
         for key in {**of_a, **of_b}
@@ -114,14 +114,14 @@ def _outcome(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _fill_in(one: Any, other: Any) -> None:
+def _fill_in(mine: Any, other: Any) -> None:
     """Adds empty objects of capabilities to a message where only the other one has them.
 
     A peer without capabilities may leave the object out; then the single capabilities differ, and
     not the whole object.
     """
     for half in ("params", "result"):
-        inner, others = (m.get(half) if isinstance(m, dict) else None for m in (one, other))
+        inner, others = (m.get(half) if isinstance(m, dict) else None for m in (mine, other))
         if isinstance(inner, dict) and isinstance(others, dict):
             for name in CAPABILITIES:
                 if isinstance(others.get(name), dict):
@@ -135,16 +135,16 @@ def _has_ending(recording: Recording) -> bool:
     return recording.state == "complete" and is_known
 
 
-def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:
+def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
     """Returns the latencies; none for a method whose exchanges were all held up."""
-    found: _Latencies = {}
+    latencies: _Latencies = {}
     for exchange in exchanges(reader, order="request_seq"):
         if exchange.latency_ns is None:
             continue
-        known = found.setdefault((exchange.method or "", exchange.direction), array("q"))
-        if exchange.id not in held:
+        known = latencies.setdefault((exchange.method or "", exchange.direction), array("q"))
+        if exchange.id not in left_out:
             known.append(exchange.latency_ns)
-    return found
+    return latencies
 
 
 def _compared(key: tuple[str, str], a: list[int], b: list[int]) -> MethodLatency:

@@ -74,10 +74,10 @@ def diff(
     ending = tuple(ending_fields(a.recording, b.recording)) if options.ending else ()
     counts = Counts(
         handshake=len(handshake),
-        only_a=sum(len(one.changes.only_a) for one in sequences),
-        only_b=sum(len(one.changes.only_b) for one in sequences),
-        changed=sum(len(one.changes.changed) + len(one.changes.beside) for one in sequences),
-        moved=sum(len(one.changes.moved) for one in sequences),
+        only_a=sum(len(part.changes.only_a) for part in sequences),
+        only_b=sum(len(part.changes.only_b) for part in sequences),
+        changed=sum(len(part.changes.changed) + len(part.changes.beside) for part in sequences),
+        moved=sum(len(part.changes.moved) for part in sequences),
         ending=len(ending),
     )
     return Diff(
@@ -124,9 +124,9 @@ class _Comparison:
 
     def sequences(self) -> list[SequenceDiff]:
         """Compares sequence by sequence."""
-        found = [*self._sequences()]
-        remove_equal_responses(found, self._compared_a, self._compared_b)
-        return found + changed_responses(found, self._compared_a, self._compared_b)
+        diffs = [*self._sequences()]
+        remove_equal_responses(diffs, self._compared_a, self._compared_b)
+        return diffs + changed_responses(diffs, self._compared_a, self._compared_b)
 
     def _sequences(self) -> Iterator[SequenceDiff]:
         """Returns the sequences of A, and then those that only B has."""
@@ -149,33 +149,33 @@ class _Comparison:
     ) -> SequenceDiff:
         of_a, of_b = SideSequence(self.a, a, a_key), SideSequence(self.b, b, b_key)
         messages = SequenceMessages(of_a, of_b, self.options.exact)
-        found = changes(
+        changed = changes(
             ComparedItems(self._compared_a, a), ComparedItems(self._compared_b, b), messages
         )
-        return SequenceDiff(messages, found)
+        return SequenceDiff(messages, changed)
 
     def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
         """Yields the differences, by sequence, in the order of A's frames where A has them."""
-        sessions_a = (one.messages.a.key.session for one in sequences)
-        sessions_b = (one.messages.b.key.session for one in sequences)
+        sessions_a = (part.messages.a.key.session for part in sequences)
+        sessions_b = (part.messages.b.key.session for part in sequences)
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
         titles_b = titles(self.b.side, sessions_b, self.pairing.names_b)
-        for one in sequences:
-            a, b = one.messages.a, one.messages.b
+        for part in sequences:
+            a, b = part.messages.a, part.messages.b
             key, titles_of = (a.key, titles_a) if len(a.sequence) else (b.key, titles_b)
             title = titles_of[key.session]
-            yield DiffSequence(title, key.direction, key.apart, _steps(one, title))
+            yield DiffSequence(title, key.direction, key.apart, _steps(part, title))
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
     """Yields the entries of a sequence, and before each how many items of A are equal, if any."""
-    found = sequence.changes
-    beside = set(found.beside)
+    changed = sequence.changes
+    beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [
-        *((i, -1, Change.ONLY_A, (i,), ()) for i in found.only_a),
-        *((i[0], -1, Change.CHANGED, i, j) for i, j in (*found.changed, *found.beside)),
-        *((i, -1, Change.MOVED, (i,), (j,)) for i, j in found.moved),
-        *((after, j, Change.ONLY_B, (), (j,)) for after, j in found.only_b),
+        *((i, -1, Change.ONLY_A, (i,), ()) for i in changed.only_a),
+        *((i[0], -1, Change.CHANGED, i, j) for i, j in (*changed.changed, *changed.beside)),
+        *((i, -1, Change.MOVED, (i,), (j,)) for i, j in changed.moved),
+        *((after, j, Change.ONLY_B, (), (j,)) for after, j in changed.only_b),
     ]
     different = sorted({i for _, _, _, of_a, _ in places for i in of_a})
 
@@ -184,16 +184,16 @@ def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
         if count > 0:
             yield count
 
-    seen = 0
+    position = 0
     for place, _, change, i, j in sorted(places, key=lambda place: place[:2]):
         before = place if i else place + 1
-        yield from equal(seen, before)
-        seen = max(seen, before)
+        yield from equal(position, before)
+        position = max(position, before)
         fields = sequence.messages.fields(i, j) if change is Change.CHANGED else ()
         if (i, j) in beside:
-            fields = tuple(one for one in fields if one.pointer not in _TEXTS)
+            fields = tuple(place for place in fields if place.pointer not in _TEXTS)
         yield _entry(sequence, title, change, (i, j), fields)
-    yield from equal(seen, len(sequence.messages.a.sequence))
+    yield from equal(position, len(sequence.messages.a.sequence))
 
 
 def _entry(
@@ -208,7 +208,7 @@ def _entry(
     frames_a, frames_b = a.sequence.frames(of_a), b.sequence.frames(of_b)
     side, items_of = (a, of_a) if of_a else (b, of_b)
     preview = side.messages.preview(side.sequence, items_of)
-    if of_a and a.messages.hides_secrets and any(is_hidden(one.a) for one in fields):
+    if of_a and a.messages.hides_secrets and any(is_hidden(place.a) for place in fields):
         preview = HIDDEN
     return DiffEntry(
         change=change,
@@ -246,10 +246,10 @@ def _aliases(
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}
     count: Counter[str] = Counter()
-    found: dict[str, tuple[str | None, str | None]] = {}
+    pairs: dict[str, tuple[str | None, str | None]] = {}
     for name in {**of_a, **of_b}:
         kind = name.partition(":")[0]
         count[kind] += 1
         if count[kind] <= LISTED:
-            found[name] = (of_a.get(name), of_b.get(name))
-    return found
+            pairs[name] = (of_a.get(name), of_b.get(name))
+    return pairs

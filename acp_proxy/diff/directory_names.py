@@ -63,7 +63,7 @@ class Directories:
         spelled = [*_spellings(trimmed)]
         self._roots.update(dict.fromkeys(spelled, path))
         self._words.update(
-            one for one in spelled if not any(other in one for other in spelled if other != one)
+            text for text in spelled if not any(part in text for part in spelled if part != text)
         )
         self._pattern = None
 
@@ -77,21 +77,21 @@ class Directories:
 
     def found_in(self, text: str) -> list[tuple[int, int, str]]:
         """Returns the start and the end of each directory in a text, and the directory."""
-        found: list[tuple[int, int, str]] = []
+        cuts: list[tuple[int, int, str]] = []
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
-                found.append((match.start(), match.end(), self._roots[match[0]]))
+                cuts.append((match.start(), match.end(), self._roots[match[0]]))
         for root, path in self._common.items():
             start = len(_URI) if text.startswith(_URI) else 0
             if f"{text}/".startswith(f"{root}/", start):
-                found.append((start, start + len(root), path))
-        return found
+                cuts.append((start, start + len(root), path))
+        return cuts
 
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns where a directory begins in a text that may be cut within it, and which."""
-        found = self._root.search(text) if self._roots else None
-        if found is not None:
-            return found.start(), self._roots[found[0]]
+        match = self._root.search(text) if self._roots else None
+        if match is not None:
+            return match.start(), self._roots[match[0]]
         text = text.rstrip("….")
         for root, path in self._roots.items():
             for size in range(min(len(root), len(text)), _LEAST_CUT - 1, -1):
@@ -120,7 +120,7 @@ def _spellings(directory: str) -> Iterator[str]:
     """Yields the spellings of a directory: as it is, relative to the root, in a URI, on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
-    lower = [_ENCODED.sub(lambda one: one[0].lower(), one) for one in encoded]
+    lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]
     for spelled in dict.fromkeys((directory, slashed, *encoded, *lower)):
         yield spelled
         if spelled.count("/") > 1 and spelled.startswith("/"):

@@ -103,8 +103,8 @@ def _around_spots(text: str) -> str:
 
 
 def _with_names(text: str, names: list[str]) -> str:
-    found = iter(names)
-    return re.sub(_SPOT, lambda _: next(found, _SPOT), text)
+    spots = iter(names)
+    return re.sub(_SPOT, lambda _: next(spots, _SPOT), text)
 
 
 def _any_secret(value: Any) -> set[str]:
@@ -269,12 +269,12 @@ class SequenceMessages:
         """
         try:
             a, b = self.a.message(of_a), self.b.message(of_b)
-            found = tuple(fields(a, b, hides_secrets=self.a.messages.hides_secrets))
+            differing = tuple(fields(a, b, hides_secrets=self.a.messages.hides_secrets))
         except RecursionError:
             return (TOO_DEEP,)
-        if not found and self.is_exact:
+        if not differing and self.is_exact:
             return (Field("", "(as A spells it)", "(as B spells it)"),)
-        return found
+        return differing
 
     def distance(self, of_a: ItemGroup, of_b: ItemGroup) -> int:
         """Returns in how many places items differ; a value that only one has counts twice.
@@ -300,8 +300,8 @@ def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
         RecursionError: they are nested too deeply.
     """
     for field in _fields(a, b, ()):
-        one = hide_secrets(field) if hides_secrets else field
-        yield Field(unmarked(one.pointer), unmarked(one.a), unmarked(one.b), one.only)
+        safe = hide_secrets(field) if hides_secrets else field
+        yield Field(unmarked(safe.pointer), unmarked(safe.a), unmarked(safe.b), safe.only)
 
 
 def _fields(a: Any, b: Any, path: _Path) -> Iterator[Field]:

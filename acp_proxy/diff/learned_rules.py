@@ -54,12 +54,12 @@ def learn(
     """
     given = options or DiffOptions()
     tried = given
-    found = diff(a, b, tried, watch)
+    result = diff(a, b, tried, watch)
     for _ in range(_ROUNDS):
-        places = _places(found)
+        places = _places(result)
         aliases = [p for p, pairs in places.items() if p not in tried.aliases and _are_names(pairs)]
         ignored = [p for p in places if p not in tried.ignored] if not aliases else []
-        moved = [] if aliases or ignored else _moved(found)
+        moved = [] if aliases or ignored else _moved(result)
         apart = [kind for kind in moved if kind not in tried.apart]
         if not aliases and not ignored and not apart:
             break
@@ -69,8 +69,8 @@ def learn(
             ignored=(*tried.ignored, *ignored),
             apart=(*tried.apart, *apart),
         )
-        found = diff(a, b, tried, watch)
-    still = _moved(found)
+        result = diff(a, b, tried, watch)
+    still = _moved(result)
     return Learned(
         ignored=tried.ignored[len(given.ignored) :],
         aliases=tuple(
@@ -79,7 +79,7 @@ def learn(
             if pointer not in tried.ignored
         ),
         apart=tuple(kind for kind in tried.apart[len(given.apart) :] if kind not in still),
-        rest=found.counts,
+        rest=result.counts,
     )
 
 
@@ -100,24 +100,24 @@ def kind_of(diff_entry: DiffEntry) -> str | None:
     return diff_entry.title.removeprefix("session/update ").removeprefix("the answer to ")
 
 
-def _moved(found: Diff) -> list[str]:
+def _moved(result: Diff) -> list[str]:
     """Returns the kinds of the items that have moved."""
-    kinds = map(kind_of, found.entries())
+    kinds = map(kind_of, result.entries())
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
-def _places(found: Diff) -> dict[str, list[Field]]:
+def _places(result: Diff) -> dict[str, list[Field]]:
     """Returns the fields that differ, by place, with ``*`` for the items of lists."""
     places: dict[str, list[Field]] = {}
-    for field in _fields(found):
+    for field in _fields(result):
         if can_be_ignored(field):
             places.setdefault(place_of(field), []).append(field)
     return places
 
 
-def _fields(found: Diff) -> Iterator[Field]:
-    yield from found.handshake
-    for entry in found.entries():
+def _fields(result: Diff) -> Iterator[Field]:
+    yield from result.handshake
+    for entry in result.entries():
         yield from entry.fields
 
 

@@ -165,8 +165,9 @@ class Values:
             known: how many values there were before the line.
             line: canonical JSON, with placeholders for the values that were known.
         """
-        for one in self.every[known:]:
-            if one.kind == PATH or (one.text in self._texts and line.find(one.text.encode()) > 0):
+        for value in self.every[known:]:
+            text = value.text
+            if value.kind == PATH or (text in self._texts and line.find(text.encode()) > 0):
                 return True
         return False
 
@@ -225,8 +226,8 @@ class Values:
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
         """Returns where a directory begins in a text that may be cut within it, and its index."""
-        found = self.directories.cut_in(text)
-        return None if found is None else (found[0], self._tables[None][PATH][found[1]])
+        cut = self.directories.cut_in(text)
+        return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
 
     def _directories_in(self, text: str) -> list[_Found]:
         paths = self._tables[None][PATH]

@@ -62,7 +62,7 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
     """
     every = side.canonicalizer.values.every
     by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
-    return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
+    return {key: by_text.get(key, key) if key is not None else "connection" for key in sessions}
 
 
 def _name(pairing: Pairing, a: Values, b: Values) -> None:
@@ -94,17 +94,15 @@ def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
     if len(rest_a) == len(rest_b) == 1:
         return {None: None, rest_a[0]: rest_b[0]}
     templates_a, templates_b = _templates(a), _templates(b)
-    sums_a = {one: _sum(templates) for one, templates in templates_a.items()}
-    sums_b = {one: _sum(templates) for one, templates in templates_b.items()}
+    sums_a = {name: _sum(templates) for name, templates in templates_a.items()}
+    sums_b = {name: _sum(templates) for name, templates in templates_b.items()}
     if {*rest_a} == {*rest_b}:  # their names were chosen, not generated
-        _match(
-            rest_a, rest_b, paired, lambda one: (sums_a[one], one), lambda one: (sums_b[one], one)
-        )
+        _match(rest_a, rest_b, paired, lambda name: (sums_a[name], name), lambda n: (sums_b[n], n))
     _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
-    _match(rest_a, rest_b, paired, lambda one: one, lambda one: one)
+    _match(rest_a, rest_b, paired, lambda name: name, lambda name: name)
     if len(rest_a) <= _MOST_COMPARED and len(rest_b) <= _MOST_COMPARED:
-        _match_likest(rest_a, rest_b, paired, lambda one, other: (
-            templates_a[one] & templates_b[other]).total())  # fmt: skip
+        _match_likest(rest_a, rest_b, paired, lambda name, other: (
+            templates_a[name] & templates_b[other]).total())  # fmt: skip
     _match(rest_a, rest_b, paired, lambda _: None, lambda _: None)
     return paired
 
@@ -117,16 +115,16 @@ def _match_likest(
 ) -> None:
     """Pairs sessions, those with the most templates in common first (test_pairing.py)."""
     counts = [
-        (-common(one, other), place_a, place_b)
-        for place_a, one in enumerate(rest_a)
+        (-common(name, other), place_a, place_b)
+        for place_a, name in enumerate(rest_a)
         for place_b, other in enumerate(rest_b)
     ]
     left_a, left_b = list(rest_a), list(rest_b)
     for count, place_a, place_b in sorted(counts):
-        one, other = left_a[place_a], left_b[place_b]
-        if count and one in rest_a and other in rest_b:
-            paired[one] = other
-            rest_a.remove(one)
+        name, other = left_a[place_a], left_b[place_b]
+        if count and name in rest_a and other in rest_b:
+            paired[name] = other
+            rest_a.remove(name)
             rest_b.remove(other)
 
 
@@ -137,10 +135,10 @@ def _sessions(side: SideIndex) -> list[Scope]:
 
 
 def _templates(side: SideIndex) -> dict[Scope, Counter[int]]:
-    found: dict[Scope, Counter[int]] = {}
+    counts: dict[Scope, Counter[int]] = {}
     for key, sequence in side.sequences.items():
-        found.setdefault(key.session, Counter()).update(sequence.templates)
-    return found
+        counts.setdefault(key.session, Counter()).update(sequence.templates)
+    return counts
 
 
 def _sum(templates: Counter[int]) -> int:
@@ -205,23 +203,23 @@ class _ValuePairs:
         rest_a, rest_b = group
         if not rest_a or not rest_b:
             return
-        found: dict[ValueIndex, ValueIndex] = {}
+        pairs: dict[ValueIndex, ValueIndex] = {}
         every_a, every_b = self._every_a, self._every_b
         key_a: Callable[[ValueIndex], Hashable] = lambda i: key(every_a[i])  # noqa: E731
         key_b: Callable[[ValueIndex], Hashable] = lambda j: key(every_b[j])  # noqa: E731
-        _match(rest_a, rest_b, found, key_a, key_b, only_sure=only_sure)
-        self._pairs.update({j: i for i, j in found.items()})
+        _match(rest_a, rest_b, pairs, key_a, key_b, only_sure=only_sure)
+        self._pairs.update({j: i for i, j in pairs.items()})
 
     def _pair_session_ids(self) -> None:
         """Pairs the ids of sessions that are paired already."""
-        found: dict[ValueIndex, ValueIndex] = {}
+        pairs: dict[ValueIndex, ValueIndex] = {}
         for rest_a, rest_b in self._groups:
             ids = {self._every_b[j].text: j for j in rest_b if self._every_b[j].kind == SESSION}
             for i in rest_a:
                 session = self._sessions.get(self._every_a[i].text)
                 if self._every_a[i].kind == SESSION and session in ids:
-                    found[ids[session]] = i
-        self._take(found)
+                    pairs[ids[session]] = i
+        self._take(pairs)
 
     def _pair_by_alignment(self) -> None:
         """Aligns sequences as if values that are not paired yet were all the same.
@@ -238,20 +236,20 @@ class _ValuePairs:
             sequence_b = self._b.sequences.get(key_b)
             if sequence_b is not None:
                 votes.update(sides.side_by_side(sequence_a, sequence_b))
-        found: dict[ValueIndex, ValueIndex] = {}
+        pairs: dict[ValueIndex, ValueIndex] = {}
         taken: set[ValueIndex] = set()
         for (i, j), _ in votes.most_common():
-            if i not in taken and j not in found:
-                found[j] = i
+            if i not in taken and j not in pairs:
+                pairs[j] = i
                 taken.add(i)
-        self._take(found)
+        self._take(pairs)
 
-    def _take(self, found: dict[ValueIndex, ValueIndex]) -> None:
-        self._pairs.update(found)
-        taken = set(found.values())
+    def _take(self, pairs: dict[ValueIndex, ValueIndex]) -> None:
+        self._pairs.update(pairs)
+        taken = set(pairs.values())
         for rest_a, rest_b in self._groups:
             rest_a[:] = [i for i in rest_a if i not in taken]
-            rest_b[:] = [j for j in rest_b if j not in found]
+            rest_b[:] = [j for j in rest_b if j not in pairs]
 
 
 def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
@@ -322,9 +320,9 @@ class _UnpairedSides:
             if request_a is not None and request_b is not None:
                 # A request counts twice: its answer may have got the id of another one.
                 pairs += [(request_a, request_b)] * 2
-            for one, other in pairs:
-                if one in self._groups_a and self._groups_a[one] == self._groups_b.get(other):
-                    yield one, other
+            for mine, other in pairs:
+                if mine in self._groups_a and self._groups_a[mine] == self._groups_b.get(other):
+                    yield mine, other
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
@@ -363,10 +361,10 @@ def _match(
         waiting[key_b(other)].append(other)
     count = Counter(map(key_a, rest_a)) if only_sure else Counter[Hashable]()
     unsure = {key for key, number in count.items() if number != len(waiting.get(key, ()))}
-    for one in rest_a:
-        key = key_a(one)
+    for item in rest_a:
+        key = key_a(item)
         if key not in unsure and (others := waiting.get(key)):
-            paired[one] = others.pop()
-    gone = {paired[one] for one in rest_a if one in paired}
-    rest_a[:] = [one for one in rest_a if one not in paired]
+            paired[item] = others.pop()
+    gone = {paired[item] for item in rest_a if item in paired}
+    rest_a[:] = [item for item in rest_a if item not in paired]
     rest_b[:] = [other for other in rest_b if other not in gone]

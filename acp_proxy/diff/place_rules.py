@@ -124,14 +124,14 @@ class _Machine:
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
         """Returns positions, and those after each ``**``, which may match no key at all."""
-        found = set()
+        reached = set()
         for rule, at in positions:
-            found.add((rule, at))
+            reached.add((rule, at))
             parts = self._parts[rule]
             while at < len(parts) and parts[at] == "**":
                 at += 1
-                found.add((rule, at))
-        return frozenset(found)
+                reached.add((rule, at))
+        return frozenset(reached)
 
     def _steps(self, positions: _Positions, key: str | None) -> Iterator[tuple[int, int]]:
         for rule, at in positions:

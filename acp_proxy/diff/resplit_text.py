@@ -73,20 +73,20 @@ def resplit_texts(
         spans: the items between them.
         messages: has the texts.
     """
-    found = ResplitText()
+    resplit = ResplitText()
     texts = sorted(_equal_texts(a, b, spans, messages), key=lambda text: text.first)
     for text in texts:
-        found.a.update(text.a)
-        found.b.update(text.b)
-        found.beside += _beside(a, b, text)
+        resplit.a.update(text.a)
+        resplit.b.update(text.b)
+        resplit.beside += _beside(a, b, text)
     while texts:
         together = [texts.pop(0)]
         last = together[0].last
         while texts and texts[0].first <= last:
             together.append(texts.pop(0))
             last = max(last, together[-1].last)
-        found.moved += _moved(together, same[together[0].first : last])
-    return found
+        resplit.moved += _moved(together, same[together[0].first : last])
+    return resplit
 
 
 def empty_texts(
@@ -107,17 +107,17 @@ def empty_texts(
         Each with the item of the other side that stands in place of its neighbour, if its chunk
         differs from that one's in more than the text, or else with None.
     """
-    found: dict[ItemIndex, ItemIndex | None] = {}
+    pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:
         if not side.is_empty(item):
             continue
         if side.texts.get(item) in common:
-            found[item] = None
+            pairs[item] = None
             continue
         for near in (ItemIndex(item - 1), ItemIndex(item + 1)):
             if near in around and near in side.texts and side.type_of(near) == side.type_of(item):
-                found[item] = around[near]
-    return found
+                pairs[item] = around[near]
+    return pairs
 
 
 class _EqualText(NamedTuple):

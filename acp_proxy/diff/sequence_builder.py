@@ -247,12 +247,12 @@ class SequenceBuilder:
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
         """Returns a chunk without its text; most chunks differ in nothing else."""
         known = (route.writer.key, chunk.rest)
-        found = self._chunks.get(known)
-        if found is None:
+        canonical = self._chunks.get(known)
+        if canonical is None:
             if len(self._chunks) >= CACHED:
                 self._chunks.clear()
-            found = self._chunks[known] = self._canonical(route, chunk.rest)
-        return found
+            canonical = self._chunks[known] = self._canonical(route, chunk.rest)
+        return canonical
 
     def _canonical(self, route: Route, rest: bytes) -> Canonical:
         try:

@@ -70,11 +70,11 @@ class MessageSequence:
 
     def frames(self, items: Iterable[ItemIndex]) -> list[int]:
         """Returns the numbers of all frames of some items."""
-        found: list[int] = []
+        frames: list[int] = []
         for item in items:
             text = self.texts.get(item)
-            found += [self.first_frames[item]] if text is None else text.frames
-        return found
+            frames += [self.first_frames[item]] if text is None else text.frames
+        return frames
 
 
 @define

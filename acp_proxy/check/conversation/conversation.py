@@ -118,14 +118,14 @@ class Peer:
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
-                found = self.announced[root]
-                if found is None:
+                value = self.announced[root]
+                if value is None:
                     return True
                 for name in path:
-                    if not isinstance(found, dict):
+                    if not isinstance(value, dict):
                         break
-                    found = found.get(name)
-                return found
+                    value = value.get(name)
+                return value
         return None
 
     def offers(self, *path: str) -> bool:
@@ -238,8 +238,8 @@ class Conversation:
 
     def turn_of(self, session: str | None) -> TurnRecord | None:
         """Returns the newest open turn of a session, or None."""
-        found = self.connection.turn_of(session)
-        return None if found is None else self.turns.get(found.id)
+        open_turn = self.connection.turn_of(session)
+        return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
         """Returns the newest open turn of a session but for one, or None.
@@ -249,8 +249,8 @@ class Conversation:
             number: that of the turn that does not count.
         """
         open_ = self.connection.state.turns.get(session or "", ())
-        found = next((one for one in reversed(open_) if one.id != number), None)
-        return None if found is None else self.turns.get(found.id)
+        other = next((open_turn for open_turn in reversed(open_) if open_turn.id != number), None)
+        return None if other is None else self.turns.get(other.id)
 
     def is_overtaken(self, session: str | None, prompt: int) -> bool:
         """Whether a later prompt of a session than an open one was answered.

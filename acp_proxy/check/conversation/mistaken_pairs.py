@@ -26,7 +26,7 @@ _UNREADABLE = (-32700, -32600)
 
 
 def _by_direction() -> dict[Direction, Remembered[str, int]]:
-    return {one: Remembered[str, int](1_000) for one in Direction}
+    return {way: Remembered[str, int](1_000) for way in Direction}
 
 
 @define(eq=False)
@@ -85,7 +85,7 @@ def best_fit(
     if message.is_error:
         is_open = message.parsed.error_code not in _UNREADABLE
         return open_[0] if len(open_) == 1 and is_open else None
-    return next((one for one in reversed(open_) if _fits(message, one, schema)), None)
+    return next((request for request in reversed(open_) if _fits(message, request, schema)), None)
 
 
 def retyped_id(token: str) -> str | None:
@@ -98,8 +98,8 @@ def retyped_id(token: str) -> str | None:
 
 def token_of(value: Any) -> str | None:
     """Returns the token of an object's id, or None if it has none that is a string or a number."""
-    found = value.get("id") if isinstance(value, dict) else None
-    return json.dumps(found) if isinstance(found, str | int) else None
+    rpc_id = value.get("id") if isinstance(value, dict) else None
+    return json.dumps(rpc_id) if isinstance(rpc_id, str | int) else None
 
 
 def _fits(

@@ -279,8 +279,8 @@ def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
     """Returns configuration options by their id, as v1 or v2 names it; None if they are no list."""
     if not isinstance(options, list):
         return None
-    found = [option for option in options[:1000] if isinstance(option, dict)]
-    named = [(option.get("configId", option.get("id")), option) for option in found]
+    objects = [option for option in options[:1000] if isinstance(option, dict)]
+    named = [(option.get("configId", option.get("id")), option) for option in objects]
     return {name: option for name, option in named if isinstance(name, str)}
 
 

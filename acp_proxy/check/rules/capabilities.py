@@ -64,10 +64,10 @@ def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
     """The path to the first member at a place that has a value, or any; None if there is none."""
     name, rest = where[0], where[1:]
     every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]
-    for key, one in every:
-        if rest and (inner := _found(one, rest, value)) is not None:
+    for key, inside in every:
+        if rest and (inner := _found(inside, rest, value)) is not None:
             return (str(key), *inner)
-        if not rest and one is not None and value in ("", one):
+        if not rest and inside is not None and value in ("", inside):
             return (str(key),)
     return None
 

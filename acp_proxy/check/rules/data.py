@@ -88,14 +88,14 @@ def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breache
         return
     for path, value in _metadata(message):
         for name in _TRACE:
-            found = value.get(name) if isinstance(value, dict) else None
-            if found is None or (isinstance(found, str) and MARKER.search(found)):
+            given = value.get(name) if isinstance(value, dict) else None
+            if given is None or (isinstance(given, str) and MARKER.search(given)):
                 continue
-            if not isinstance(found, str):
-                text = f"{name} is {shown(found)}, not a string"
+            if not isinstance(given, str):
+                text = f"{name} is {shown(given)}, not a string"
                 yield Breach(text, place=pointer((*path, name)))
-            elif name == "traceparent" and not _is_traceparent(found):
-                text = f"the traceparent {shown(found)} does not have the form of the W3C"
+            elif name == "traceparent" and not _is_traceparent(given):
+                text = f"the traceparent {shown(given)} does not have the form of the W3C"
                 yield Breach(text, place=pointer((*path, name)))
 
 
@@ -157,7 +157,7 @@ def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> B
     for pattern in patterns:
         for path, value in _at(message.value, pattern, ()):
             if is_relative(value):
-                name = next(one for one in reversed(pattern) if one != "*")
+                name = next(part for part in reversed(pattern) if part != "*")
                 yield Breach(f"the {name} {shown(value)} is not absolute", place=pointer(path))
 
 
@@ -173,8 +173,8 @@ def remember_demanded_elicitations(message: CheckedMessage, conversation: Conver
     """Remembers the ids of elicitations that an error demands."""
     data = message.error.get("data") if message.is_error and message.sender == AGENT else None
     every = member(data, "elicitations")
-    for one in items(every):
-        if isinstance(name := member(one, "elicitationId"), str):
+    for entry in items(every):
+        if isinstance(name := member(entry, "elicitationId"), str):
             conversation.memory.elicitations.add(name, None)
 
 
@@ -237,22 +237,22 @@ def _search_metadata(message: CheckedMessage) -> Iterator[tuple[tuple[str, ...],
     while waiting:
         path, inner = waiting.pop()
         if isinstance(inner, dict):
-            for name, one in inner.items():
+            for name, inside in inner.items():
                 if name == _META:
-                    yield (*path, name), one
-                elif name not in _FREE and isinstance(one, dict | list):
-                    waiting.append(((*path, name), one))
+                    yield (*path, name), inside
+                elif name not in _FREE and isinstance(inside, dict | list):
+                    waiting.append(((*path, name), inside))
         else:
             waiting += [
-                ((*path, str(at)), one)
-                for at, one in enumerate(items(inner, None))
-                if isinstance(one, dict | list)
+                ((*path, str(at)), inside)
+                for at, inside in enumerate(items(inner, None))
+                if isinstance(inside, dict | list)
             ]
 
 
 def _is_traceparent(text: str) -> bool:
-    found = _TRACEPARENT.fullmatch(text)
-    return found is not None and not (text.startswith("00") and found["more"])
+    match = _TRACEPARENT.fullmatch(text)
+    return match is not None and not (text.startswith("00") and match["more"])
 
 
 def _is_custom(message: CheckedMessage) -> bool:
@@ -273,12 +273,12 @@ def _announces(announced: Any, space: str) -> bool:
     while waiting:
         value, is_meta = waiting.pop()
         if isinstance(value, dict):
-            for name, one in value.items():
+            for name, inside in value.items():
                 if is_meta and space in name.lower():
                     return True
-                waiting.append((one, is_meta or name == _META))
+                waiting.append((inside, is_meta or name == _META))
         elif isinstance(value, list):
-            waiting += [(one, is_meta) for one in value]
+            waiting += [(inside, is_meta) for inside in value]
         elif is_meta and isinstance(value, str) and space in value.lower():
             return True
     return False
@@ -291,8 +291,8 @@ def _at(
     if not pattern:
         yield path, value
     elif pattern[0] == "*":
-        for at, one in enumerate(items(value, 10_000)):
-            yield from _at(one, pattern[1:], (*path, str(at)))
+        for at, inside in enumerate(items(value, 10_000)):
+            yield from _at(inside, pattern[1:], (*path, str(at)))
     elif isinstance(value, dict) and pattern[0] in value:
         yield from _at(value[pattern[0]], pattern[1:], (*path, pattern[0]))
 

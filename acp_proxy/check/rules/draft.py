@@ -253,7 +253,7 @@ def remote_http_is_encrypted(message: CheckedMessage, conversation: Conversation
 
 def _masked(value: Any) -> list[str]:
     """The masked values in a value, by what is the same in all markers of one value."""
-    return [] if value is None else [one[2] for one in MARKER.finditer(json.dumps(value))]
+    return [] if value is None else [marker[2] for marker in MARKER.finditer(json.dumps(value))]
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

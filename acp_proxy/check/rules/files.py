@@ -81,4 +81,4 @@ def reads_what_was_written(message: CheckedMessage, conversation: Conversation) 
 def _is_written(path: str, conversation: Conversation) -> bool:
     """Whether a request to write a file is open."""
     open_ = conversation.open_requests(Direction.TO_CLIENT)
-    return any(one.method == _WRITE and one.params.get("path") == path for one in open_)
+    return any(request.method == _WRITE and request.params.get("path") == path for request in open_)

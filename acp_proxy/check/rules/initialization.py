@@ -54,7 +54,7 @@ def nothing_before_its_answer(message: CheckedMessage, conversation: Conversatio
     is_asked = bool(conversation.initialize) and not conversation.agent.is_known
     if message.sender == CLIENT and is_setup and is_asked:
         first = conversation.initialize[0]
-        is_open = any(one.method in INITIALIZE for one in conversation.asked.values())
+        is_open = any(request.method in INITIALIZE for request in conversation.asked.values())
         if is_open and not conversation.memory.was_initialize_open:
             conversation.memory.was_initialize_open = True
             yield Breach(f"{method} was sent while initialize was open", (first.seq,))
@@ -247,9 +247,9 @@ def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> B
     """Finds ways to log in that have the same id."""
     methods = message.result.get("authMethods")
     known: set[str] = set()
-    for at, one in enumerate(items(methods)):
+    for at, entry in enumerate(items(methods)):
         key = "methodId" if conversation.dialect_of(message) == V2 else "id"
-        name = member(one, key)
+        name = member(entry, key)
         if isinstance(name, str) and name in known:
             text = f"several login methods have the id {shown(name)}"
             yield Breach(text, place=f"/result/authMethods/{at}/{key}")
@@ -298,5 +298,5 @@ def _auth_methods(conversation: Conversation) -> dict[str, Any]:
     """The ways to log in that the agent offers, by their ids."""
     methods = member(conversation.agent.announced, "authMethods")
     every = items(methods, None)
-    named = {member(one, "id") or member(one, "methodId"): one for one in every}
-    return {name: one for name, one in named.items() if isinstance(name, str)}
+    named = {member(entry, "id") or member(entry, "methodId"): entry for entry in every}
+    return {name: entry for name, entry in named.items() if isinstance(name, str)}

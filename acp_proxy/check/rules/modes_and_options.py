@@ -131,8 +131,8 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds lists without the option that was set; others that have gone are a hint."""
     session = conversation.session(message.session)
-    found, place = _listed_options(message)
-    listed = options_by_id(found)
+    options, place = _listed_options(message)
+    listed = options_by_id(options)
     if session is None or session.options is None or listed is None:
         return
     if conversation.dialect == DRAFT:
@@ -217,10 +217,10 @@ def _is_new(session: SessionRecord) -> bool:
 
 def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | None:
     """What an agent of the 1.0 draft has listed in its capabilities."""
-    found = conversation.agent.capability(*path)
-    if not conversation.agent.is_known or not (found is None or isinstance(found, list)):
+    names = conversation.agent.capability(*path)
+    if not conversation.agent.is_known or not (names is None or isinstance(names, list)):
         return None
-    return [one for one in found or () if isinstance(one, str)]
+    return [name for name in names or () if isinstance(name, str)]
 
 
 def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
@@ -242,8 +242,8 @@ def _listed_modes(message: CheckedMessage) -> list[str] | None:
     modes = member(message.result, "modes", "availableModes")
     if not isinstance(modes, list):
         return None
-    names = [member(one, "id") for one in modes]
-    return names if all(isinstance(one, str) for one in names) else None
+    names = [member(item, "id") for item in modes]
+    return names if all(isinstance(item, str) for item in names) else None
 
 
 def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
@@ -255,10 +255,10 @@ def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
 
 def _values(option: dict[str, Any]) -> list[str] | None:
     """The values of a selection, also those in groups; None if some cannot be read."""
-    found: list[Any] = []
+    values: list[Any] = []
     options = option.get("options")
-    for one in options if isinstance(options, list) else [None]:
-        inner = member(one, "options")
-        found += inner if isinstance(inner, list) else [one]
-    values = [member(one, "value") for one in found]
-    return values if all(isinstance(one, str) for one in values) else None
+    for entry in options if isinstance(options, list) else [None]:
+        inner = member(entry, "options")
+        values += inner if isinstance(inner, list) else [entry]
+    values = [member(entry, "value") for entry in values]
+    return values if all(isinstance(entry, str) for entry in values) else None

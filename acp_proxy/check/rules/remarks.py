@@ -36,28 +36,28 @@ _FAILURE = re.compile(
 )
 
 
-def _text_of(seen: CheckedMessage, conversation: Conversation) -> TurnText | None:
+def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | None:
     """Returns the text of the turn that is open in the session of an update."""
-    turn = conversation.turn_of(seen.session)
-    if turn is None or seen.session is None:
+    turn = conversation.turn_of(message.session)
+    if turn is None or message.session is None:
         return None
-    turn_text = conversation.memory.texts.get(seen.session)
+    turn_text = conversation.memory.texts.get(message.session)
     if turn_text is None or turn_text.turn != turn.id:
         is_asked_again = turn_text is not None and turn_text.asked == turn.asked
-        before, turn_text = turn_text, TurnText(turn.id, turn.asked, first_seq=seen.seq)
+        before, turn_text = turn_text, TurnText(turn.id, turn.asked, first_seq=message.seq)
         if before is not None and not is_asked_again:
             turn_text.again, turn_text.line = before.again, before.line
-        conversation.memory.texts.add(seen.session, turn_text)
+        conversation.memory.texts.add(message.session, turn_text)
     return turn_text
 
 
 @rule("update.text-twice", updates=(_CHUNK,))
-def text_comes_once(seen: CheckedMessage, conversation: Conversation) -> Breaches:
+def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a chunk that has again, as a whole, what several chunks before it have streamed.
 
     Also finds chunks of which each begins with all of the one before, as if they were no pieces.
     """
-    said, piece = _text_of(seen, conversation), member(seen.update, "content", "text")
+    said, piece = _text_of(message, conversation), member(message.update, "content", "text")
     if said is None or not isinstance(piece, str):
         return
     whole, last = piece.strip(), said.last.strip()
@@ -69,7 +69,7 @@ def text_comes_once(seen: CheckedMessage, conversation: Conversation) -> Breache
     if said.grown == _GROWN:
         text = f"each chunk has the whole text so far again: {shown(whole)}"
         yield Breach(text, (said.seq,))
-    said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, seen.seq
+    said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, message.seq
 
 
 @turn_rule("update.text-twice")
@@ -85,9 +85,9 @@ def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 
 @rule("update.prompt-echo", updates=("user_message_chunk",))
-def prompts_are_not_echoed(seen: CheckedMessage, conversation: Conversation) -> Breaches:
+def prompts_are_not_echoed(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a chunk of a user's message that is the text of the prompt that is open."""
-    turn, said = conversation.turn_of(seen.session), member(seen.update, "content", "text")
+    turn, said = conversation.turn_of(message.session), member(message.update, "content", "text")
     asked = None if turn is None else conversation.asked.get(turn.exchange or 0)
     if asked is None or not isinstance(said, str):
         return
@@ -124,16 +124,16 @@ def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breache
 
 
 @rule("turn.output-early", updates=TURN_OUTPUT)
-def output_has_a_prompt(seen: CheckedMessage, conversation: Conversation) -> Breaches:
+def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds the first output of a new session that comes before any prompt of it."""
-    session = conversation.session(seen.session)
+    session = conversation.session(message.session)
     if session is None or session.opened != "session/new" or session.had_prompt:
         return
-    is_outside = seen.transition.turn is None and session.closed_seq is None
+    is_outside = message.transition.turn is None and session.closed_seq is None
     early = conversation.memory.early_output
     if is_outside and conversation.dialect == V1 and session.id not in early:
-        early.add(session.id, seen.seq)
-        yield Breach(f"{seen.update_kind} comes before any prompt, outside of a turn")
+        early.add(session.id, message.seq)
+        yield Breach(f"{message.update_kind} comes before any prompt, outside of a turn")
 
 
 @turn_rule("update.thought-tags")
@@ -161,39 +161,39 @@ def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breache
 
 
 @rule("turn.refusal", results=(PROMPT,), alone=True)
-def turns_are_not_refused(seen: CheckedMessage, conversation: Conversation) -> Breaches:
+def turns_are_not_refused(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds turns that the agent refuses to go on with."""
-    if seen.result.get("stopReason") == "refusal":
+    if message.result.get("stopReason") == "refusal":
         text = "the agent refuses to continue: the stop reason is refusal"
         yield Breach(text, place="/result/stopReason")
 
 
 @rule("session.lost", answers=(ANY,))
-def sessions_are_found(seen: CheckedMessage, conversation: Conversation) -> Breaches:
+def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an error that says a session is not there, which the agent itself has opened."""
-    if not seen.is_error or seen.request is None:
+    if not message.is_error or message.request is None:
         return
-    name, message = seen.request.params.get("sessionId"), seen.error.get("message")
-    if not isinstance(name, str) or not isinstance(message, str):
+    name, words = message.request.params.get("sessionId"), message.error.get("message")
+    if not isinstance(name, str) or not isinstance(words, str):
         return
-    data = seen.error.get("data")
+    data = message.error.get("data")
     session = conversation.session(name)
-    said = f"{message} {data}" if data else message
+    said = f"{words} {data}" if data else words
     is_lost = LOST.search(said) or (name in said and MISSING.search(said))
     if session is None or not session.opened or session.closed_seq or not is_lost:
         return
     text = f"the agent does not find the session {shown(name)}, which it has opened itself"
-    yield Breach(f"{text}: {shown(said, _LINE)}", (session.seq, seen.request.seq))
+    yield Breach(f"{text}: {shown(said, _LINE)}", (session.seq, message.request.seq))
 
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
-def missing_logins_have_a_code(seen: CheckedMessage, conversation: Conversation) -> Breaches:
+def missing_logins_have_a_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds an error that asks for a login by another code than the one that clients look for."""
-    message = seen.error.get("message")
-    if not seen.is_error or not isinstance(message, str) or seen.error.get("code") == -32000:
+    words = message.error.get("message")
+    if not message.is_error or not isinstance(words, str) or message.error.get("code") == -32000:
         return
-    said = f"{message} {seen.error.get('data') or ''}"
+    said = f"{words} {message.error.get('data') or ''}"
     is_login = outside_reason(said) == NO_LOGIN
     if is_login and member(conversation.agent.announced, "authMethods"):
-        text = f"the error asks for a login with the code {shown(seen.error.get('code'))}"
-        yield Breach(f"{text}, by which no client offers one: {shown(message, _LINE)}")
+        text = f"the error asks for a login with the code {shown(message.error.get('code'))}"
+        yield Breach(f"{text}, which clients do not recognize: {shown(words, _LINE)}")

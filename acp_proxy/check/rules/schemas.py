@@ -74,7 +74,7 @@ def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Bre
         for other in map(DialectSchema.of_dialect, (V1, V2)):
             known = message.compared_with(other).extra
             places = [place for place in places if place in known]
-    if places := [one for one in places if not _is_broken(one, message.broken)]:
+    if places := [path for path in places if not _is_broken(path, message.broken)]:
         named = ", ".join(places[:_MOST_NAMED])
         more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
         yield Breach(f"{message.method} has members that its type does not name: {named}{more}",
@@ -123,5 +123,6 @@ def _is_missing_in_draft(problem: SchemaProblem, conversation: Conversation) -> 
 def _is_broken(place: str, broken: Iterable[str]) -> bool:
     """Whether a value, or one that it is a part of or that is a part of it, broke another rule."""
     return any(
-        place == one or place.startswith(f"{one}/") or one.startswith(f"{place}/") for one in broken
+        place == other or place.startswith(f"{other}/") or other.startswith(f"{place}/")
+        for other in broken
     )

@@ -189,8 +189,8 @@ def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversat
     listed = message.result.get("sessions")
     if message.request is None or not isinstance(wanted, str) or not isinstance(listed, list):
         return
-    for at, one in enumerate(listed[:1000]):
-        cwd = member(one, "cwd")
+    for at, session in enumerate(listed[:1000]):
+        cwd = member(session, "cwd")
         if not isinstance(cwd, str) or _name(cwd) == _name(wanted) or MARKER.search(cwd + wanted):
             continue
         text = f"sessions of the cwd {shown(wanted)} were asked for, but one"
@@ -221,8 +221,8 @@ def deleted_are_gone(message: CheckedMessage, conversation: Conversation) -> Bre
     listed = message.result.get("sessions")
     if message.request is None or not deleted:
         return
-    for at, one in enumerate(items(listed)):
-        name = member(one, "sessionId")
+    for at, session in enumerate(items(listed)):
+        name = member(session, "sessionId")
         seq = deleted.get(name) if isinstance(name, str) else None
         if seq is not None and seq < message.request.seq:
             text = f"the session {shown(name)} was deleted, but is listed"
@@ -273,7 +273,7 @@ def _is_named(name: str, conversation: Conversation) -> bool:
 
 
 def _is_any_new_open(conversation: Conversation) -> bool:
-    return any(one.method in ("session/new", FORK) for one in conversation.opening.values())
+    return any(request.method in ("session/new", FORK) for request in conversation.opening.values())
 
 
 def _name(path: str) -> str:

@@ -154,7 +154,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
     first = blocks[0] if isinstance(blocks, list) and blocks else None
     text = member(first, "text") if member(first, "type") == "text" else None
     command = _COMMAND.match(text) if isinstance(text, str) else None
-    if command is not None and command[1] not in (one.lstrip("/") for one in session.commands):
+    if command is not None and command[1] not in (known.lstrip("/") for known in session.commands):
         yield Breach(f"the command {shown(command[1])} is not listed",
                      place=f"/params/{name}/0/text")  # fmt: skip
 
@@ -185,6 +185,6 @@ def _names(message: CheckedMessage) -> Iterator[tuple[str, str]]:
     name = "availableCommands" if "update" in message.params else "commands"
     every = message.update.get(name)
     root = "/params/update" if "update" in message.params else "/params/data"
-    for at, one in enumerate(items(every, 10_000)):
-        if isinstance(found := member(one, "name"), str):
-            yield f"{root}/{name}/{at}/name", found
+    for at, entry in enumerate(items(every, 10_000)):
+        if isinstance(text := member(entry, "name"), str):
+            yield f"{root}/{name}/{at}/name", text

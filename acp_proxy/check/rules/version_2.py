@@ -106,12 +106,12 @@ def cancelled_work_ends(conversation: Conversation) -> Breaches:
 @rule("v2.custom-value", messages=True, alone=True)
 def custom_names_are_marked(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds names that are neither defined nor marked as custom."""
-    found = [
+    names = [
         (place, name)
         for place, name in conversation.compared(message).unnamed
         if not name.startswith("_") and MARKER.fullmatch(name) is None and not _is_elsewhere(place)
     ]
-    for place, name in found[:_LISTED]:
+    for place, name in names[:_LISTED]:
         text = f"the {parts_of(place)[-1]} {shown(name)} is not defined"
         yield Breach(f"{text}, and custom ones begin with _", place=place)
 

@@ -131,7 +131,7 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
     """
     several = any(map(names_several, recs))
     reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]
-    if batch.is_given and (others := [one for one in reports if one != "--junit"]):
+    if batch.is_given and (others := [other for other in reports if other != "--junit"]):
         raise Refusal(
             f"{others[0]} is about all recordings together, and a batch has a verdict for each"
         )
@@ -199,7 +199,7 @@ def _report(
     is_unreadable = False
     for word in recs or ("latest",):
         try:
-            one = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
+            checked = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
             is_unreadable = True
             unreadable = Job("check", recording=word).verdict(2, VerdictKind.UNREADABLE)
@@ -208,13 +208,13 @@ def _report(
             else:
                 lines.show(evolve(unreadable, error=one_line(str(e))))
             continue
-        report.add(one)
+        report.add(checked)
         words.append(word)
         if lines is not None:
-            if one.live:
+            if checked.live:
                 lines.remark(f"{word} is still being recorded; later frames are not checked")
             verdict = Job("check", recording=word).verdict(0, VerdictKind.CLEAN)
-            lines.show(check_reports.checked_verdict(verdict, one, fail_on))
+            lines.show(check_reports.checked_verdict(verdict, checked, fail_on))
     if is_unreadable:
         report.exit = 2
         written = None  # what is known of those that cannot be read stays known

@@ -65,8 +65,8 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
     report = CheckReport(fail_on)
     report.add(checked)
     kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)
-    found = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
-    return with_findings(found, checked)
+    combined = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
+    return with_findings(combined, checked)
 
 
 def with_findings(
@@ -81,8 +81,8 @@ def with_findings(
     """
     counts = checked.counts.items()
     severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
-    found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
-    listed = tuple(converter.unstructure(one) for one in found[:LISTED])
+    new = in_order(f for f in checked.findings if not f.known and f.severity in severe)
+    listed = tuple(converter.unstructure(finding) for finding in new[:LISTED])
     return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 

@@ -78,8 +78,8 @@ def _show_recording(page: RecordingPage, checked: CheckedRecording, most: int | 
         return
     state = "running" if checked.live else checked.recording.shown_state
     name = piece(checked.recording.name, bold=True)
-    found = _verdict(checked.counts, checked.known)
-    page.wrap(piece(""), name, piece(f"  ({checked.recording.id})  {state}  "), *found)
+    totals = _verdict(checked.counts, checked.known)
+    page.wrap(piece(""), name, piece(f"  ({checked.recording.id})  {state}  "), *totals)
     why = f" ({checked.dialect_reason or 'the dialect is unknown'})"
     page.row("dialect", f"{dialect}{why}")
     page.row("checked", f"{counted(checked.rules, 'rule')}, {counted(checked.frames, 'frame')}")
@@ -157,8 +157,8 @@ def _row(finding: Finding, *, is_mixed: bool) -> list[Piece]:
 
 
 def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> None:
-    for one, word in zip(report.recordings, words, strict=False):
-        findings = in_order([finding for finding in one.findings if not finding.known])
+    for checked, word in zip(report.recordings, words, strict=False):
+        findings = in_order([finding for finding in checked.findings if not finding.known])
         if findings:
             first, name = findings[0], shlex.quote(word)
             page.print()

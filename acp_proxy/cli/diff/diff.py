@@ -133,20 +133,20 @@ def _diff(
     from acp_proxy.cli.diff.diff_screen import DiffScreen
     from acp_proxy.diff.diff import diff
 
-    found = diff(a, b, options, progress)
-    if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
+    result = diff(a, b, options, progress)
+    if options.chosen is not EVERYTHING and not result.a.frames + result.b.frames:
         warn("no frame matches FILTER")
     cases = DiffCases()
     reporters: list[DiffReporter] = [DiffJson() if as_json else DiffScreen(stdout_screen())]
     reporters += [cases] if junit is not None else []
     reporters += [RuleHint(words)] if words else []
-    report_diff(found, reporters)
+    report_diff(result, reporters)
     if junit is not None:
         from acp_proxy.cli.screens.junit import suite
 
-        name = f"acp-proxy diff {found.a.name} {found.b.name}"
+        name = f"acp-proxy diff {result.a.name} {result.b.name}"
         write_text(junit, suite(name, cases.cases))
-    return 0 if found.is_equal else 1
+    return 0 if result.is_equal else 1
 
 
 def _learn(
@@ -161,16 +161,16 @@ def _learn(
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 
-    found = learn(a, b, options, progress)
+    learned = learn(a, b, options, progress)
     rules = ComparisonRules(
-        (*options.ignored, *found.ignored),
-        (*options.aliases, *found.aliases),
-        (*options.apart, *found.apart),
+        (*options.ignored, *learned.ignored),
+        (*options.aliases, *learned.aliases),
+        (*options.apart, *learned.apart),
     )
     if output is not None:
         write_text(output, rules.toml)
     if as_json:
-        DiffJson().learned(found)
+        DiffJson().learned(learned)
     else:
-        say_learned(found, rules.toml if output is None else "")
-    return 1 if found.rest.total else 0
+        say_learned(learned, rules.toml if output is None else "")
+    return 1 if learned.rest.total else 0

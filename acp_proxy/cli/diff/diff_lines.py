@@ -45,33 +45,33 @@ class DiffLines:
             (_runs(entry), Ink.FAINT, False),
             piece(_preview(entry)),
         )
-        for one in entry.fields:
-            yield from self.field(one, "    ", is_marked=False)
+        for place in entry.fields:
+            yield from self.field(place, "    ", is_marked=False)
 
-    def field(self, one: Field, indent: str = "", *, is_marked: bool = True) -> Iterator[str]:
+    def field(self, place: Field, indent: str = "", *, is_marked: bool = True) -> Iterator[str]:
         """Yields the lines about one place that differs.
 
         Args:
-            one: the place.
+            place: the place.
             indent: what stands before the mark.
             is_marked: whether a value that has changed has a mark, too.
         """
-        change = _SIDES[one.only]
+        change = _SIDES[place.only]
         mark, ink, _ = MARKS[change]
         if change is Change.CHANGED and not is_marked:
             mark, ink = " ", Ink.FAINT
-        place = piece(one.pointer or "(the whole message)")
+        pointer = piece(place.pointer or "(the whole message)")
         longest = SHOWN_LINE if self._screen.columns is None else self._screen.columns * 3
-        values = [*_values(one, longest)]
-        line = [place, piece("  "), *values]
+        values = [*_values(place, longest)]
+        line = [pointer, piece("  "), *values]
         if self._fits(indent, line, change):
             yield self._screen.line((f"{indent}{mark} ", ink, True), *line)
             return
-        yield from self._screen.wrapped((f"{indent}{mark} ", ink, True), place)
+        yield from self._screen.wrapped((f"{indent}{mark} ", ink, True), pointer)
         deeper = f"{indent}    "
         if change is not Change.CHANGED:
             yield from self._screen.wrapped((deeper, None, False), *values)
-        elif pieces := readable_diff(one.a, one.b, longest):
+        elif pieces := readable_diff(place.a, place.b, longest):
             yield from self._excerpts(pieces, deeper)
         else:
             yield from self._screen.wrapped((f"{deeper}- ", Ink.TROUBLE, False), values[0])
@@ -85,12 +85,12 @@ class DiffLines:
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
         """Yields the changes of a text, each with a few words around it."""
-        found = list(excerpts(words))
-        for excerpt in found[:SHORT_LIST]:
+        shown = list(excerpts(words))
+        for excerpt in shown[:SHORT_LIST]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]
             yield from self._screen.wrapped((indent, None, False), *pieces)
-        if len(found) > SHORT_LIST:
-            more = f"… and {len(found) - SHORT_LIST:,} more places"
+        if len(shown) > SHORT_LIST:
+            more = f"… and {len(shown) - SHORT_LIST:,} more places"
             yield self._screen.line((indent, None, False), (more, Ink.FAINT, False))
 
     def _word_piece(self, op: str, text: str) -> Piece:
@@ -117,13 +117,13 @@ def _runs(entry: DiffEntry) -> str:
     return " ×" + " / ×".join(str(n) for n in dict.fromkeys(counts))
 
 
-def _values(one: Field, longest: int) -> Iterator[Piece]:
-    if one.only != "b":
-        yield piece(_shown(one.a, longest), Ink.TROUBLE)
-    if one.only is None:
+def _values(place: Field, longest: int) -> Iterator[Piece]:
+    if place.only != "b":
+        yield piece(_shown(place.a, longest), Ink.TROUBLE)
+    if place.only is None:
         yield piece(" → ", Ink.FAINT)
-    if one.only != "a":
-        yield piece(_shown(one.b, longest), Ink.TO_CLIENT)
+    if place.only != "a":
+        yield piece(_shown(place.b, longest), Ink.TO_CLIENT)
 
 
 def _shown(value: Any, longest: int) -> str:

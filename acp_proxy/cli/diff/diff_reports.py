@@ -68,8 +68,8 @@ class DiffJson(DiffReporter):
             "aliases": diff.aliases,
         }
         self._line("diff", head)
-        for one in diff.handshake:
-            self._line("handshake", _members(one))
+        for place in diff.handshake:
+            self._line("handshake", _members(place))
 
     def entry(self, entry: DiffEntry) -> None:
         """Prints an entry."""
@@ -77,16 +77,16 @@ class DiffJson(DiffReporter):
 
     def end(self, diff: Diff) -> None:
         """Prints how the ends differ, and how long answers took."""
-        for one in diff.ending:
-            self._line("ending", _members(one))
+        for place in diff.ending:
+            self._line("ending", _members(place))
         for latency in diff.latency:
             self._line("latency", _members(latency))
         self._out.flush()
 
-    def learned(self, found: Learned) -> None:
+    def learned(self, result: Learned) -> None:
         """Prints proposed rules, and what remains with them."""
-        members = {**_members(found), "rest": _counts(found.rest)}
-        self._line("learned", {**members, "is_equal": not found.rest.total})
+        members = {**_members(result), "rest": _counts(result.rest)}
+        self._line("learned", {**members, "is_equal": not result.rest.total})
         self._out.flush()
 
     def _line(self, kind: str, members: dict[str, Any]) -> None:
@@ -156,8 +156,8 @@ class DiffCases(DiffReporter):
         return [Case("diff", name, place.failure()) for name, place in self._places.items()]
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
-        for one in fields:
-            self._places[name].add(name, self._lines.field(one))
+        for place in fields:
+            self._places[name].add(name, self._lines.field(place))
 
 
 class RuleHint(DiffReporter):
@@ -184,7 +184,7 @@ class RuleHint(DiffReporter):
     def end(self, _found: Diff) -> None:
         """Prints the hint."""
         learn = f"`acp-proxy diff --learn {shlex.join(self._words)}` proposes rules"
-        options = " ".join(f"--ignore {quoted(one)}" for one in self._ignored)
+        options = " ".join(f"--ignore {quoted(rule)}" for rule in self._ignored)
         if len(self._ignored) > NAMED:
             warn(f"to let some of these pass: --ignore PTR; {learn}")
         elif options:
@@ -194,28 +194,28 @@ class RuleHint(DiffReporter):
             warn(f"to let these pass: {learn}")
 
     def _add(self, fields: Iterable[Field]) -> None:
-        for one in fields:
-            if can_be_ignored(one) and len(self._ignored) <= NAMED:
-                self._ignored[place_of(one)] = None
+        for place in fields:
+            if can_be_ignored(place) and len(self._ignored) <= NAMED:
+                self._ignored[place_of(place)] = None
 
 
-def say_learned(found: Learned, text: str) -> None:
+def say_learned(result: Learned, text: str) -> None:
     """Prints a file of rules, and the effect of the proposed ones on stderr.
 
     Args:
-        found: the proposed rules.
+        result: the proposed rules.
         text: the file; empty if it has been written.
     """
     for line in text.splitlines():
         say(line)
-    rules = [*found.aliases, *found.ignored, *found.apart]
+    rules = [*result.aliases, *result.ignored, *result.apart]
     these = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
-    if not found.rest.total:
+    if not result.rest.total:
         warn(f"{these} A and B are equal")
     elif rules:
-        warn(f"{these} this remains: {differences(found.rest)}")
+        warn(f"{these} this remains: {differences(result.rest)}")
     else:
-        warn(f"no rule helps: {differences(found.rest)}")
+        warn(f"no rule helps: {differences(result.rest)}")
 
 
 def quoted(word: str) -> str:

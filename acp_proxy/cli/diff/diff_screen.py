@@ -57,8 +57,8 @@ class DiffScreen(DiffReporter):
         self._page.print(*_legend(diff))
         if diff.handshake:
             self._title(piece("handshake", bold=True))
-            for one in diff.handshake:
-                self._page.lines(self._lines.field(one))
+            for place in diff.handshake:
+                self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
         """Prints an entry, and above it its lane's title if it is the first one there."""
@@ -77,9 +77,9 @@ class DiffScreen(DiffReporter):
             self._title(piece(f"… and {more}", Ink.FAINT))
         if diff.ending:
             self._title(piece("ending", bold=True))
-            for one in diff.ending:
-                self._page.print(*_ending(one))
-        notable = [one for one in diff.latency if _longest(one) >= _NOTABLE_NS]
+            for place in diff.ending:
+                self._page.print(*_ending(place))
+        notable = [latency for latency in diff.latency if _longest(latency) >= _NOTABLE_NS]
         if notable:
             self._title(piece("answers", bold=True))
             self._page.lines(table(_latencies(notable, diff.steps_ns), self._page.screen))
@@ -113,16 +113,16 @@ def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
     a, b = sides = (diff.a, diff.b)
     names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
     begun = [
-        "imported" if one.started_at is None
-        else f"{clock(one.started_at, has_zone=has_zone):%Y-%m-%d %H:%M}"
-        for one, has_zone in zip(sides, diff.has_zones, strict=True)
+        "imported" if recording.started_at is None
+        else f"{clock(recording.started_at, has_zone=has_zone):%Y-%m-%d %H:%M}"
+        for recording, has_zone in zip(sides, diff.has_zones, strict=True)
     ]  # fmt: skip
     states = ["" if s.state == "complete" else s.state for s in sides]
     lines = table(
         [
             Column("", [cell("A", Ink.TROUBLE), cell("B", Ink.TO_CLIENT)]),
             Column("name", [cell(name) for name in names], least=10),
-            Column("when", [cell(one, Ink.FAINT) for one in begun], rank=1),
+            Column("when", [cell(text, Ink.FAINT) for text in begun], rank=1),
             Column("agent", [cell(s.agent) for s in sides], least=8),
             Column("client", [cell(s.client) for s in sides], least=8, rank=2),
             Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
@@ -137,7 +137,7 @@ def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
 def _legend(diff: Diff) -> Iterator[Piece]:
     """Explains the marks that occur, and the numbers."""
     counts = diff.counts
-    fields = {one.only for one in (*diff.handshake, *diff.ending)}
+    fields = {place.only for place in (*diff.handshake, *diff.ending)}
     has = {
         Change.ONLY_A: counts.only_a or counts.changed or "a" in fields,
         Change.ONLY_B: counts.only_b or counts.changed or "b" in fields,
@@ -182,14 +182,14 @@ def _longest(method_latency: MethodLatency) -> int:
 def _latencies(
     method_latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]
 ) -> list[Column]:
-    directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in method_latencies]
+    directions = [_DIRECTIONS.get(row.direction, ("", None)) for row in method_latencies]
 
     def took(name: str) -> list[Cell]:
         step_ns = steps_ns[name.startswith("b_")]
-        return [cell(duration(getattr(one, name), step_ns)) for one in method_latencies]
+        return [cell(duration(getattr(row, name), step_ns)) for row in method_latencies]
 
     def count(name: str) -> list[Cell]:
-        return [cell(f"{n:,}" if (n := getattr(one, name)) else "") for one in method_latencies]
+        return [cell(f"{n:,}" if (n := getattr(row, name)) else "") for row in method_latencies]
 
     methods = [
         cell(o.method, ink) for o, (_, ink) in zip(method_latencies, directions, strict=True)
@@ -201,7 +201,7 @@ def _latencies(
         Column("B", count("b_count"), right=True),
         Column("p50 A", took("a_p50_ns"), right=True),
         Column("p50 B", took("b_p50_ns"), right=True),
-        Column("ratio", [_ratio(one) for one in method_latencies], right=True),
+        Column("ratio", [_ratio(row) for row in method_latencies], right=True),
         Column("max A", took("a_max_ns"), right=True, rank=1),
         Column("max B", took("b_max_ns"), right=True, rank=1),
     ]

@@ -28,7 +28,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ('cwd "/home/me/a b/x" is wrong', 'cwd "C:\\work\\y" is wrong'),
         ('cwd "/home/me/a/very/long/one…', 'cwd "/tmp/x"'),
@@ -40,13 +40,13 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
         ("/params/prompt/0/text: expected string", "/params/prompt/12/text: expected string"),
     ],
 )
-def test_what_differs_between_runs_does_not_count(one: str, other: str) -> None:
+def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
     """Ids, paths, numbers and markers."""
-    assert generic(one) == generic(other)
+    assert generic(text) == generic(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("session/prompt was not answered", "session/new was not answered"),
         ('unknown mode "ask"', 'unknown mode "code"'),
@@ -55,9 +55,9 @@ def test_what_differs_between_runs_does_not_count(one: str, other: str) -> None:
         ("/params/mode: expected string", "/params/mode/id: expected string"),
     ],
 )
-def test_names_count(one: str, other: str) -> None:
+def test_names_count(text: str, other: str) -> None:
     """Methods, kinds and short words are what a finding is about."""
-    assert generic(one) != generic(other)
+    assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
@@ -89,15 +89,15 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
-            found = Checker(reader).read().findings
+            findings = Checker(reader).read().findings
         if name == path:
-            for one in found:
-                writer.add(one)
+            for finding in findings:
+                writer.add(finding)
             known = Baseline(
-                KnownFinding(**one)
-                for one in json.loads(writer.written(Baseline(), rules()))["findings"]
+                KnownFinding(**finding)
+                for finding in json.loads(writer.written(Baseline(), rules()))["findings"]
             )
-    assert [one.text for one in found if not known.has(one)] == []
+    assert [finding.text for finding in findings if not known.has(finding)] == []
 
 
 def test_a_long_word_is_read_quickly() -> None:
@@ -113,9 +113,9 @@ def test_what_is_known_of_other_rules_stays() -> None:
     before.add(FOUND)
     before.add(evolve(FOUND, rule="rpc.shape"))
     written = json.loads(before.written(Baseline(), {"rpc.shape", "rpc.id-reused"}))
-    known = Baseline(KnownFinding(**one) for one in written["findings"])
+    known = Baseline(KnownFinding(**finding) for finding in written["findings"])
     left = json.loads(after.written(known, {"rpc.shape"}))
-    assert [one["rule"] for one in left["findings"]] == ["rpc.id-reused"]
+    assert [finding["rule"] for finding in left["findings"]] == ["rpc.id-reused"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_one_change_breaks_one_rule(change: Change) -> None:
     """The rule, the side and the frame are those of the table, and there is no other error."""
     assert sorted(findings(changed(change))) == sorted(change.found)
     assert change.found
-    assert not any(is_error(found) for found in change.found[1:])
+    assert not any(is_error(result) for result in change.found[1:])
 
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
@@ -49,5 +49,5 @@ def test_half_of_the_changes_are_mechanical() -> None:
     """Mutations are chosen by a program and judged afterwards, so the choice favours no rule."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
-    assert {one.conversation for one in BY_HAND} == {*CONVERSATIONS}
-    assert {one.conversation for one in MECHANICAL} == {*CONVERSATIONS}
+    assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}
+    assert {change.conversation for change in MECHANICAL} == {*CONVERSATIONS}

@@ -61,7 +61,7 @@ def test_only_the_draft_and_our_own_rules_have_no_address() -> None:
 
 def test_a_group_is_all_of_its_rules() -> None:
     """By its name, or as a pattern; without a name all rules but one are chosen."""
-    every = {one for one in rules() if one.startswith("rpc.")}
+    every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
 
@@ -98,7 +98,7 @@ def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
     """If the dialect is unknown, in those of v1, as they are checked."""
     chosen = chosen_rules(["rpc", "s4"], [])
-    assert not [one for one in looked_at(chosen, "v1") if one.startswith("s4.")]
+    assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
 
 
@@ -137,21 +137,21 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
     """A recording of ours is checked for everything; an import says what it is not checked for."""
     assert unchecked_rules(None) == []
 
-    found = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
+    result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
 
-    assert [one.reason for one in found] == [
+    assert [part.reason for part in result] == [
         "its beginning may be missing", "lines in between may be missing",
         "how it ended is not known", "times are not known",
     ]  # fmt: skip
-    every = [name for one in found for name in one.rules]
+    every = [name for part in result for name in part.rules]
     assert len({*every}) == len(every)
     assert {*every} <= {*rules()}
 
 
 def test_inferred_directions_break_no_rule() -> None:
     """Who may call a method is no finding where the method has told who called it."""
-    found = unchecked_rules(Origin("acpx", (), inferred_directions=3))
-    assert [one.rules for one in found] == [("rpc.wrong-direction",)]
+    result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
+    assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
 
 @pytest.mark.parametrize(
@@ -166,13 +166,15 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
-    assert reason in [one.reason for one in result.unchecked]
+    assert reason in [part.reason for part in result.unchecked]
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
     """Any rule may need them, but for those on the connection itself."""
-    (found,) = unchecked_rules(Origin("lines", ("parts",)))
-    assert {*found.rules} == {one.id for one in rules().values() if one.group not in CONVERSATION}
+    (result,) = unchecked_rules(Origin("lines", ("parts",)))
+    assert {*result.rules} == {
+        other.id for other in rules().values() if other.group not in CONVERSATION
+    }
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
@@ -180,7 +182,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
-    assert [(one.rule, one.by, one.seq) for one in result.findings] == [
+    assert [(finding.rule, finding.by, finding.seq) for finding in result.findings] == [
         ("tool.id-reused", "agent", 2)
     ]
 
@@ -204,17 +206,17 @@ def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
          f'<- {{"jsonrpc":"2.0","id":2,"error":{{"code":-32602,{error}}}}}'],
         ("start", "ending"),
     )  # fmt: skip
-    assert [one.rule for one in result.findings] == ["prompt.baseline-refused"] * is_broken
+    assert [finding.rule for finding in result.findings] == ["prompt.baseline-refused"] * is_broken
 
 
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
     """The number of rules is that of those that were looked at."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
-        one = reported(reader, Checker(reader).read(), rules())
-    assert one.findings == []
-    assert [each.reason for each in one.unchecked] == ["its beginning may be missing"]
-    assert one.rules == len(looked_at(rules(), None)) - len(one.unchecked[0].rules)
+        outcome = reported(reader, Checker(reader).read(), rules())
+    assert outcome.findings == []
+    assert [each.reason for each in outcome.unchecked] == ["its beginning may be missing"]
+    assert outcome.rules == len(looked_at(rules(), None)) - len(outcome.unchecked[0].rules)
 
 
 def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
@@ -236,8 +238,8 @@ def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
         lost = ("start", "middle", "ending") if cut == "all" else (cut,)
         part = _result(rows, lost, [*kept[cut]])
         if (part.dialect or V1) in (example.after or whole or V1):  # else it is not seen any more
-            found = {one.rule for one in part.findings}
-            assert found <= known, (example, cut, at)
+            broken = {finding.rule for finding in part.findings}
+            assert broken <= known, (example, cut, at)
 
 
 def _result(rows: list[bytes], lost: tuple[str, ...], kept: list[int]) -> ConformanceResult:

@@ -66,8 +66,8 @@ def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
     """In a column of its own; else nothing is checked."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "bad.db").write_bytes(b"nothing")
-    found = run("list", "--check", tmp_path)
-    assert "BROKEN RULES" in found.stdout
+    result = run("list", "--check", tmp_path)
+    assert "BROKEN RULES" in result.stdout
     assert "BROKEN RULES" not in run("list", tmp_path).stdout
     entries = [
         json.loads(line)

@@ -55,6 +55,6 @@ def test_any_values_are_read(params: dict[str, Any]) -> None:
 
 def test_a_check_says_so() -> None:
     """In its notes, before all else."""
-    found = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
-    assert found.notes[0] == note_of(MCP)
+    result = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
+    assert result.notes[0] == note_of(MCP)
     assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []

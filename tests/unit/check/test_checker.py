@@ -10,8 +10,8 @@ def test_a_batch_is_checked_message_by_message() -> None:
     batch = (
         '<- [{"jsonrpc": "1.0", "method": "_a/b"}, {"id": 9, "result": {}, "jsonrpc": "2.0"}, {}]'
     )
-    found = check_lines([batch])
-    assert [(one.rule, one.seq) for one in found.findings if one.rule.startswith("rpc.")] == [
+    result = check_lines([batch])
+    assert [(item.rule, item.seq) for item in result.findings if item.rule.startswith("rpc.")] == [
         ("rpc.version", 1),
         ("rpc.response-unknown", 1),
         ("rpc.version", 1),
@@ -22,16 +22,16 @@ def test_a_batch_is_checked_message_by_message() -> None:
 def test_findings_that_another_explains_are_taken_back() -> None:
     """A message on several lines is one finding, and not one for each line."""
     lines = ["<- | {", '<- |  "jsonrpc": "2.0", "method": "_a/b"', "<- | }"]
-    found = check_lines(lines)
-    assert [(one.rule, one.seq) for one in found.findings] == [("frame.split-message", 1)]
-    assert [(one.rule, one.count) for one in found.counts] == [("frame.split-message", 1)]
+    result = check_lines(lines)
+    assert [(item.rule, item.seq) for item in result.findings] == [("frame.split-message", 1)]
+    assert [(item.rule, item.count) for item in result.counts] == [("frame.split-message", 1)]
 
 
 def test_counts_go_on_where_findings_are_not_kept() -> None:
     """A thousand findings of a rule are kept, and all are counted."""
-    found = check_lines(["<- | hello"] * 1_001)
-    assert len(found.findings) == 1_000
-    assert [one.count for one in found.counts] == [1_001]
+    result = check_lines(["<- | hello"] * 1_001)
+    assert len(result.findings) == 1_000
+    assert [count.count for count in result.counts] == [1_001]
 
 
 def test_rules_can_be_chosen() -> None:
@@ -42,7 +42,7 @@ def test_rules_can_be_chosen() -> None:
 
 def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
     """Some clients of v1 write the members of the 1.0 draft in initialize, and only there."""
-    found = check_lines(
+    result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'
             ' {"protocolVersion": 1, "capabilities": {}, "clientInfo": {"name": "c",'
@@ -59,17 +59,17 @@ def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_othe
             '<- {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}}',
         ]
     )
-    assert (found.dialect, found.dialect_reason) == (
+    assert (result.dialect, result.dialect_reason) == (
         "v1",
         "session/new with cwd; initialize is written as draft-1.0",
     )
-    assert [one.rule for one in found.findings if one.severity == "error"] == []
+    assert [item.rule for item in result.findings if item.severity == "error"] == []
 
 
 def test_sentences_call_dialects_as_the_command_line_does() -> None:
     """A finding says `draft-1.0`, which `--dialect` takes."""
     update = '{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}'
-    found = check_lines(
+    result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {},'
             ' "protocolVersion": 1, "clientInfo": {"name": "c", "version": "1"}}}',
@@ -78,5 +78,7 @@ def test_sentences_call_dialects_as_the_command_line_does() -> None:
             f' "update": {update}}}}}',
         ]
     )
-    (one,) = (finding for finding in found.findings if finding.rule == "update.wrong-dialect")
-    assert "draft-1.0" in one.text
+    (misplaced,) = (
+        finding for finding in result.findings if finding.rule == "update.wrong-dialect"
+    )
+    assert "draft-1.0" in misplaced.text

@@ -35,8 +35,8 @@ def corners() -> Iterator[Any]:
             settings = {"after": "nothing", "only": "all", "gap": "1000"}
             for number, conversation in enumerate(text.split("\n\n")):
                 lines = conversation.splitlines()
-                while found := _SETTING.fullmatch(lines[0]):
-                    settings[found[1]] = found[2]
+                while setting := _SETTING.fullmatch(lines[0]):
+                    settings[setting[1]] = setting[2]
                     del lines[0]
                 name = f"{path.stem}: {title.removeprefix('# ').partition(':')[0]} {number}"
                 yield pytest.param(lines, dict(settings), id=name)
@@ -96,8 +96,8 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
         schema = {"type": "object", "properties": {label: form}}
         params = json.dumps({"mode": "form", "message": "m", "requestedSchema": schema})
         line = f"<- #0 elicitation/create {params}"
-        found = ["   elicit.secret-form by agent"] if is_secret else []
-        assert judge([line], "a v1 handshake", "elicit.secret-form") == [line, *found]
+        expected = ["   elicit.secret-form by agent"] if is_secret else []
+        assert judge([line], "a v1 handshake", "elicit.secret-form") == [line, *expected]
         line = line.replace('"string"', '"boolean"')
         assert judge([line], "a v1 handshake", "elicit.secret-form") == [line]
 
@@ -112,8 +112,8 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
         '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
         f"<- #1 result {json.dumps(opened)}",
     ]
-    found = check_lines(lines).findings
-    assert not [one for one in found if one.rule.startswith(("mode.", "config."))]
+    findings = check_lines(lines).findings
+    assert not [finding for finding in findings if finding.rule.startswith(("mode.", "config."))]
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
@@ -123,8 +123,8 @@ def test_the_last_announcement_of_a_tool_call_is_named() -> None:
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'
     )
     lines = [call, call, call.replace("completed", "pending")]
-    found = check_lines([*before("a v1 handshake, session s, a prompt"), *lines]).findings
-    assert [one.related for one in found] == [(6,), (7,)]
+    findings = check_lines([*before("a v1 handshake, session s, a prompt"), *lines]).findings
+    assert [finding.related for finding in findings] == [(6,), (7,)]
 
 
 def update(kind: str, **members: Any) -> str:
@@ -165,8 +165,8 @@ def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
     """A custom name begins with an underscore."""
-    found = check_lines([*before("a v2 handshake"), line]).findings
-    assert [one.place for one in found if one.rule == "v2.custom-value"] == places
+    findings = check_lines([*before("a v2 handshake"), line]).findings
+    assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 
 
 def test_what_only_other_dialects_have_is_not_asked_for() -> None:
@@ -176,5 +176,5 @@ def test_what_only_other_dialects_have_is_not_asked_for() -> None:
         update("agent_message_chunk", content={"type": "text"}),
     ]
     everything = check_lines(lines[1:]).findings
-    assert not [one for one in everything if one.rule.startswith(("v2.", "s4."))]
+    assert not [name for name in everything if name.rule.startswith(("v2.", "s4."))]
     assert judge(lines, "a v1 handshake, session s", "v2.message-id") == lines

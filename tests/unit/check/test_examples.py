@@ -19,7 +19,7 @@ GROUPS = sorted({rule.group for rule in rules().values()})
 EXAMPLES = [example for group in GROUPS for example in examples(group)]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.rule}-{one.is_broken}")
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda case: f"{case.rule}-{case.is_broken}")
 def test_finds_what_is_written(example: Example) -> None:
     """What is found in an example is what stands below its messages, and nothing else."""
     is_whole = rules()[example.rule].group in CONVERSATION
@@ -30,20 +30,26 @@ def test_finds_what_is_written(example: Example) -> None:
 def test_each_rule_is_kept_and_broken(rule_id: str) -> None:
     """The broken examples of a rule break it, and in the legal ones it is kept."""
     mine = examples_of(rule_id)
-    breaks = [any(line.strip().startswith(f"{rule_id} by ") for line in one.lines) for one in mine]
-    assert breaks == [one.is_broken for one in mine]
+    breaks = [
+        any(line.strip().startswith(f"{rule_id} by ") for line in example.lines) for example in mine
+    ]
+    assert breaks == [example.is_broken for example in mine]
     assert {True, False} == {*breaks}
 
 
 def test_each_rule_has_a_function() -> None:
     """Every rule of the catalogue that looks at messages is checked, and no other."""
-    assert {*load().ids()} == {one.id for one in rules().values() if one.group not in CONVERSATION}
+    assert {*load().ids()} == {
+        other.id for other in rules().values() if other.group not in CONVERSATION
+    }
     assert not {*rules()} & {*left_out()}
 
 
 def test_blames_who_is_obliged() -> None:
     """A rule that obliges one side is never broken by the other."""
-    findings = [line.split() for one in EXAMPLES for line in one.lines if line.startswith("   ")]
+    findings = [
+        line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
+    ]
     assert findings
     for rule_id, _, side, *_ in findings:
         assert rule_id == "before" or rules()[rule_id].by in (side, "either"), rule_id

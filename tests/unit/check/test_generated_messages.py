@@ -44,7 +44,7 @@ TRUE_OF_EXAMPLES = {
 @cache
 def every_example() -> list[Example]:
     """The examples of all versions."""
-    return [one for schema in SCHEMAS for one in generate(schema)]
+    return [example for schema in SCHEMAS for example in generate(schema)]
 
 
 def findings_in(empty: RecordingReader, lines: list[str], dialect: str) -> list[Finding]:
@@ -61,30 +61,32 @@ def findings_in(empty: RecordingReader, lines: list[str], dialect: str) -> list[
         arrow, _, text = line.partition(" ")
         direction, raw, t_ns = _DIRECTIONS[arrow], frame(text), seq * _SECOND_NS
         message = read(raw)
-        done = messages.connection.feed(seq, t_ns, direction, message)
+        transition = messages.connection.feed(seq, t_ns, direction, message)
         run = FrameRun(seq, t_ns, direction.value, message.kind.value, raw, seq, t_ns)
-        checker.take(run, message, done)
+        checker.take(run, message, transition)
     return checker.finish().findings
 
 
 def accusations(examples: Iterable[Example]) -> list[str]:
     """Checks each example, and returns what is found, but for hints and `TRUE_OF_EXAMPLES`."""
     validators: dict[tuple[object, ...], Draft202012Validator] = {}
-    found = []
+    findings = []
     with reader_of([]) as empty:
-        for one in examples:
-            key = one.schema, one.direction, one.method, one.is_result
+        for example in examples:
+            key = example.schema, example.direction, example.method, example.is_result
             if key not in validators:
-                types = of_version(one.schema)["types"]
-                validators[key] = Draft202012Validator({**one.form, "$defs": types}, offline=True)
-            assert validators[key].is_valid(one.value), one
-            dialect = V2 if one.schema.startswith("v2") else V1
-            found += [
-                f"{one.schema} {one.method} {finding.rule} by {finding.by}: {finding.text}"
-                for finding in findings_in(empty, conversation(one), dialect)
+                types = of_version(example.schema)["types"]
+                validators[key] = Draft202012Validator(
+                    {**example.form, "$defs": types}, offline=True
+                )
+            assert validators[key].is_valid(example.value), example
+            dialect = V2 if example.schema.startswith("v2") else V1
+            findings += [
+                f"{example.schema} {example.method} {finding.rule} by {finding.by}: {finding.text}"
+                for finding in findings_in(empty, conversation(example), dialect)
                 if finding.severity is not Severity.INFO and finding.rule not in TRUE_OF_EXAMPLES
             ]
-    return found
+    return findings
 
 
 def test_every_method_and_kind_of_update_has_examples() -> None:
@@ -92,7 +94,9 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
     every = every_example()
     assert len(every) > 10_000
     kinds = {
-        one.value["update"]["sessionUpdate"] for one in every if one.method == "session/update"
+        example.value["update"]["sessionUpdate"]
+        for example in every
+        if example.method == "session/update"
     }
     assert {"subagent_update", "session_message", "session_message_chunk"} <= kinds
     methods = {
@@ -102,7 +106,7 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
         for way in table
         for method in table[way]
     }
-    assert {(one.schema, one.method) for one in every} == methods
+    assert {(example.schema, example.method) for example in every} == methods
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
@@ -112,8 +116,12 @@ def test_a_thousand_examples_accuse_nobody() -> None:
 
 def test_what_is_not_allowed_is_found() -> None:
     """The conversation of an example is really checked: one with a wrong member breaks a rule."""
-    one = next(one for one in every_example() if one.method == "session/new" and not one.is_result)
-    wrong = one._replace(value={**one.value, "cwd": "w/p"})
+    example = next(
+        example
+        for example in every_example()
+        if example.method == "session/new" and not example.is_result
+    )
+    wrong = example._replace(value={**example.value, "cwd": "w/p"})
     (accusation,) = accusations([wrong])
     assert "session.cwd-absolute by client" in accusation
 

@@ -35,7 +35,7 @@ LEVELS = {
 def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | None]]:
     with RecordingReader(path, level=level) as reader:
         findings, _ = merged(check_whole(reader), chosen_rules((), ()))
-    return Counter((one.rule, one.seq, one.by) for one in findings)
+    return Counter((finding.rule, finding.seq, finding.by) for finding in findings)
 
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
@@ -82,6 +82,6 @@ def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: se
     lines = [json.dumps(first).encode() + b"\n", *rest]
     with RecordingReader(Path("blanked.jsonl"), iter(lines)) as reader:
         result = Checker(reader).read()
-    assert {one.rule for one in result.findings} == broken
-    reasons = [one.reason for one in result.unchecked]
+    assert {item.rule for item in result.findings} == broken
+    reasons = [item.reason for item in result.unchecked]
     assert reasons == (["its private texts are masked"] if redaction == "private" else [])

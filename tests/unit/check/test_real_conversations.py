@@ -129,11 +129,13 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
     """Exactly what can be defended is found, and nobody else is charged with an error."""
     with _opened(path, tmp_path) as reader:
-        found, summary = Checker(reader).read().findings, summarize(reader)
-    _agree(found, summary.error_codes)
-    went_wrong = [(one.rule, one.by) for one in summary.findings]
+        findings, summary = Checker(reader).read().findings, summarize(reader)
+    _agree(findings, summary.error_codes)
+    went_wrong = [(finding.rule, finding.by) for finding in summary.findings]
     assert went_wrong == WENT_WRONG.get(_name(path), [])
-    told = {(one.rule, one.by) for one in found if one.severity is not Severity.INFO}
+    told = {
+        (finding.rule, finding.by) for finding in findings if finding.severity is not Severity.INFO
+    }
     assert told == EXPECTED.get(_name(path), set())
 
 
@@ -141,11 +143,11 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
     """By the rules, at the frame of the report, and by the errors of `show`; else nobody is."""
     with RecordingReader(path) as reader:
-        found, errors = Checker(reader).read().findings, summarize(reader).error_codes
-    _agree(found, errors)
-    for entry in (one for one in ENTRIES if one["file"] == path.name):
-        serious = [one for one in found if one.severity is not Severity.INFO]
-        at = {one.seq for one in serious if one.by == entry["side"]}
+        findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
+    _agree(findings, errors)
+    for entry in (item for item in ENTRIES if item["file"] == path.name):
+        serious = [item for item in findings if item.severity is not Severity.INFO]
+        at = {item.seq for item in serious if item.by == entry["side"]}
         assert at & {entry["seq"], *entry["also"]} if entry["side"] else not serious
 
 
@@ -154,9 +156,11 @@ def test_the_table_is_about_conversations_that_exist() -> None:
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 
-def _agree(found: list[Finding], errors: list[ErrorTally]) -> None:
+def _agree(findings: list[Finding], errors: list[ErrorTally]) -> None:
     """An answer that is charged to one side is not charged to the other one alone."""
     for error in errors:
-        blamed = {one.by for one in found if error.seq in (one.seq, *one.related)}
+        blamed = {
+            finding.by for finding in findings if error.seq in (finding.seq, *finding.related)
+        }
         if error.charged in ("client", "agent"):
             assert not blamed or error.charged in blamed, error

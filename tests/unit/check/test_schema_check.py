@@ -47,18 +47,18 @@ def judged(example: Example, dialect: str) -> tuple[list[str], list[str]]:
     """What is wrong with a message, and what it has that no type names."""
     schema, message, direction = SCHEMAS[dialect], example.message, example.direction
     if "result" in message:
-        found = schema.compare(direction.other, example.method, True, message["result"])
+        comparison = schema.compare(direction.other, example.method, True, message["result"])
     elif "method" in message:
-        found = schema.compare(direction, example.method, False, message.get("params", ABSENT))
+        comparison = schema.compare(direction, example.method, False, message.get("params", ABSENT))
     else:
         return [], []
-    return [str(one) for one in found.problems], found.extra
+    return [str(problem) for problem in comparison.problems], comparison.extra
 
 
 def updated(dialect: str = V1, **update: Any) -> list[str]:
     """What is wrong with a session update."""
     value = {"sessionId": "s", "update": update}
-    return [str(one) for one in wrong_params(dialect, TO_CLIENT, "session/update", value)]
+    return [str(problem) for problem in wrong_params(dialect, TO_CLIENT, "session/update", value)]
 
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda one: one.method)
@@ -73,8 +73,8 @@ def test_the_slips_of_the_reference_are_named_exactly() -> None:
     assert [
         words
         for example in protocol_documents.official()
-        for found in judged(example, V1)
-        for words in found
+        for problems in judged(example, V1)
+        for words in problems
     ] == [
         "/result/clientCapabilities",
         "/result/agentCapabilities/mcp",
@@ -153,8 +153,8 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 def test_null_is_a_result_without_members() -> None:
     """Where the type requires a member, it is not."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
-    (found,) = wrong_result(V1, TO_AGENT, "session/new", None)
-    assert str(found) == "/result: expected object, got null"
+    (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
+    assert str(problem) == "/result: expected object, got null"
 
 
 def test_null_metadata_is_accepted() -> None:
@@ -166,9 +166,9 @@ def test_null_metadata_is_accepted() -> None:
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
     """The schema does not allow it, but says so."""
-    (found,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
-    assert str(found) == "/params/mcpServers: expected array, got null"
-    assert found.mismatch is Mismatch.NULL
+    (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
+    assert str(problem) == "/params/mcpServers: expected array, got null"
+    assert problem.mismatch is Mismatch.NULL
 
 
 def test_nullable_members_may_be_null() -> None:
@@ -189,15 +189,15 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
         "/params/update/stopReason: expected string or null, got 1"
     ]
     selected = {"outcome": {"outcome": "selected"}}
-    found = wrong_result(V1, TO_CLIENT, "session/request_permission", selected)
-    assert [*map(str, found)] == ["/result/outcome/optionId: expected string, got nothing"]
+    problems = wrong_result(V1, TO_CLIENT, "session/request_permission", selected)
+    assert [*map(str, problems)] == ["/result/outcome/optionId: expected string, got nothing"]
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
     """An open union takes any name, and any members beside it."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
-    (found,) = wrong_params(V1, TO_CLIENT, "session/update", value)
-    assert (found.pointer, found.found, found.mismatch) == (
+    (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
+    assert (problem.pointer, problem.found, problem.mismatch) == (
         "/params/update/sessionUpdate",
         '"dance"',
         Mismatch.WRONG,
@@ -208,8 +208,8 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 def test_a_missing_discriminator_is_named() -> None:
     """And not each member of each branch."""
-    found = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
-    assert [*map(str, found)] == [
+    problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
+    assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
     ]
 
@@ -218,8 +218,8 @@ def test_one_of_two_members_is_missing() -> None:
     """Of a union without a discriminator."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
-    found = wrong_params(V1, TO_AGENT, "session/prompt", params)
-    assert [*map(str, found)] == [
+    problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
+    assert [*map(str, problems)] == [
         "/params/prompt/0/resource: expected member text or blob, got neither"
     ]
 
@@ -244,8 +244,8 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 def test_unstable_types_are_right_too() -> None:
     """What the stable schema lacks is judged by the unstable one."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
-    (found,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
-    assert str(found) == "/params/cwd: expected string, got nothing"
+    (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
+    assert str(problem) == "/params/cwd: expected string, got nothing"
     plan = {"type": "items", "planId": "p", "entries": []}
     assert updated(sessionUpdate="plan_update", plan=plan) == []
     del plan["planId"]
@@ -259,16 +259,16 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
     """A former version lets any value of a member pass that it does not know."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
-    (found,) = updated(**call, name=name)
-    assert found.startswith("/params/update/name: expected string or null, got")
+    (problem,) = updated(**call, name=name)
+    assert problem.startswith("/params/update/name: expected string or null, got")
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
     """The usage of a prompt is in the unstable schema alone."""
-    (found,) = wrong_result(
+    (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )
-    assert str(found) == "/result/usage: expected object or null, got string"
+    assert str(problem) == "/result/usage: expected object or null, got string"
 
 
 def test_members_that_no_type_names_are_extra() -> None:
@@ -279,8 +279,8 @@ def test_members_that_no_type_names_are_extra() -> None:
         "model": "m",
         "_meta": {"free": 1},
     }
-    found = extra(V1, TO_AGENT, "session/new", value)
-    assert found == ["/params/mcpServers/0/~0~1", "/params/model"]
+    extras = extra(V1, TO_AGENT, "session/new", value)
+    assert extras == ["/params/mcpServers/0/~0~1", "/params/model"]
 
 
 def test_former_types_are_right_too() -> None:
@@ -323,8 +323,8 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
-    found = wrong_params(V1, TO_AGENT, "session/new", {"\ud800": 1})
-    assert [one.pointer for one in found] == ["/params/cwd", "/params/mcpServers"]
+    problems = wrong_params(V1, TO_AGENT, "session/new", {"\ud800": 1})
+    assert [problem.pointer for problem in problems] == ["/params/cwd", "/params/mcpServers"]
 
 
 @pytest.mark.parametrize("levels", [200, 300, 900])
@@ -353,17 +353,17 @@ def test_many_problems_are_not_all_named() -> None:
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
     """The first items of a list are explained, and of the others the first that is wrong."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
-    (found,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
-    assert str(found) == "/params/mcpServers/5000: expected object, got 1"
+    (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
+    assert str(problem) == "/params/mcpServers/5000: expected object, got 1"
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
     """Of v2 alone, with their places; a custom one is right, as any."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
-    found = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
-    assert found.fits
-    assert found.unnamed == [("/params/update/stopReason", "_tired")]
+    comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
+    assert comparison.fits
+    assert comparison.unnamed == [("/params/update/stopReason", "_tired")]
 
 
 def test_the_validator_is_imported_with_the_first_check() -> None:
@@ -381,5 +381,5 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 def test_hand_written_messages_are_right(source: str) -> None:
     """Those of each dialect, with members that are not stable."""
     dialect = source.removesuffix("-unstable")
-    examples = [one for one in protocol_documents.schemas() if one.source == source]
-    assert [found for one in examples if any(found := judged(one, dialect))] == []
+    examples = [example for example in protocol_documents.schemas() if example.source == source]
+    assert [problems for example in examples if any(problems := judged(example, dialect))] == []

@@ -20,21 +20,23 @@ _SECTION = re.compile(r"# (?P<name>.+): (?P<kind>obeying|breaking)\n(?:after (?P
 def sections(kind: str) -> list[tuple[str, str, list[str]]]:
     """Returns the exchanges of a kind: their names, what they come after, and their lines."""
     written = re.split(r"\n\n(?=# )", (DATA / "sentences.txt").read_text("utf-8").strip())
-    found = []
-    for one in written:
-        title = _SECTION.match(one)
-        assert title is not None, one
+    sections = []
+    for section in written:
+        title = _SECTION.match(section)
+        assert title is not None, section
         if title["kind"] == kind:
-            found.append((title["name"], title["after"] or "", one[title.end() :].splitlines()))
-    return found
+            sections.append(
+                (title["name"], title["after"] or "", section[title.end() :].splitlines())
+            )
+    return sections
 
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
     """An exchange that keeps a sentence has no error and no warning; hints pass."""
     told = [line for line in lines if not line.startswith(" ")]
-    found = check_lines([*before(after), *told]).findings
-    assert [one for one in found if one.severity is not Severity.INFO] == [], name
+    findings = check_lines([*before(after), *told]).findings
+    assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name
 
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
@@ -47,5 +49,5 @@ def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str])
 def test_healthy_conversations_accuse_nobody(path: Path) -> None:
     """Suggested edits, a proxy in a chain, child sessions and MCP over ACP break no rule."""
     with path.open("rb") as file, RecordingReader(path, iter(file.readlines())) as reader:
-        found = Checker(reader).read().findings
-    assert [one for one in found if one.severity is not Severity.INFO] == []
+        findings = Checker(reader).read().findings
+    assert [finding for finding in findings if finding.severity is not Severity.INFO] == []

@@ -29,7 +29,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
     """However alike they look without their values."""
 
-    def run(one: int, other: int) -> Run:
+    def run(first: int, other: int) -> Run:
         made = Run(0)
         made.said[2] = (
             OUT,
@@ -41,12 +41,12 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
                 mcpServers=[],
             ),
         )
-        return _output(made, {keys[0]: one, keys[1]: other})
+        return _output(made, {keys[0]: first, keys[1]: other})
 
     assert compare(run(1, 2), run(1, 2))[0].is_equal
     for change in (run(3, 2), run(1, 3)):
-        found, (entry,) = compare(run(1, 2), change)
-        assert found.counts == Counts(changed=1)
+        result, (entry,) = compare(run(1, 2), change)
+        assert result.counts == Counts(changed=1)
         assert len(entry.fields) == 1
         assert entry.fields[0].pointer.startswith("/params/update/rawOutput/«")
 
@@ -102,12 +102,12 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
         made.tell("tool_call", toolCallId=made.call("edit"), title="Edit", kind="edit")
-        done: dict[str, Any] = {"toolCallId": made.call("edit"), "status": "completed"}
+        members: dict[str, Any] = {"toolCallId": made.call("edit"), "status": "completed"}
         reads = {"toolCallId": made.call("read"), "title": "Read", "kind": "read"}
         made.tell("tool_call", **reads)
         made.tell("tool_call_update", toolCallId=made.call("read"), status="completed")
         late = {**reads, "toolCallId": made.call("late")}
-        steps = [("tool_call_update", {**done, "_meta": {"after": made.call("read")}})]
+        steps = [("tool_call_update", {**members, "_meta": {"after": made.call("read")}})]
         steps.insert(1 if is_done_first else 0, ("tool_call", late))
         for kind, fields in steps:
             made.tell(kind, **fields)
@@ -175,9 +175,9 @@ def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> N
         return made.words(f"{said} {made.call('a')}").end()
 
     chosen = parse(words)
-    found = compare(run(0, "done"), run(1, "done"), chosen=chosen)[0]
-    assert found.is_equal
-    assert found.a.frames == found.b.frames < 10
+    outcome = compare(run(0, "done"), run(1, "done"), chosen=chosen)[0]
+    assert outcome.is_equal
+    assert outcome.a.frames == outcome.b.frames < 10
     assert not compare(run(0, "done"), run(1, "failed"), chosen=chosen)[0].is_equal
 
 
@@ -270,6 +270,6 @@ def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.Monke
         Run(n).tell("agent_message_chunk", content=text("hi"), _meta={"deep": n}).end()
         for n in (0, 1)
     )
-    found, entries = compare(a, b)
-    assert not found.is_equal
-    assert {one.change for one in entries} <= {Change.CHANGED, Change.ONLY_A, Change.ONLY_B}
+    result, entries = compare(a, b)
+    assert not result.is_equal
+    assert {change.change for change in entries} <= {Change.CHANGED, Change.ONLY_A, Change.ONLY_B}

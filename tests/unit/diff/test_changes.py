@@ -12,8 +12,8 @@ from tests.support.scenario_runs import IN, Run, compare
 def telling(number: int, *told: str) -> Run:
     """A run with calls of which each statement tells how far one is."""
     made = Run(number)
-    for one in told:
-        name, status = one.split()
+    for step in told:
+        name, status = step.split()
         made.tell("tool_call_update", toolCallId=made.call(name), status=status, title=name)
     return made.end()
 
@@ -26,26 +26,26 @@ def test_parallel_calls_may_be_reported_in_any_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         (("a begun", "a done", "b begun", "b done"), ("a begun", "b begun", "a done", "b done")),
         (("a begun", "b begun", "a done", "b done"), ("b begun", "b done", "a begun", "a done")),
     ],
 )
 def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
-    one: tuple[str, ...], other: tuple[str, ...]
+    first: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
     """Whichever side that is: one after the other is another thing than both at once."""
-    for a, b in ((one, other), (other, one)):
-        found, _ = compare(telling(0, *a), telling(1, *b))
-        assert (found.counts.moved > 0, found.counts.total) == (True, found.counts.moved)
+    for a, b in ((first, other), (other, first)):
+        result, _ = compare(telling(0, *a), telling(1, *b))
+        assert (result.counts.moved > 0, result.counts.total) == (True, result.counts.moved)
 
 
 def reading(number: int, *told: str, kind: str = "read") -> Run:
     """A run with calls of a kind."""
     made = Run(number)
-    for one in told:
-        name, status = one.split()
+    for step in told:
+        name, status = step.split()
         if name == "fs":
             params = {"sessionId": made.session, "path": f"{made.cwd}/{status}"}
             made.add(IN, request(f"{number}-{status}", "fs/read_text_file", **params))
@@ -61,8 +61,8 @@ def test_calls_that_only_read_have_no_order() -> None:
     in_turn = ("a begun", "a done", "b begun", "b done")
     turned = ("b begun", "b done", "a begun", "a done")
     assert compare(reading(0, *in_turn), reading(1, *turned))[0].is_equal
-    found, _ = compare(reading(0, *in_turn, kind="edit"), reading(1, *turned, kind="edit"))
-    assert found.counts == Counts(moved=2)
+    result, _ = compare(reading(0, *in_turn, kind="edit"), reading(1, *turned, kind="edit"))
+    assert result.counts == Counts(moved=2)
     files = ("fs x", "fs y"), ("fs y", "fs x")
     assert compare(reading(0, *files[0]), reading(1, *files[1]))[0].is_equal
 
@@ -120,16 +120,16 @@ def plans(number: int, *told: dict[str, int]) -> Run:
 
 def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
     """The fewest fields differ then; without a choice it is the one in its place."""
-    two, one = ({"a": 1, "b": 1}, {"a": 2, "b": 2}), {"a": 2, "b": 9}
-    found, entries = compare(plans(0, *two), plans(1, one))
-    assert found.counts == Counts(only_a=1, changed=1)
+    two, single = ({"a": 1, "b": 1}, {"a": 2, "b": 2}), {"a": 2, "b": 9}
+    result, entries = compare(plans(0, *two), plans(1, single))
+    assert result.counts == Counts(only_a=1, changed=1)
     assert [(entry.change, entry.a, entry.b) for entry in entries] == [
         (Change.ONLY_A, 6, None),
         (Change.CHANGED, 7, 6),
     ]
     assert [field.pointer for field in entries[1].fields] == ["/params/update/b"]
-    found, entries = compare(plans(0, one), plans(1, *two))
-    assert found.counts == Counts(only_b=1, changed=1)
+    result, entries = compare(plans(0, single), plans(1, *two))
+    assert result.counts == Counts(only_b=1, changed=1)
     assert {(entry.change, entry.a, entry.b) for entry in entries} == {
         (Change.ONLY_B, None, 6),
         (Change.CHANGED, 6, 7),
@@ -140,8 +140,8 @@ def test_several_changed_items_are_paired_in_order() -> None:
     """Even if one alone would be likest to one that another has to be."""
     a = plans(0, {"a": 1, "b": 1}, {"a": 2, "b": 2})
     b = plans(1, {"a": 7, "b": 7}, {"a": 1, "b": 8}, {"a": 9, "b": 2})
-    found, entries = compare(a, b)
-    assert found.counts == Counts(only_b=1, changed=2)
+    result, entries = compare(a, b)
+    assert result.counts == Counts(only_b=1, changed=2)
     assert {(entry.change, entry.a, entry.b) for entry in entries} == {
         (Change.ONLY_B, None, 6),
         (Change.CHANGED, 6, 7),
@@ -154,12 +154,12 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
     def run(number: int, *told: str) -> Run:
         made = Run(number)
-        for one in told:
-            made.tell("plan", entries=[{"content": one[0]}], **({"x": 1} if one[1:] else {}))
+        for word in told:
+            made.tell("plan", entries=[{"content": word[0]}], **({"x": 1} if word[1:] else {}))
         return made
 
-    found, _ = compare(run(0, "p", "x", "x"), run(1, "q", "x", "x+"))
-    assert found.counts == Counts(changed=2)
+    result, _ = compare(run(0, "p", "x", "x"), run(1, "q", "x", "x+"))
+    assert result.counts == Counts(changed=2)
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
@@ -172,8 +172,8 @@ def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
             run.tell("tool_call_update", toolCallId=run.call(name), title=name)
         return run.end()
 
-    found, entries = compare(calls(Run(0), "a", "b", "c"), calls(Run(1), "b", "c"))
-    assert found.counts == Counts(only_a=2)
+    result, entries = compare(calls(Run(0), "a", "b", "c"), calls(Run(1), "b", "c"))
+    assert result.counts == Counts(only_a=2)
     assert [entry.title.rpartition(" ")[2] for entry in entries] == [
         "tool_call",
         "tool_call_update",

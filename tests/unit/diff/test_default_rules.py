@@ -62,12 +62,12 @@ VALUES: dict[str, tuple[Callable[[Run, Any], Run], Any, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("say", "one", "other"), VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize(("say", "value", "other"), VALUES.values(), ids=VALUES)
 def test_values_that_differ_between_any_two_runs_are_no_difference(
-    say: Callable[[Run, Any], Run], one: Any, other: Any
+    say: Callable[[Run, Any], Run], value: Any, other: Any
 ) -> None:
     """Each run has its own ids, and its own times."""
-    assert compare(say(Run(0), one).end(), say(Run(1), other).end())[0].is_equal
+    assert compare(say(Run(0), value).end(), say(Run(1), other).end())[0].is_equal
 
 
 @pytest.mark.parametrize("beside", [{}, {"/some/file.py": 1}], ids=["usual keys", "a path as key"])
@@ -79,9 +79,9 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
 
     dated, other, bare = run(0, createdAt="2025-01-01"), run(1, createdAt={"s": 5}), run(1)
     assert compare(dated, other)[0].is_equal
-    found, (entry,) = compare(dated, bare)
+    result, (entry,) = compare(dated, bare)
     (change,) = entry.fields
-    assert (found.counts.total, change.pointer) == (1, "/params/update/rawOutput/createdAt")
+    assert (result.counts.total, change.pointer) == (1, "/params/update/rawOutput/createdAt")
     assert compare(dated, bare, ignored=("/**/createdAt",))[0].is_equal
     assert compare(dated, run(1, createdAt=None))[0].counts.total == 1
 

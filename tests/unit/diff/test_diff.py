@@ -56,10 +56,10 @@ def told(run: Run) -> Run:
 
 def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
     """Ids, directories, times, process ids, wherever they stand."""
-    found, entries = compare(told(Run(0)), told(Run(1)))
-    assert (found.counts, entries) == (Counts(), [])
-    assert found.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
-    assert found.aliases["session:1"] == (Run(0).session, Run(1).session)
+    result, entries = compare(told(Run(0)), told(Run(1)))
+    assert (result.counts, entries) == (Counts(), [])
+    assert result.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
+    assert result.aliases["session:1"] == (Run(0).session, Run(1).session)
 
 
 def test_a_value_may_be_named_before_it_is_introduced() -> None:
@@ -243,10 +243,10 @@ def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
     """A call and its terminal, even if their id is found in a text first."""
 
-    def run(number: int, one: str) -> Run:
-        made = Run(number).tell("plan", entries=[{"content": one}])
-        made.tell("tool_call", toolCallId=one, title="Run")
-        return made.tell("tool_call_update", content=[{"type": "terminal", "terminalId": one}])
+    def run(number: int, text: str) -> Run:
+        made = Run(number).tell("plan", entries=[{"content": text}])
+        made.tell("tool_call", toolCallId=text, title="Run")
+        return made.tell("tool_call_update", content=[{"type": "terminal", "terminalId": text}])
 
     assert compare(run(0, UUIDS[0]), run(1, UUIDS[1]))[0].is_equal
 
@@ -264,9 +264,9 @@ def test_sessions_are_paired_by_their_contents() -> None:
         return run
 
     assert compare(two(0, "cats", "dogs"), two(1, "dogs", "cats"))[0].is_equal
-    found, (entry,) = compare(two(0, "cats", "dogs"), two(1, "dogs", "cows"))
+    outcome, (entry,) = compare(two(0, "cats", "dogs"), two(1, "dogs", "cows"))
     assert (entry.lane, entry.fields[0].b) == ("session:1", "cows")
-    assert found.counts == Counts(changed=1)
+    assert outcome.counts == Counts(changed=1)
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
@@ -295,9 +295,9 @@ def test_capabilities_come_first() -> None:
     """They are no entry of a lane."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
-    found, entries = compare(Run(0).end(), b.end())
-    assert (found.counts, entries) == (Counts(handshake=1), [])
-    assert found.handshake == (Field("/result/agentCapabilities/loadSession", a=True, only="a"),)
+    outcome, entries = compare(Run(0).end(), b.end())
+    assert (outcome.counts, entries) == (Counts(handshake=1), [])
+    assert outcome.handshake == (Field("/result/agentCapabilities/loadSession", a=True, only="a"),)
 
 
 def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
@@ -336,18 +336,18 @@ def test_the_structure_is_what_was_done() -> None:
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
-        for one in (title, *more):
-            made.tell("tool_call", toolCallId=made.call(one), title=one, kind="read")
+        for name in (title, *more):
+            made.tell("tool_call", toolCallId=made.call(name), title=name, kind="read")
             for _ in range(number + 1):
-                made.tell("tool_call_update", toolCallId=made.call(one), status="completed")
+                made.tell("tool_call_update", toolCallId=made.call(name), status="completed")
         return made.end()
 
     same = compare(run(0, "Read"), run(1, "Read"), expect=Expect.STRUCTURE)
     assert same[0].is_equal
     _, (entry,) = compare(run(0, "Read"), run(1, "Look"), expect=Expect.STRUCTURE)
     assert entry.fields == (Field("/params/update/title", "Read", "Look"),)
-    found, _ = compare(run(0, "Read", "Write"), run(1, "Read"), expect=Expect.STRUCTURE)
-    assert found.counts == Counts(only_a=2)
+    result, _ = compare(run(0, "Read", "Write"), run(1, "Read"), expect=Expect.STRUCTURE)
+    assert result.counts == Counts(only_a=2)
 
 
 def test_options_ignore_and_name() -> None:
@@ -383,10 +383,10 @@ def test_rules_are_learned_names_first() -> None:
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)
-        for one in ("a", "b"):
-            made.tell("plan", list=[{"ref": f"ref-{one}{number}77", "cost": number}])
-        for one in gone:
-            made.tell("current_mode_update", currentModeId=one)
+        for name in ("a", "b"):
+            made.tell("plan", list=[{"ref": f"ref-{name}{number}77", "cost": number}])
+        for name in gone:
+            made.tell("current_mode_update", currentModeId=name)
         return made.end()
 
     learned = rules(run(0), run(1))
@@ -411,13 +411,13 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 def test_one_kind_of_message_can_be_compared_apart() -> None:
     """Its place among others does not count then; that it is there, once, does."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
-    found, (entry,) = compare(a, b)
-    assert (found.counts, entry.change) == (Counts(moved=1), Change.MOVED)
+    result, (entry,) = compare(a, b)
+    assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
     for kind in ("tool_call_update", "agent_message_chunk"):
         assert compare(a, b, apart=(kind,))[0].is_equal
     assert compare(a, b, apart=("tool_call",))[0].counts == Counts(moved=1)
     twice = _raced(1, tool_first=False)
-    twice.said.append(next(one for one in b.said if "completed" in str(one)))
+    twice.said.append(next(item for item in b.said if "completed" in str(item)))
     assert compare(a, twice, apart=("tool_call_update",))[0].counts == Counts(only_b=1)
 
 

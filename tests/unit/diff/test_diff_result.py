@@ -25,12 +25,12 @@ def sessions(number: int, *words: str) -> Run:
 @pytest.mark.parametrize("more", ["cats", "dogs"])
 def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
     """Each of its frames, in its own lanes and in that of the connection."""
-    both, one = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
+    both, single = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
-        found, entries = compare(sessions(0, *both), sessions(1, one))
+        result, entries = compare(sessions(0, *both), sessions(1, single))
     else:
-        found, entries = compare(sessions(0, one), sessions(1, *both))
-    assert found.counts == Counts(**{change.name.lower(): 5})
+        result, entries = compare(sessions(0, single), sessions(1, *both))
+    assert result.counts == Counts(**{change.name.lower(): 5})
     assert {entry.change for entry in entries} == {change}
     assert sorted((entry.direction, entry.title) for entry in entries) == [
         (OUT, "session/cancel"),
@@ -42,7 +42,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
     lanes = {entry.title.rpartition(" ")[2]: entry.lane for entry in entries}
     named = "session:1" if change is Change.ONLY_A and more == "cats" else "session:2"
     assert {lanes["plan"], lanes["agent_message_chunk"], lanes["session/cancel"]} == {named}
-    assert found.aliases[named][change is Change.ONLY_A] is None
+    assert result.aliases[named][change is Change.ONLY_A] is None
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
@@ -84,8 +84,8 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))
     client, agent = "/params/protocolVersion", "/result/protocolVersion"
     for only, told in ((None, [client, agent]), (OUT, [client]), (IN, [agent])):
-        found, _ = compare(a, b, only=only)
-        assert [field.pointer for field in found.handshake] == told
+        outcome, _ = compare(a, b, only=only)
+        assert [field.pointer for field in outcome.handshake] == told
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
@@ -119,6 +119,6 @@ def test_a_difference_has_a_preview() -> None:
     """In A, or in B where A has none; a text in one piece, and nothing that commands terminals."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
-    found = {entry.title: entry.preview for entry in compare(a, b)[1]}
-    assert found["session/update agent_message_chunk"] == r"one \x1b[2Jtwo"
-    assert found["session/update tool_call"] == r"tool_call: Run\nit (c)"
+    previews = {entry.title: entry.preview for entry in compare(a, b)[1]}
+    assert previews["session/update agent_message_chunk"] == r"one \x1b[2Jtwo"
+    assert previews["session/update tool_call"] == r"tool_call: Run\nit (c)"

@@ -60,8 +60,8 @@ def test_a_directory_is_recognized(
     """By itself and in the midst of a text, and what is below it counts."""
     a = run(0, cwd, words.format(spelled))
     assert compare(a, run(1, other, words.format(there)))[0].is_equal
-    found, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))
-    assert found.counts == Counts(changed=1)
+    result, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))
+    assert result.counts == Counts(changed=1)
     assert "path:cwd" in entry.fields[0].a
     assert "path:cwd" in entry.fields[0].b
 
@@ -77,9 +77,9 @@ def test_a_short_directory_is_recognized(words: str) -> None:
 @pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
 def test_a_relative_directory_is_told(cwd: str) -> None:
     """Where it is depends on the agent, so it is not another name of an absolute one."""
-    a, b = (run(0, one, "").end() for one in ("/w/p", cwd))
-    found, (entry,) = compare(a, b)
-    assert found.counts == Counts(changed=1)
+    a, b = (run(0, path, "").end() for path in ("/w/p", cwd))
+    result, (entry,) = compare(a, b)
+    assert result.counts == Counts(changed=1)
     assert (entry.fields[0].pointer, entry.fields[0].b) == ("/params/cwd", cwd)
     assert compare(b, run(1, cwd, "").end())[0].is_equal
 
@@ -89,8 +89,8 @@ def test_a_relative_directory_of_a_command_is_told() -> None:
     runs = [run(0, "/w/p", "") for _ in range(2)]
     for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
         made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))
-    found, (entry,) = compare(*runs)
-    assert found.counts == Counts(changed=1)
+    result, (entry,) = compare(*runs)
+    assert result.counts == Counts(changed=1)
     assert entry.fields[0].pointer == "/params/cwd"
 
 

@@ -23,9 +23,9 @@ class Seen(list[Any]):
 
     def __getitem__(self, place: Any) -> Any:
         """Counts what is read, one by one or in a stretch."""
-        found = super().__getitem__(place)
-        Seen.looked += len(found) if isinstance(place, slice) else 1
-        return found
+        items = super().__getitem__(place)
+        Seen.looked += len(items) if isinstance(place, slice) else 1
+        return items
 
 
 def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
@@ -55,9 +55,9 @@ def test_long_sequences_are_aligned_with_few_comparisons(
     a = [chance.randrange(kinds) for _ in range(FRAMES)]
     b = changed(a, chance, edits)
     Seen.looked = 0
-    found = align(Seen(a), Seen(b))
+    pairs = align(Seen(a), Seen(b))
     assert Seen.looked < (len(a) + len(b)) * looks
-    assert len(found) > FRAMES - 3 * edits
+    assert len(pairs) > FRAMES - 3 * edits
 
 
 def peak(frames: int, size: int) -> int:
@@ -65,10 +65,10 @@ def peak(frames: int, size: int) -> int:
     a, b = (Run(n).words(*repeat("x" * (size - 1) + " ", frames)).end() for n in (0, 1))
     with a.open() as of_a, b.open() as of_b:
         tracemalloc.start()
-        found = diff(of_a, of_b)
+        result = diff(of_a, of_b)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert found.is_equal
+    assert result.is_equal
     return most
 
 

@@ -20,8 +20,8 @@ def told(a: Any, b: Any) -> list[Field]:
 )
 def test_list_items_are_matched_by_their_names(name: str) -> None:
     """One that is gone makes no others differ, though they have changed as well."""
-    a = [{name: one, "v": 1} for one in ("first", "second", "third")]
-    b = [{name: one, "v": 2} for one in ("second", "third")]
+    a = [{name: text, "v": 1} for text in ("first", "second", "third")]
+    b = [{name: text, "v": 2} for text in ("second", "third")]
     assert told(a, b) == [
         Field("/1/v", 1, 2),
         Field("/2/v", 1, 2),
@@ -115,8 +115,10 @@ def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
     """Not what another one stands for."""
-    found = hide_secrets(Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end"))
-    assert found.b == f"user {OTHER} key (hidden) end"
+    hidden = hide_secrets(
+        Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
+    )
+    assert hidden.b == f"user {OTHER} key (hidden) end"
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:

@@ -39,8 +39,8 @@ def test_the_number_and_the_cut_of_pushes_do_not_count(
 ) -> None:
     """The output of a terminal is the same however it is cut, and whatever came in between."""
     a = pushes(Run(0), ("t", "ab"), ("u", "xy"), ("t", "c"))
-    found, entries = compare(a, pushes(Run(1), *said), expect=expect)
-    assert (found.is_equal, entries) == (True, [])
+    result, entries = compare(a, pushes(Run(1), *said), expect=expect)
+    assert (result.is_equal, entries) == (True, [])
 
 
 def test_different_output_is_reported_as_one_text() -> None:

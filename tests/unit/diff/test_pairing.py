@@ -37,30 +37,30 @@ def aliases(a: Run, b: Run) -> dict[str, Any]:
 
 def test_sessions_with_equal_contents_are_paired_by_their_ids() -> None:
     """If they are called the same in both, in whatever order they began."""
-    found = aliases(talk(one=["x"], two=["x"]), talk(two=["x"], one=["x"]))
-    assert (found["session:1"], found["session:2"]) == (("one", "one"), ("two", "two"))
+    names = aliases(talk(one=["x"], two=["x"]), talk(two=["x"], one=["x"]))
+    assert (names["session:1"], names["session:2"]) == (("one", "one"), ("two", "two"))
 
 
 def test_sessions_with_most_in_common_are_paired() -> None:
     """Though neither says all the same, and both are called otherwise."""
     a = talk(one=["a", "b", "c"], two=["d", "e", "f"])
     b = talk(first=["d", "e", "other"], second=["a", "b", "another"])
-    found = aliases(a, b)
-    assert (found["session:1"], found["session:2"]) == (("one", "second"), ("two", "first"))
+    names = aliases(a, b)
+    assert (names["session:1"], names["session:2"]) == (("one", "second"), ("two", "first"))
 
 
 def test_values_are_paired_by_their_first_place() -> None:
     """Where they stood differs in all else, and so does their order."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"), ("c-1111111", "z", "3"))
     b = calls(("c-2222222", "z", "4"), ("b-2222222", "y", "5"), ("a-2222222", "x", "6"))
-    found = aliases(a, b)
+    names = aliases(a, b)
     for number, name in enumerate("abc"):
-        assert found[f"call:{number + 1}"] == (f"{name}-1111111", f"{name}-2222222")
+        assert names[f"call:{number + 1}"] == (f"{name}-1111111", f"{name}-2222222")
 
 
 def test_values_are_paired_by_their_text() -> None:
     """Where they stood in nothing alike."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"))
     b = calls(("b-1111111", "v", "3"), ("a-1111111", "w", "4"))
-    found = aliases(a, b)
-    assert (found["call:1"], found["call:2"]) == (("a-1111111",) * 2, ("b-1111111",) * 2)
+    names = aliases(a, b)
+    assert (names["call:1"], names["call:2"]) == (("a-1111111",) * 2, ("b-1111111",) * 2)

@@ -88,7 +88,7 @@ def said(*options: str, on_terminal: bool) -> tuple[int, str, str]:
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     command = [sys.executable, "-c", IMPATIENT, "inspect", "diff", *options]
     pair = [RECORDINGS / "edit-allowed.db", RECORDINGS / "edit-rejected.db"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *pair], stdout=subprocess.PIPE, stderr=theirs, check=False, timeout=60
     )
     os.close(theirs)
@@ -96,7 +96,7 @@ def said(*options: str, on_terminal: bool) -> tuple[int, str, str]:
     with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as file:  # noqa: PTH123
         while data := file.read(65536):
             shown += data
-    return done.returncode, done.stdout.decode(), shown.decode()
+    return process.returncode, process.stdout.decode(), shown.decode()
 
 
 @pytest.mark.parametrize("options", [(), ("--learn",), ("--json",)], ids=" ".join)

@@ -45,13 +45,13 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
     def run(number: int, told: str) -> Run:
         made = Run(number)
-        for one in told.split():
-            if one[0].isupper():
-                made.tell("plan", entries=[{"content": one}])
-            elif one.startswith("~"):
-                made.tell("agent_thought_chunk", content=text(one))
+        for word in told.split():
+            if word[0].isupper():
+                made.tell("plan", entries=[{"content": word}])
+            elif word.startswith("~"):
+                made.tell("agent_thought_chunk", content=text(word))
             else:
-                made.words(f"{one} ")
+                made.words(f"{word} ")
         return made.end()
 
     assert compare(run(0, a), run(1, b))[0].counts == Counts(moved=1)
@@ -61,8 +61,8 @@ def test_one_odd_chunk_in_a_text_is_one_field() -> None:
     """What stands beside its text, and not what the text is cut into."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
-    found, (entry,) = compare(a.end(), b.end())
-    assert found.counts == Counts(changed=1)
+    result, (entry,) = compare(a.end(), b.end())
+    assert result.counts == Counts(changed=1)
     assert [(field.pointer, field.only) for field in entry.fields] == [
         ("/params/update/_meta", "b")
     ]
@@ -98,8 +98,8 @@ def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
             made.words(piece[:-1], messageId=f"{number}{number}message-{piece[-1]}")
         return made.end()
 
-    found, entries = compare(run(0, "a1 b2 c2"), run(1, b))
-    assert found.counts == Counts(changed=told)
+    result, entries = compare(run(0, "a1 b2 c2"), run(1, b))
+    assert result.counts == Counts(changed=told)
     assert [field.pointer for entry in entries for field in entry.fields] == [
         "/params/update/messageId"
     ] * told
@@ -132,8 +132,8 @@ def test_a_changed_word_of_a_long_text_is_one_field() -> None:
     """As one entry with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
-    found, (entry,) = compare(a.end(), b.end())
-    assert found.counts == Counts(changed=1)
+    result, (entry,) = compare(a.end(), b.end())
+    assert result.counts == Counts(changed=1)
     assert (entry.a, entry.a_frames, entry.b, entry.b_frames) == (6, 4, 6, 2)
     (field,) = entry.fields
     assert field == Field("/params/update/content/text", "onetwothreefour", "onetwo3four")
@@ -169,7 +169,7 @@ def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
     """An agent that does not end its turn as cancelled has not been."""
     a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
     _, (entry,) = compare(a, b)
-    assert [(one.pointer, one.b) for one in entry.fields] == [
+    assert [(place.pointer, place.b) for place in entry.fields] == [
         ("/params/update/content/text", "one two three")
     ]
 

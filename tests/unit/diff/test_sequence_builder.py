@@ -28,8 +28,8 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
     """Wherever it stands, in the part that is forgotten or in the rest."""
     text = (word * LENGTH)[:LENGTH]
     other = f"{text[:place]}X{text[place + 1 :]}"
-    found, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
-    assert found.counts == Counts(changed=1)
+    result, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
+    assert result.counts == Counts(changed=1)
     assert [field.pointer for field in entry.fields] == ["/params/update/content/text"]
     assert (entry.fields[0].a, entry.fields[0].b) == (text, other)
 
@@ -46,8 +46,8 @@ def test_a_text_that_goes_on_is_another() -> None:
     """Even if what is more of it is nothing but a space."""
     text = "word " * (LENGTH // 5)
     for more in (" ", "word ", text):
-        found, _ = compare(said(0, text, 4000), said(1, text + more, 4000))
-        assert found.counts == Counts(changed=1)
+        result, _ = compare(said(0, text, 4000), said(1, text + more, 4000))
+        assert result.counts == Counts(changed=1)
 
 
 def test_values_have_names_in_it() -> None:

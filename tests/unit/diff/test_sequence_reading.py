@@ -92,11 +92,11 @@ def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
     """Frames that faults made up do not count; those that faults changed count as received."""
-    found = compared(tmp_path, told, other)
-    assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
+    result = compared(tmp_path, told, other)
+    assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
-    found = compared(tmp_path / "turned", other, told)
-    assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
+    result = compared(tmp_path / "turned", other, told)
+    assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
 
 
 def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
@@ -110,22 +110,22 @@ def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
         recorder.event(capture_log.NOTE, text="a note")
         told(recorder)
 
-    found = compared(tmp_path, told, noisy)
-    assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
+    result = compared(tmp_path, told, noisy)
+    assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
 
 
 def test_an_empty_line_is_no_frame() -> None:
     """However little is compared, unless lines are compared byte for byte."""
     for expect in Expect:
-        found, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
-        assert (found.counts, found.a.frames, found.b.frames) == (Counts(), 6, 6)
+        result, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
+        assert (result.counts, result.a.frames, result.b.frames) == (Counts(), 6, 6)
     assert compare(Run(0), Run(0).add(IN, ""), exact=True)[0].is_equal
 
 
 def test_each_side_has_its_own_number_of_frames() -> None:
     """The numbers may differ."""
-    found, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
-    assert (entry.change, found.a.frames, found.b.frames) == (Change.ONLY_B, 6, 7)
+    result, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
+    assert (entry.change, result.a.frames, result.b.frames) == (Change.ONLY_B, 6, 7)
 
 
 # Latencies
@@ -156,16 +156,16 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
         recorder.t_ns += MS
         recorder.to_agent(result("one"))
 
-    found = compared(tmp_path, a, b)
+    outcome = compared(tmp_path, a, b)
     to_agent = "to-agent"
-    assert found.latency == (
+    assert outcome.latency == (
         MethodLatency("x/even", to_agent, 4, 6, 20 * MS, 6 * MS, 40 * MS, 12 * MS),
         MethodLatency("x/odd", to_agent, 3, 1, 70 * MS, 3 * MS, 90 * MS, 3 * MS),
         MethodLatency("x/only_a", to_agent, 1, 0, 5 * MS, None, 5 * MS, None),
         MethodLatency("x/only_b", to_agent, 0, 2, None, 7 * MS, None, 9 * MS),
         MethodLatency("x/odd", "to-client", 0, 1, None, 2 * MS, None, 2 * MS),
     )
-    assert found.counts.total > 0
+    assert outcome.counts.total > 0
 
 
 def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> None:
@@ -177,8 +177,8 @@ def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> 
         asked(recorder, "x/quick", 3)
 
     paused = ((2 * MS, 4000 * MS), (9000 * MS, 9500 * MS))
-    found = compared(tmp_path, told, told, pauses=paused)
-    assert [(one.method, one.a_count, one.b_count, one.b_max_ns) for one in found.latency] == [
+    result = compared(tmp_path, told, told, pauses=paused)
+    assert [(row.method, row.a_count, row.b_count, row.b_max_ns) for row in result.latency] == [
         ("x/both", 2, 1, 7 * MS),
         ("x/quick", 1, 1, 3 * MS),
     ]
@@ -186,12 +186,12 @@ def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> 
 
 def test_latencies_are_no_difference(tmp_path: Path) -> None:
     """Whatever the difference is."""
-    found = compared(
+    result = compared(
         tmp_path,
         lambda recorder: asked(recorder, "x/y", 1, 2, 3),
         lambda recorder: asked(recorder, "x/y", 3000, 2000, 1000),
     )
-    assert found.is_equal
-    assert found.latency == (
+    assert result.is_equal
+    assert result.latency == (
         MethodLatency("x/y", "to-agent", 3, 3, 2 * MS, 2000 * MS, 3 * MS, 3000 * MS),
     )

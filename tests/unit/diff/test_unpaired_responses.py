@@ -51,8 +51,8 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
     """The same answers to the other requests are others."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "allow 0", "reject 1"), expect=expect)[0].is_equal
-    found, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
-    assert found.counts == Counts(changed=2)
+    result, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
+    assert result.counts == Counts(changed=2)
     assert [field.pointer for entry in entries for field in entry.fields] == ["/id", "/id"]
 
 
@@ -138,8 +138,8 @@ def test_a_session_that_is_refused_is_one_change() -> None:
         return made
 
     for refused in (0, 1):
-        found, entries = compare(*(run(n, is_refused=n == refused) for n in (0, 1)))
-        assert found.counts == Counts(changed=1)
+        result, entries = compare(*(run(n, is_refused=n == refused) for n in (0, 1)))
+        assert result.counts == Counts(changed=1)
         (entry,) = entries
         assert (entry.title, entry.a, entry.b) == ("the answer to session/new", 4, 4)
-        assert {one.pointer for one in entry.fields} == {"/result", "/error"}
+        assert {place.pointer for place in entry.fields} == {"/result", "/error"}

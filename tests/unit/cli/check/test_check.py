@@ -37,18 +37,18 @@ def written(path: Path, lines: list[str]) -> Path:
 def findings(*arguments: str | Path) -> list[dict[str, Any]]:
     """Returns the findings of a check as JSON."""
     report = json.loads(run("check", "--json", *arguments).stdout)
-    return [one for recording in report["recordings"] for one in recording["findings"]]
+    return [finding for recording in report["recordings"] for finding in recording["findings"]]
 
 
 def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
     """Who, where, and what the specification says; the exit code is 1."""
     path = written(tmp_path / "x.jsonl", REUSED)
-    found = run("inspect", "check", path)
-    assert found.exit_code == 1
-    assert "✗ rpc.id-reused  by the client\n" in found.stdout
-    assert "An id is not reused while its request is open. (JSON-RPC 2.0)" in found.stdout
-    assert re.search(r"^    #4 +session/new +.*\(see #3\)$", found.stdout, re.MULTILINE)
-    assert run("check", path).stdout == found.stdout
+    result = run("inspect", "check", path)
+    assert result.exit_code == 1
+    assert "✗ rpc.id-reused  by the client\n" in result.stdout
+    assert "An id is not reused while its request is open. (JSON-RPC 2.0)" in result.stdout
+    assert re.search(r"^    #4 +session/new +.*\(see #3\)$", result.stdout, re.MULTILINE)
+    assert run("check", path).stdout == result.stdout
 
 
 def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
@@ -77,24 +77,24 @@ def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
     known = ("--baseline", tmp_path / "known.json")
-    found = run("check", tmp_path / "recordings", *known, "--update-baseline")
-    assert found.stdout.startswith("2 recordings: 2 clean; ")
-    found = run("check", tmp_path / "recordings", *known)
-    assert found.exit_code == 0
-    assert found.stdout.startswith("2 recordings: 2 clean; ")
-    found = run("check", tmp_path / "recordings", "--top", "1")
-    assert "no rule is broken" not in found.stdout
-    assert "\n✗ rpc.id-reused  by the client\n" in found.stdout
-    assert found.stdout.splitlines()[-1].startswith("2 recordings: ✗ ")
+    result = run("check", tmp_path / "recordings", *known, "--update-baseline")
+    assert result.stdout.startswith("2 recordings: 2 clean; ")
+    result = run("check", tmp_path / "recordings", *known)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("2 recordings: 2 clean; ")
+    result = run("check", tmp_path / "recordings", "--top", "1")
+    assert "no rule is broken" not in result.stdout
+    assert "\n✗ rpc.id-reused  by the client\n" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("2 recordings: ✗ ")
 
 
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
     """How many rules looked at how many frames."""
-    found = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
-    assert found.exit_code == 0
+    result = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
+    assert result.exit_code == 0
     assert re.fullmatch(
         r"judged  \(c0ffee000001\)  nothing is wrong: \d+ rules of v1 looked at 2 frames\n",
-        found.stdout,
+        result.stdout,
     )
 
 
@@ -111,8 +111,8 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
     assert 'the agent never answered session/prompt "hi" (#5)' in hung
     said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
     update = f"<- session/update {json.dumps({'sessionId': 's', 'update': said})}"
-    done = [*lines, update, '<- #2 result {"stopReason": "end_turn"}', "== client leaves"]
-    assert "session/prompt" not in run("check", written(tmp_path / "y.jsonl", done)).stdout
+    completed = [*lines, update, '<- #2 result {"stopReason": "end_turn"}', "== client leaves"]
+    assert "session/prompt" not in run("check", written(tmp_path / "y.jsonl", completed)).stdout
     gone = run("check", written(tmp_path / "z.jsonl", [*lines, "== agent exits"])).stdout
     assert "✗ agent.ended  by the agent" in gone
     assert "unanswered" not in gone  # nobody waits for an agent that is gone
@@ -132,25 +132,25 @@ def test_a_conversation_that_failed_fails_the_check(
 ) -> None:
     """An agent that never answers, no messages at all, and a recording that is not complete."""
     path = written(tmp_path / "x.jsonl", lines)
-    found = run("check", path)
-    assert found.exit_code == code
-    assert f"✗ {rule}  " in found.stdout
+    result = run("check", path)
+    assert result.exit_code == code
+    assert f"✗ {rule}  " in result.stdout
 
 
 def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
     """Also where nothing is wrong with what there is."""
     path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
-    found = run("check", path)
-    assert found.exit_code == 3
-    assert "nothing is wrong" in found.stdout
-    assert "limits      the recorder was killed" in found.stdout
+    result = run("check", path)
+    assert result.exit_code == 3
+    assert "nothing is wrong" in result.stdout
+    assert "limits      the recorder was killed" in result.stdout
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
     """It is the agent that has not answered, and not the recording."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
-    assert text in [one["text"] for one in findings(path)]
+    assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0
-    assert {one["severity"] for one in findings(path, "--rule", "wait")} == {"info"}
+    assert {finding["severity"] for finding in findings(path, "--rule", "wait")} == {"info"}
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
@@ -168,15 +168,22 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
     report = json.loads(result.stdout)
     assert report["exit"] == result.exit_code == 1
     assert report["counts"]["error"] == 2 * report["recordings"][0]["counts"]["error"]
-    one = next(f for f in report["recordings"][1]["findings"] if f["rule"] == "rpc.id-reused")
-    assert (one["by"], one["seq"], one["related"], one["severity"]) == ("client", 4, [3], "error")
-    assert one["source"] == ["JSON-RPC 2.0"]
+    finding = next(f for f in report["recordings"][1]["findings"] if f["rule"] == "rpc.id-reused")
+    assert (finding["by"], finding["seq"], finding["related"], finding["severity"]) == (
+        "client",
+        4,
+        [3],
+        "error",
+    )
+    assert finding["source"] == ["JSON-RPC 2.0"]
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
     """By name or group; what another rule found stays as it was."""
     path = written(tmp_path / "x.jsonl", REUSED)
-    assert {one["rule"] for one in findings(path, "--rule", "rpc.id-reused")} == {"rpc.id-reused"}
+    assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
+        "rpc.id-reused"
+    }
     assert findings(path, "--ignore-rule", "rpc.*", "--ignore-rule", "wait") == []
     assert complaint("check", "--rule", "rcp", path).startswith("no rule is named 'rcp'")
 
@@ -194,7 +201,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
     """Only an error is."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
-    assert {one["severity"] for one in findings(path)} == {"info"}
+    assert {finding["severity"] for finding in findings(path)} == {"info"}
     assert run("check", path).exit_code == 0
     assert run("check", path, "--fail-on", "info").exit_code == 1
 
@@ -208,12 +215,12 @@ def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
     again = run("check", path, "--baseline", known)
     assert again.exit_code == 0
     assert re.search(r"nothing new, \d known: ", again.stdout)
-    assert all(one["known"] for one in findings(path, "--baseline", known))
+    assert all(finding["known"] for finding in findings(path, "--baseline", known))
     more = written(tmp_path / "y.jsonl", [*REUSED, '<- {"jsonrpc": "2.0", "id": 9}'])
     assert run("check", more, "--baseline", known).exit_code == 1
-    assert {one["rule"] for one in findings(more, "--baseline", known) if not one["known"]} == {
-        "rpc.no-result-or-error"
-    }
+    assert {
+        finding["rule"] for finding in findings(more, "--baseline", known) if not finding["known"]
+    } == {"rpc.no-result-or-error"}
 
 
 def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
@@ -241,10 +248,10 @@ def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
 def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
     """The exit code is that of wrong use."""
     path = written(tmp_path / "x.jsonl", HANDSHAKE)
-    found = run("check", tmp_path / "none.db", path)
-    assert found.exit_code == 2
-    assert "nothing is wrong" in found.stdout
-    assert found.stderr.count("\n") == 1
+    result = run("check", tmp_path / "none.db", path)
+    assert result.exit_code == 2
+    assert "nothing is wrong" in result.stdout
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_rule_is_explained() -> None:
@@ -286,9 +293,9 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, "--baseline", known, "--update-baseline")
     before = known.read_bytes()
-    found = run("check", tmp_path / "none.db", "--baseline", known, "--update-baseline")
-    assert found.exit_code == 2
-    assert f"{known} is left as it was" in found.stderr
+    result = run("check", tmp_path / "none.db", "--baseline", known, "--update-baseline")
+    assert result.exit_code == 2
+    assert f"{known} is left as it was" in result.stderr
     assert known.read_bytes() == before
 
 
@@ -316,5 +323,5 @@ def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
         '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
         ' "clientInfo": {"name": "ed", "version": "1"}}'
     ]
-    found = run("check", written(tmp_path / "x.jsonl", lines))
-    assert "limits      this is not ACP: initialize looks like that of MCP" in found.stdout
+    result = run("check", written(tmp_path / "x.jsonl", lines))
+    assert "limits      this is not ACP: initialize looks like that of MCP" in result.stdout

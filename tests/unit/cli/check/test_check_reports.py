@@ -38,8 +38,8 @@ def checked(fail_on: str = "error", written: BaselineWriter | None = None) -> Ch
 
 def one_of(report: CheckReport) -> CheckedRecording:
     """Returns the only recording of a report."""
-    (one,) = report.recordings
-    return one
+    (single,) = report.recordings
+    return single
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
@@ -54,10 +54,10 @@ def test_an_annotation_names_file_line_and_frame() -> None:
 def test_an_annotation_cannot_become_another_command() -> None:
     """Line breaks, and the marks between the parts, are escaped."""
     report = checked()
-    one = one_of(report)
+    original = one_of(report)
     text = "50%\n::error::x, y"
     report.recordings[0] = evolve(
-        one, path="a,b:c.jsonl", findings=[evolve(one.findings[0], text=text)]
+        original, path="a,b:c.jsonl", findings=[evolve(original.findings[0], text=text)]
     )
     (line,) = check_reports.annotations(report)
     assert "file=a%2Cb%3Ac.jsonl," in line
@@ -97,8 +97,8 @@ def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
     """As a path from the current directory; elsewhere it is absolute."""
-    one = evolve(one_of(checked()), path=path)
-    assert place_of(one) == place
+    moved = evolve(one_of(checked()), path=path)
+    assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)
-    assert place_of(evolve(one, path=str(tmp_path / path))) == place
-    assert place_of(evolve(one, path="/elsewhere/x.jsonl")) == "/elsewhere/x.jsonl"
+    assert place_of(evolve(moved, path=str(tmp_path / path))) == place
+    assert place_of(evolve(moved, path="/elsewhere/x.jsonl")) == "/elsewhere/x.jsonl"

@@ -103,10 +103,10 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
     """What is printed as JSON."""
-    found = run("inspect", "diff", "--json", *arguments)
-    assert found.exit_code == code
-    assert found.stderr == ""
-    return [json.loads(line) for line in found.stdout.splitlines()]
+    result = run("inspect", "diff", "--json", *arguments)
+    assert result.exit_code == code
+    assert result.stderr == ""
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 # The screen
@@ -138,15 +138,17 @@ def test_colours_take_the_place_of_brackets() -> None:
 def test_changed_whitespace_is_visible() -> None:
     """Colours alone would not show it."""
     words = "one two three four five six seven eight nine ten eleven twelve thirteen"
-    one = Field("/params/text", f"{words} {words}", f"{words}  {words}")
-    found = differing([evolve(ENTRIES[0], fields=(one,))])
-    assert "[- -]" in plain(screen(found, 80, color=True))
+    field = Field("/params/text", f"{words} {words}", f"{words}  {words}")
+    result = differing([evolve(ENTRIES[0], fields=(field,))])
+    assert "[- -]" in plain(screen(result, 80, color=True))
 
 
 def test_texts_with_little_in_common_are_shown_apart() -> None:
     """If hardly a word stayed, a mixture of both would be hard to read."""
-    one = Field("/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2)
-    shown = screen(differing([evolve(ENTRIES[0], fields=(one,))]), 80)
+    field = Field(
+        "/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2
+    )
+    shown = screen(differing([evolve(ENTRIES[0], fields=(field,))]), 80)
     assert '\n        - "Done.\\n"\n        + "The edit was rejected; ' in shown
 
 
@@ -182,9 +184,9 @@ def test_many_differences_are_counted_first() -> None:
 
 def test_recordings_of_one_name_are_distinguished_by_path() -> None:
     """Two runs are often called alike, after the agent."""
-    found = equal()
-    found = evolve(found, b=evolve(found.b, name=found.a.name))
-    first, second = screen(found, None).splitlines()[:2]
+    result = equal()
+    result = evolve(result, b=evolve(result.b, name=result.a.name))
+    first, second = screen(result, None).splitlines()[:2]
     assert "/srv/recordings/monday.db" in first
     assert "/srv/recordings/friday.db" in second
 
@@ -236,8 +238,8 @@ def test_deeply_nested_values_are_not_shown() -> None:
 def test_json_has_a_line_for_each_part() -> None:
     """Their order is that of the screen; values that JSON does not allow become null."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
-    found = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
-    lines = [json.loads(line) for line in printed(found, DiffJson).splitlines()]
+    result = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
+    lines = [json.loads(line) for line in printed(result, DiffJson).splitlines()]
     kinds = ["diff", *["handshake"] * 3, *["entry"] * 8, *["ending"] * 2, *["latency"] * 5]
     assert [line["type"] for line in lines] == kinds
     assert lines[0]["counts"] | {"total": 13} == lines[0]["counts"]
@@ -249,13 +251,16 @@ def test_json_has_a_line_for_each_part() -> None:
         "b": "failed",
         "only": None,
     }
-    assert [(one["a"], one["b"]) for one in lines[11]["fields"]] == [(None, "\ud800"), (2**70, 1.5)]
+    assert [(place["a"], place["b"]) for place in lines[11]["fields"]] == [
+        (None, "\ud800"),
+        (2**70, 1.5),
+    ]
 
 
-def junit(found: Diff) -> str:
+def junit(result: Diff) -> str:
     """The report of a comparison as JUnit XML."""
     cases = DiffCases()
-    report_diff(found, [cases])
+    report_diff(result, [cases])
     return suite("a suite", cases.cases)
 
 
@@ -299,19 +304,19 @@ def test_a_junit_failure_begins_with_the_first_difference() -> None:
 def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
     """Ids may differ; the exit code is 0, and nothing is on stderr."""
     a = record(tmp_path / "a.db")
-    found = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
-    assert (found.exit_code, found.stderr) == (0, "")
-    assert found.stdout.endswith("\n\nequal: 7 frames and 7 frames say the same\n")
+    result = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.endswith("\n\nequal: 7 frames and 7 frames say the same\n")
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
     """The exit code is 1, and stderr names the rules that ignore them."""
-    found = run("inspect", "diff", *pair)
-    assert found.exit_code == 1
-    assert '      /result/stopReason  "end_turn" → "refusal"\n' in found.stdout
-    assert '      /params/update/rawInput/said  "Hi" → "Hello"\n' in found.stdout
-    assert found.stdout.endswith("\n\n2 differences: 2 changed\n")
-    assert found.stderr == (
+    result = run("inspect", "diff", *pair)
+    assert result.exit_code == 1
+    assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
+    assert '      /params/update/rawInput/said  "Hi" → "Hello"\n' in result.stdout
+    assert result.stdout.endswith("\n\n2 differences: 2 changed\n")
+    assert result.stderr == (
         "acp-proxy: to let these pass: --ignore /params/update/rawInput/said"
         " --ignore /result/stopReason;"
         f" `acp-proxy diff --learn {pair[0]} {pair[1]}` proposes rules\n"
@@ -327,18 +332,18 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
 def test_exact_compares_bytes(tmp_path: Path) -> None:
     """Then ids count, and there is nothing that one could ignore."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", session="s-2")
-    found = run("inspect", "diff", a, b, "--exact")
-    assert found.exit_code == 1
-    assert '"s-1" → "s-2"' in found.stdout
-    assert found.stderr == ""
+    result = run("inspect", "diff", a, b, "--exact")
+    assert result.exit_code == 1
+    assert '"s-1" → "s-2"' in result.stdout
+    assert result.stderr == ""
 
 
 def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
     """Frames beyond it may differ, and so may how the agent ended."""
     assert run("inspect", "diff", *pair, "dir:to-agent").exit_code == 0
-    found = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
-    assert found.exit_code == 1
-    assert found.stdout.endswith("\n\n1 difference: 1 changed\n")
+    result = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
+    assert result.exit_code == 1
+    assert result.stdout.endswith("\n\n1 difference: 1 changed\n")
 
 
 def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
@@ -350,9 +355,9 @@ def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
 
 def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
     """Nothing equals nothing, but that was hardly the question."""
-    found = run("inspect", "diff", *pair, "method:nothing")
-    assert found.exit_code == 0
-    assert found.stderr == "acp-proxy: no frame matches FILTER\n"
+    result = run("inspect", "diff", *pair, "method:nothing")
+    assert result.exit_code == 0
+    assert result.stderr == "acp-proxy: no frame matches FILTER\n"
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
@@ -388,8 +393,8 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
 def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
     """What is printed stays the same."""
     bare = run("inspect", "diff", *pair)
-    found = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
-    assert (found.exit_code, found.stdout) == (1, bare.stdout)
+    result = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
+    assert (result.exit_code, result.stdout) == (1, bare.stdout)
     suite = ET.parse(tmp_path / "report.xml").getroot()
     assert suite.get("failures") == "1"
     assert suite.get("name") == "acp-proxy diff a b"
@@ -424,10 +429,10 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
 
 def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
     """With the file of rules the recordings are equal; what was given is in it as well."""
-    found = run("inspect", "diff", *pair, "--learn")
-    assert found.exit_code == 0
-    assert found.stderr == "acp-proxy: with 2 rules A and B are equal\n"
-    assert found.stdout == (
+    result = run("inspect", "diff", *pair, "--learn")
+    assert result.exit_code == 0
+    assert result.stderr == "acp-proxy: with 2 rules A and B are equal\n"
+    assert result.stdout == (
         'ignore = [\n    "/params/update/rawInput/said",\n    "/result/stopReason",\n]\n'
     )
     rules = tmp_path / "rules.toml"
@@ -440,11 +445,11 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
     """Values that go one to one are not just left out."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
-    found = run("inspect", "diff", a, b, "--learn")
+    result = run("inspect", "diff", a, b, "--learn")
     expected = 'alias = [\n    "/params/update/rawInput/said",\n]\n'
-    assert (found.exit_code, found.stdout) == (0, expected)
+    assert (result.exit_code, result.stdout) == (0, expected)
     rules = tmp_path / "rules.toml"
-    rules.write_text(found.stdout, encoding="utf-8")
+    rules.write_text(result.stdout, encoding="utf-8")
     assert run("inspect", "diff", a, b).exit_code == 1
     assert run("inspect", "diff", a, b, "--rules", rules).exit_code == 0
 
@@ -452,22 +457,22 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
     """A frame that only one of them has remains; the exit code is 1."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
-    found = run("inspect", "diff", a, a, "--learn")
-    assert (found.exit_code, found.stdout) == (0, "")
-    assert found.stderr == "acp-proxy: without any rule A and B are equal\n"
-    found = run("inspect", "diff", a, b, "--learn")
-    assert found.exit_code == 1
-    assert re.match(r"acp-proxy: with \d rules? this remains: \d+ differences: ", found.stderr)
+    result = run("inspect", "diff", a, a, "--learn")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "acp-proxy: without any rule A and B are equal\n"
+    result = run("inspect", "diff", a, b, "--learn")
+    assert result.exit_code == 1
+    assert re.match(r"acp-proxy: with \d rules? this remains: \d+ differences: ", result.stderr)
     c = record(tmp_path / "c.db", code=1)
-    found = run("inspect", "diff", a, c, "--learn")
-    assert (found.exit_code, found.stdout) == (1, "")
-    assert found.stderr == "acp-proxy: no rule helps: 1 difference: 1 in the ending\n"
+    result = run("inspect", "diff", a, c, "--learn")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "acp-proxy: no rule helps: 1 difference: 1 in the ending\n"
 
 
 def test_rules_as_json(pair: tuple[Path, Path]) -> None:
     """One object."""
-    (found,) = values(*pair, "--learn", code=0)
-    assert found == {
+    (summary,) = values(*pair, "--learn", code=0)
+    assert summary == {
         "type": "learned",
         "ignored": ["/params/update/rawInput/said", "/result/stopReason"],
         "aliases": [],
@@ -525,15 +530,15 @@ def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
     """As with `| head`: no complaint about it, and the exit code says that the two differ."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "acp_proxy", "inspect", "diff", *pair],
         stdout=writing,
         stderr=subprocess.PIPE,
         check=False,
     )
     os.close(writing)
-    assert done.returncode == 1
-    assert re.fullmatch(rb"acp-proxy: to let these pass: .*\n", done.stderr)
+    assert process.returncode == 1
+    assert re.fullmatch(rb"acp-proxy: to let these pass: .*\n", process.stderr)
 
 
 def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
