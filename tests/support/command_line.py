@@ -1,14 +1,19 @@
-"""Runs the command line in this process, without colours and without a terminal's width."""
+"""Runs the command line in this process, and lists its commands.
+
+Output has no colours and no terminal's width.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
 from click.testing import CliRunner, Result
 
 from acp_proxy.cli.main import cli
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -39,3 +44,52 @@ def complaint(*arguments: str | Path, home: Path | None = None, **environment: s
     assert result.stderr.endswith("\n")
     assert result.stderr.count("\n") == 1
     return result.stderr.removeprefix("acp-proxy: ").rstrip("\n")
+
+
+def commands(group: click.Command, name: str = "acp-proxy") -> Iterator[tuple[str, click.Command]]:
+    """Yields every command with its full name, groups included."""
+    yield name, group
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for word in group.list_commands(context):
+            command = group.get_command(context, word)
+            assert command is not None
+            yield from commands(command, f"{name.removesuffix(' inspect')} {word}")
+
+
+COMMANDS = dict(commands(cli))
+"""Every command by its full name, such as ``acp-proxy faults list``."""
+_OPTIONS = {"prune": ("--larger-than", "0kB", "--noted", "--dry-run")}
+"""Options without which a command shows nothing of a recording."""
+
+
+def commands_with(flag: str) -> list[str]:
+    """Returns the commands that have an option, without ``acp-proxy``; no groups."""
+    return [
+        name.removeprefix("acp-proxy ")
+        for name, command in COMMANDS.items()
+        if not isinstance(command, click.Group) and flag in flags(command)
+    ]
+
+
+def flags(command: click.Command) -> set[str]:
+    """Returns how a command's options are written, but for help and removed options."""
+    options = (one for one in command.params if isinstance(one, click.Option) and not one.hidden)
+    return {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
+
+
+def words_for(name: str, rec: str | Path, pattern: str = "e") -> list[str | Path]:
+    """Returns the words with which a command shows a recording.
+
+    Args:
+        name: the command, as `commands_with` has it.
+        rec: the recording.
+        pattern: what to search for.
+    """
+    values = {"pattern": pattern, **dict.fromkeys(("rec", "recs", "other", "where"), rec)}
+    command = COMMANDS[f"acp-proxy {name}"]
+    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    unknown = [one.name for one in arguments if one.required and one.name not in values]
+    assert not unknown, f"words_for has no value for {unknown} of {name}"
+    words = (values[one.name] for one in arguments if one.name in values)
+    return [*name.split(), *_OPTIONS.get(name, ()), *words]

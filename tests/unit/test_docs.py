@@ -8,21 +8,22 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args, get_type_hints
 
 import click
 import pytest
-from attrs import fields
+from attrs import Attribute, fields, has
+from cattrs import BaseConverter
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
 from acp_proxy.check.check_report import CheckedRecording, CheckReport
-from acp_proxy.check.check_values import RuleCount
+from acp_proxy.check.check_values import RuleCount, UncheckedRules
 from acp_proxy.cli.diff.diff_reports import DiffJson
 from acp_proxy.cli.editors.setup_screen import ListedAgent, ListedClient
 from acp_proxy.cli.inspect import INSPECT
-from acp_proxy.cli.main import cli
 from acp_proxy.editors.doctor.context import CheckResult, Examination
 from acp_proxy.explain.audit.audit_values import (
     Action,
@@ -52,6 +53,7 @@ from acp_proxy.explain.show.summary_values import (
     ToolTally,
     TurnSummary,
 )
+from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics
 from acp_proxy.explain.stats.turn_times import TurnTime, WholeTime
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
@@ -63,16 +65,15 @@ from acp_proxy.explain.transcript.entries import (
     TranscriptSection,
 )
 from acp_proxy.explain.waits import PendingRequest, Silence
+from acp_proxy.playback.drivers.sweep import ClientRun
 from acp_proxy.record.capture.record_options import RECORD
-from acp_proxy.recording.recording import LOST, Origin, Recording
+from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
 from acp_proxy.store.tables.stored_views import STORED_VIEWS
-from tests.support.command_line import run
+from tests.support.command_line import COMMANDS, commands_with, flags, run, words_for
 from tests.support.example_comparison import differing, printed
 from tests.support.log_writer import record_conversation
+from tests.support.planted_secrets import record_planted
 from tests.tools.questions import Question, answer, questions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -108,29 +109,10 @@ def first_cells(text: str) -> list[str]:
     return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
 
 
-def commands(group: click.Command, name: str = "acp-proxy") -> Iterator[tuple[str, click.Command]]:
-    """Yields every command with its full name."""
-    yield name, group
-    if isinstance(group, click.Group):
-        context = click.Context(group)
-        for word in group.list_commands(context):
-            command = group.get_command(context, word)
-            assert command is not None
-            yield from commands(command, f"{name.removesuffix(' inspect')} {word}")
-
-
-COMMANDS = dict(commands(cli))
-
-
 def options(command: click.Command) -> list[click.Option]:
     """Returns the options of a command, but for help and what was removed."""
     every = (one for one in command.params if isinstance(one, click.Option))
     return [option for option in every if not option.hidden]
-
-
-def flags(command: click.Command) -> set[str]:
-    """Returns how a command's options are written."""
-    return {flag for o in options(command) for flag in (*o.opts, *o.secondary_opts)}
 
 
 def variables() -> dict[str, str]:
@@ -358,65 +340,123 @@ def test_every_member_of_a_comparison_is_documented() -> None:
     assert all(f"`{kind}`" in kinds for kind in (*of, "learned"))
 
 
-@pytest.mark.parametrize(
-    ("value", "title"),
-    [
-        (Recording, "Recording"),
-        (ListedClient, "setup"),
-        (ListedAgent, "Configured agent"),
-        (Examination, "doctor"),
-        (CheckResult, "Result of a check"),
-        (Summary, "show"),
-        (TurnSummary, "Turn"),
-        (OpenRequest, "Unanswered request"),
-        (Capabilities, "Capabilities"),
-        (SessionSummary, "Session"),
-        (FailedCall, "Failed call"),
-        (ToolTally, "Tool calls"),
-        (PersonRequest, "Question"),
-        (Tally, "Tally"),
-        (Finding, "Finding"),
-        (Extent, "Extent"),
-        (CurrentWait, "Waiting"),
-        (Silence, "Silence"),
-        (PendingRequest, "Pending request"),
-        (ErrorTally, "Error"),
-        (InvalidLines, "Lines that are no ACP"),
-        (WholeTime, "Whole time"),
-        (MethodStatistics, "Method"),
-        (TurnTime, "Timed turn"),
-        (CallStatistics, "Tool call"),
-        (TurnWaterfall, "Waterfall"),
-        (WaterfallStep, "Step"),
-        (TranscriptSection, "Transcript section"),
-        (TranscriptEntry, "Transcript entry"),
-        (TextBlock, "Text block"),
-        (CutText, "Cut text"),
-        (EntryChoice, "Choice"),
-        (Origin, "Origin"),
-        (Audit, "audit"),
-        (AuditedSession, "Audited session"),
-        (AuditedServer, "MCP server"),
-        (Action, "Action"),
-        (AuditedPath, "Audited path"),
-        (AuditedRequest, "Audited request"),
-        (AuditedPermission, "Audited permission"),
-        (LastingGrant, "Lasting grant"),
-        (AuditFinding, "Audit finding"),
-        (CheckReport, "check"),
-        (CheckedRecording, "Checked recording"),
-        (RuleCount, "Count"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else value.__name__,
-)
-def test_every_field_of_our_values_is_documented(value: Any, title: str) -> None:
+SECTIONS: dict[type[Any], str] = {
+    Recording: "Recording",
+    ListedClient: "setup",
+    ListedAgent: "Configured agent",
+    Examination: "doctor",
+    CheckResult: "Result of a check",
+    Summary: "show",
+    TurnSummary: "Turn",
+    OpenRequest: "Unanswered request",
+    Capabilities: "Capabilities",
+    SessionSummary: "Session",
+    FailedCall: "Failed call",
+    ToolTally: "Tool calls",
+    PersonRequest: "Question",
+    Tally: "Tally",
+    Finding: "Finding",
+    Extent: "Extent",
+    CurrentWait: "Waiting",
+    Silence: "Silence",
+    PendingRequest: "Pending request",
+    ErrorTally: "Error",
+    InvalidLines: "Lines that are no ACP",
+    Statistics: "stats",
+    WholeTime: "Whole time",
+    MethodStatistics: "Method",
+    TurnTime: "Timed turn",
+    CallStatistics: "Tool call",
+    TurnWaterfall: "Waterfall",
+    WaterfallStep: "Step",
+    TranscriptSection: "Transcript section",
+    TranscriptEntry: "Transcript entry",
+    TextBlock: "Text block",
+    CutText: "Cut text",
+    EntryChoice: "Choice",
+    Origin: "Origin",
+    Audit: "audit",
+    AuditedSession: "Audited session",
+    AuditedServer: "MCP server",
+    Action: "Action",
+    AuditedPath: "Audited path",
+    AuditedRequest: "Audited request",
+    AuditedPermission: "Audited permission",
+    LastingGrant: "Lasting grant",
+    AuditFinding: "Audit finding",
+    CheckReport: "check",
+    CheckedRecording: "Checked recording",
+    RuleCount: "Count",
+    ClientRun: "faults sweep",
+}
+"""The section of the page of JSON that has the members of a value."""
+
+
+WITHIN = {NamedAnswer: "Origin", UncheckedRules: "Checked recording"}
+"""Values that have no table of their own, and the section whose text names their members."""
+
+
+def json_fields(value: type[Any]) -> list[Attribute[Any]]:
+    """Returns the fields of a value that are members of its JSON."""
+    return [field for field in fields(value) if field.init or field.metadata]
+
+
+@pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
+def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
     """Each member that our values have in JSON is on the page of JSON."""
-    members = {
-        Silence: {"party": "debtor", "request": "owed"},
-        Summary: {"findings": "problems", "finding_counts": "problem_counts"},
-    }.get(value, {})
-    names = {members.get(field.name, field.name) for field in fields(value) if field.init}
-    assert names <= set(first_cells(section(page("json.md"), title)))
+    text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
+    named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
+    assert {one.metadata.get("json", one.name) for one in json_fields(value)} <= {*named}
+
+
+WORDS = {
+    "setup": ["setup", "zed"],
+    "doctor": ["doctor"],
+    "faults list": ["faults", "list"],
+    "faults explain": ["faults", "explain", "@slow-agent"],
+    "faults sweep": ["faults", "sweep", "x.db", "--plans", "@slow-agent", "--client", "true"],
+}
+"""How commands are called that show no recording."""
+
+
+@pytest.mark.parametrize("name", commands_with("--json"))
+def test_the_json_of_a_command_is_documented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its section has all members, and `SECTIONS` the place of each value of ours within."""
+    path = record_planted(tmp_path / "x.db")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    values: list[type] = []
+    unstructure = BaseConverter.unstructure
+
+    def watched(converter: BaseConverter, value: Any, unstructure_as: Any = None) -> Any:
+        values.append(type(value))
+        return unstructure(converter, value, unstructure_as)
+
+    monkeypatch.setattr(BaseConverter, "unstructure", watched)
+    words = WORDS.get(name) or words_for(name, path)
+    lines = run(*words, "--json", home=tmp_path).stdout.splitlines()
+    assert lines
+    kinds: set[type] = set()
+    for value in values:
+        add_values(value, kinds)
+    assert kinds <= {*SECTIONS, *WITHIN}
+    titles = [name, *(SECTIONS[kind] for kind in values if has(kind))]
+    documented = {cell for title in titles for cell in first_cells(section(page("json.md"), title))}
+    assert {*chain.from_iterable(map(json.loads, lines))} <= {*documented, "type"}
+
+
+def add_values(kind: Any, known: set[type]) -> None:
+    """Adds the classes of our values that a type has, itself included."""
+    if not has(kind):
+        for inner in get_args(kind):
+            add_values(inner, known)
+    elif kind not in known:
+        known.add(kind)
+        hints = get_type_hints(kind)
+        for field in json_fields(kind):
+            add_values(hints[field.name], known)
 
 
 def test_the_members_of_frames_and_events_are_documented() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
-from tests.support.command_line import run
-from tests.unit.test_docs import COMMANDS, flags
+from tests.support.command_line import COMMANDS, flags, run
 
 LEAVES = [name for name, command in COMMANDS.items() if not isinstance(command, click.Group)]
 

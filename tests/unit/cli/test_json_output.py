@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.store.files.annotations import set_note
-from tests.support.command_line import run
+from tests.support.command_line import commands_with, run, words_for
 from tests.support.log_writer import (
     LogWriter,
     notification,
@@ -18,6 +18,7 @@ from tests.support.log_writer import (
     result,
     text,
 )
+from tests.support.planted_secrets import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +28,13 @@ UNSEEN = "\x7f\x85\x9b31m\u202e\u2028\u2066\u200b\ufeff\U000e0041"
 """DEL, C1, a command of eight bits, bidi, a line separator, and what cannot be seen."""
 RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0041]")
 
-COMMANDS = (
-    ("inspect", "list"),
-    ("inspect", "show", "bad"),
-    ("inspect", "log", "bad"),
-    ("inspect", "log", "bad", "--seq", "2"),
-    ("inspect", "stats", "bad"),
-    ("inspect", "search", "needle", "bad"),
-    ("inspect", "diff", "bad", "good"),
-    ("inspect", "prune", "--larger-than", "0kB", "--noted", "--dry-run"),
-)
+_OF_NO_RECORDING = {"setup", "doctor", "faults list", "faults explain", "faults sweep"}
+"""Commands whose JSON holds no text of a recording."""
+COMMANDS = [
+    *(words_for(name, "bad", "needle") for name in commands_with("--json")
+      if name not in _OF_NO_RECORDING),
+    ["log", "bad", "--seq", "2"],
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -56,7 +54,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         recorder.to_agent(raw(request(2, "session/prompt", sessionId=bad, prompt=[text(bad)])))
         update = {"sessionUpdate": "tool_call", "toolCallId": bad, "title": bad, "kind": bad}
         recorder.to_client(raw(notification("session/update", sessionId=bad, update=update)))
-        recorder.to_client(raw(request(bad, f"_{bad}", x=bad)), f"no json {bad}\n".encode())
+        recorder.to_client(
+            raw(request(bad, f"_{bad}", x=bad, **{bad: {"token": KEY}})),
+            f"no json {bad}\n".encode(),
+        )
         recorder.stderr(bad)
         recorder.to_client(raw({"id": 2, "error": {"code": -32000, "message": bad, "data": bad}}))
         recorder.end(code=1)
@@ -82,8 +83,8 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(inner)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:2]))
-def test_json_is_safe_to_print(home: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words))
+def test_json_is_safe_to_print(home: Path, command: list[str]) -> None:
     """Such characters are escapes, and mean the same."""
     output = run(*command, "--json", home=home).stdout
     assert "needle" in output
