@@ -10,6 +10,15 @@ from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.findings import Severity as Severity
 
 
+HOUSE = "acp-proxy; no specification"
+"""The source of a rule of our own."""
+
+
+def source_text(source: str) -> str:
+    """Returns a source as people read it."""
+    return "a rule of acp-proxy" if source == HOUSE else source
+
+
 @frozen
 class Rule:
     """One rule of the protocol."""
@@ -25,7 +34,7 @@ class Rule:
     detection: str
     """What in a recording shows that it was broken."""
     source: tuple[str, ...]
-    """The places in the specification."""
+    """The places in the specification; `HOUSE` alone for a rule that no specification states."""
     lost_if: tuple[str, ...] | None = None
     """What has to be known of an imported recording, or nobody can tell that the rule was broken:
     words of `Fact`. None for what is said of the conversation itself: there each of `CHECKS`

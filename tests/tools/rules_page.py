@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acp_proxy.check.catalogue import address_of, left_out, rules
+from acp_proxy.check.check_values import source_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,13 +54,14 @@ _GROUPS = {
 _INTRODUCTION = """\
 # Rules
 
-What [`check`](commands/check.md) checks: {count} rules, of which each holds in some
-[dialects](json.md#recording). The severity is the worst that a finding of the rule can have; it is
-lower where something else may explain the finding. `acp-proxy check --explain RULE` prints a rule
-with a conversation that keeps it, and with one that breaks it.
+[`check`](commands/check.md) checks these rules. Each holds in some [dialects](json.md#recording).
+The severity is the worst that a finding of the rule can have; it is lower where something else may
+explain the finding. `acp-proxy check --explain RULE` prints a rule with a conversation that keeps
+it, and with one that breaks it.
 
-The rules of the last six groups are about the conversation as a whole, and no specification has
-them: that it begins, goes on and ends. The others look at messages. All commands tell what they
+A rule names its place in the specification. If no specification states the rule, it says "a rule
+of acp-proxy". The rules of the last six groups are about the conversation as a whole: that it
+begins, goes on and ends. The others look at messages. All commands tell what they
 find in one list of [findings](json.md#finding). `tool.no-progress` is only told with
 `--rule tool.no-progress`, since many healthy agents break it.
 
@@ -80,7 +82,7 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     every = [*rules().values()]
     groups = dict.fromkeys(rule.group for rule in every)
-    yield _INTRODUCTION.format(count=len(every))
+    yield _INTRODUCTION
     yield "| group | |\n|---|---|"
     for group in groups:
         count = sum(rule.group == group for rule in every)
@@ -105,7 +107,7 @@ def _row(rule: Rule) -> str:
 
 def _linked(source: str) -> str:
     address = address_of(source)
-    return source if address is None else f"[{source}]({address})"
+    return source_text(source) if address is None else f"[{source}]({address})"
 
 
 def _cell(text: str) -> str:

@@ -10,7 +10,7 @@ from acp_proxy.base.limits import EXAMPLES, NAMED
 from acp_proxy.base.wording import counted
 from acp_proxy.check.catalogue import address_of, left_out, no_such_rule, rules
 from acp_proxy.check.check_report import CheckedRecording, CheckReport
-from acp_proxy.check.check_values import Rule, Severity
+from acp_proxy.check.check_values import Rule, Severity, source_text
 from acp_proxy.check.examples import Example, examples_of
 from acp_proxy.cli.screens.output import Page, stdout_screen
 from acp_proxy.cli.screens.recording_page import MARKS, RecordingPage, verdict
@@ -128,7 +128,7 @@ def _group(
     page.print()
     title = [piece(first.rule, ink, bold=True), piece(f"  {first.whose}{count}")]
     page.wrap(piece(f"{mark} ", ink, bold=True), *title)
-    source = piece(f" ({'; '.join(rule.source)})", Ink.FAINT)
+    source = piece(f" ({'; '.join(map(source_text, rule.source))})", Ink.FAINT)
     page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."), source)
     shown = [*findings] if most is None else findings[:most]
     marks = Counter(finding.severity for finding in findings)
@@ -194,7 +194,7 @@ def explain_rule(name: str) -> None:
         "binds": _EITHER if rule.by == "either" else f"the {rule.by}",
         "severity": _severity(rule),
         "dialects": ", ".join(rule.dialects),
-        "source": "; ".join(rule.source),
+        "source": "; ".join(map(source_text, rule.source)),
         "page": ", ".join(dict.fromkeys(filter(None, map(address_of, rule.source)))),
         "found by": rule.detection,
     }

@@ -19,6 +19,7 @@ from acp_proxy.check.catalogue import (
     unchecked_rules,
 )
 from acp_proxy.check.check_report import reported
+from acp_proxy.check.check_values import HOUSE
 from acp_proxy.check.checker import Checker
 from acp_proxy.check.examples import examples
 from acp_proxy.explain.findings import CONVERSATION
@@ -28,7 +29,7 @@ from acp_proxy.store.reader import RecordingReader
 from tests.support.example_checker import before, text_form_of
 
 if TYPE_CHECKING:
-    from acp_proxy.check.check_values import ConformanceResult
+    from acp_proxy.check.check_values import ConformanceResult, Rule
     from acp_proxy.check.examples import Example
 
 GROUPS = sorted({rule.group for rule in rules().values()})
@@ -50,11 +51,17 @@ def test_a_place_in_the_documentation_has_its_page(source: str, address: str) ->
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
-def test_only_the_draft_and_our_own_rules_have_no_address() -> None:
-    """They are on no site."""
-    sources = {source for rule in rules().values() for source in rule.source}
-    without = {source for source in sources if address_of(source) is None}
-    assert all(source.startswith(("1.0 draft, ", "acp-proxy; ")) for source in without)
+@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.id)
+def test_every_source_of_a_rule_has_its_place(rule: Rule) -> None:
+    """A source is on a page of `_ADDRESSES`, in the draft, which is on no site, or `HOUSE`."""
+    assert rule.source
+    assert HOUSE not in rule.source or rule.source == (HOUSE,)
+    for source in rule.source:
+        assert address_of(source) or source.startswith("1.0 draft, ") or source == HOUSE, source
+
+
+def test_a_specification_has_its_own_site() -> None:
+    """JSON-RPC and JSON are not specified on the site of the protocol."""
     assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
     assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
 

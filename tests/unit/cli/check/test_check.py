@@ -266,6 +266,13 @@ def test_a_rule_is_explained() -> None:
     assert "no report" in complaint("check", "--explain", "rpc.id-type", "--json")
 
 
+def test_a_rule_that_no_specification_states_says_so() -> None:
+    """Its source is acp-proxy itself, which has no page of a specification."""
+    explained = run("check", "--explain", "turn.refusal").stdout
+    assert "source      a rule of acp-proxy\n" in explained
+    assert "\npage " not in explained
+
+
 @pytest.mark.parametrize("name", ["meta", "meta.*"])
 def test_the_rules_of_a_group_are_listed(name: str) -> None:
     """With what each asks, in a line."""
@@ -308,13 +315,13 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the number of rules."""
+    """The example of `check` is its output, with … for the number of rules."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"
     (shown,) = re.findall(example, manual, re.MULTILINE | re.DOTALL)
     printed = run(*shown[0].split()).stdout
-    assert re.sub(r"\d+ rules", "N rules", printed) == re.sub(r"\d+ rules", "N rules", shown[1])
+    assert re.sub(r"\d+ rules", "… rules", printed) == shown[1]
 
 
 def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
