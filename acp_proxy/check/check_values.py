@@ -9,7 +9,6 @@ from acp_proxy.explain.findings import SEVERITIES as SEVERITIES
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.findings import Severity as Severity
 
-
 HOUSE = "acp-proxy; no specification"
 """The source of a rule of our own."""
 

@@ -92,7 +92,10 @@ def test_what_is_ignored_is_not_chosen() -> None:
         ("rpc.unansered", "no rule is named 'rpc.unansered'; did you mean rpc.unanswered?"),
         ("sesion", "no rule is named 'sesion'; did you mean session?"),
         ("", "no rule is named ''"),
-        ("secret.leaked", "rule secret.leaked is not checked: no specification forbids showing secrets"),
+        (
+            "secret.leaked",
+            "rule secret.leaked is not checked: no specification forbids showing secrets",
+        ),
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
