@@ -49,10 +49,10 @@ def main(names: tuple[str, ...], seconds: float, rerun: Path | None, engine: str
         engines.append(_ATHERIS)
     crashes = 0
     for name in names or targets.NAMES:
-        for one in engines:
-            run = _run(name, one, seconds / len(engines))
+        for tool in engines:
+            run = _run(name, tool, seconds / len(engines))
             rate = run.executions / run.seconds if run.seconds else 0
-            click.echo(f"{name:<16} {one:<10} {run.executions:>9,} executions {rate:>8,.0f}/s"
+            click.echo(f"{name:<16} {tool:<10} {run.executions:>9,} executions {rate:>8,.0f}/s"
                        f"  {len(run.crashes)} crashes")  # fmt: skip
             for crash in run.crashes:
                 again = [sys.executable, "-m", "tests.fuzz", name, "--rerun", str(crash)]
@@ -73,14 +73,14 @@ def _run(name: str, engine: str, seconds: float) -> Run:
             command += [str(seconds), f"{place}/crash"]
         else:
             command += [str(max(1, round(seconds))), str(directory), f"{place}/"]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace")
         took = time.monotonic() - start
         crashes = [_kept(path, directory) for path in sorted(Path(place).iterdir())]
-    output = done.stdout + done.stderr
-    if done.returncode and not crashes:
+    output = process.stdout + process.stderr
+    if process.returncode and not crashes:
         raise click.ClickException(f"{' '.join(command)} failed:\n{output[-4000:]}")
-    found = [int(a or b) for a, b in _EXECUTIONS.findall(output)]
-    return Run(found[-1] if found else 0, took, crashes)
+    counts = [int(a or b) for a, b in _EXECUTIONS.findall(output)]
+    return Run(counts[-1] if counts else 0, took, crashes)
 
 
 def _kept(path: Path, directory: Path) -> Path:

@@ -113,9 +113,9 @@ def _is_plain(raw: bytes) -> bool:
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal twice
-        found = dict(members)
-        twice = twice or len(found) < len(members)
-        return found
+        values = dict(members)
+        twice = twice or len(values) < len(members)
+        return values
 
     try:
         value = json.loads(raw, object_pairs_hook=pairs)
@@ -123,7 +123,7 @@ def _is_plain(raw: bytes) -> bool:
         return False
     params = value.get("params") if isinstance(value, dict) else None
     ids = [value.get("id"), params.get("requestId") if isinstance(params, dict) else None]
-    return not twice and not any(isinstance(one, dict | list) for one in ids)
+    return not twice and not any(isinstance(rpc_id, dict | list) for rpc_id in ids)
 
 
 def _seeds() -> list[bytes]:

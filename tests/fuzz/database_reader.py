@@ -171,8 +171,8 @@ def _text(reader: RecordingReader) -> None:
 
 def _steps(reader: RecordingReader) -> None:
     steps = RecordedSteps(reader)
-    while found := steps.read():
-        for step in found:
+    while batch := steps.read():
+        for step in batch:
             steps.wire(step.seq)
 
 

@@ -26,24 +26,28 @@ def check(data: bytes) -> None:
     file = io.BytesIO(text)
     entries = list(source.read(iter(lambda: file.readline(longest), b""), text[:HEAD]))
     assert_covered(entries, text)
-    for one in connections(entries):
-        if isinstance(one, SentMessage):
-            assert b"\n" not in one.line.raw
-            if one.line.raw[:1] == b"{" and source.name != "acp-devtools":
-                json.loads(one.line.raw)
-            assert one.stream in Stream
-    found = source_of(text[:HEAD])
-    assert (found is None) == (not import_hint(text[:HEAD]))
+    for item in connections(entries):
+        if isinstance(item, SentMessage):
+            assert b"\n" not in item.line.raw
+            if item.line.raw[:1] == b"{" and source.name != "acp-devtools":
+                json.loads(item.line.raw)
+            assert item.stream in Stream
+    recognized = source_of(text[:HEAD])
+    assert (recognized is None) == (not import_hint(text[:HEAD]))
 
 
 def _seeds() -> list[bytes]:
-    talk: list[Sent] = []
+    conversation: list[Sent] = []
     for path in seeds.RECORDINGS[:3]:
-        talk += conversation_of(path)[:8]
-    talk = [one for one in talk if one.stream is not Stream.STDERR and len(one.raw) < 600]
+        conversation += conversation_of(path)[:8]
+    conversation = [
+        message
+        for message in conversation
+        if message.stream is not Stream.STDERR and len(message.raw) < 600
+    ]
     names = [source.name for source in SOURCES]
     return [
-        bytes([names.index(writer.format), 0]) + writer.write(talk[:6]).encode()
+        bytes([names.index(writer.format), 0]) + writer.write(conversation[:6]).encode()
         for writer in WRITERS.values()
     ]
 

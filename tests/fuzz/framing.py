@@ -40,12 +40,12 @@ def _chunks(data: bytes) -> list[bytes]:
     """Cuts the data into chunks; its first bytes are the sizes, which are used in turn."""
     source = ByteSource(data)
     sizes = [size for size in source.short(15) if size] or [255]
-    stream, found = source.rest(), list[bytes]()
+    stream, chunks = source.rest(), list[bytes]()
     while stream:
-        size = sizes[len(found) % len(sizes)]
-        found.append(stream[:size])
+        size = sizes[len(chunks) % len(sizes)]
+        chunks.append(stream[:size])
         stream = stream[size:]
-    return found
+    return chunks
 
 
 def _cut(chunks: list[bytes]) -> list[bytes]:
@@ -65,13 +65,13 @@ def check(data: bytes) -> None:
     stream = b"".join(chunks)
     parts = stream.split(b"\n")
     expected = [part + b"\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
-    found, lines = framed(chunks)
-    assert found == expected
+    cut_lines, lines = framed(chunks)
+    assert cut_lines == expected
     assert framed([stream] if stream else [])[0] == expected
     assert framed(chunks[:40], stored=True) == framed(chunks[:40])
     assert _cut(chunks) == expected
     read_at, place = [t_ns for t_ns, chunk in enumerate(chunks) for _ in chunk], 0
-    for line, raw in zip(lines, found, strict=True):
+    for line, raw in zip(lines, cut_lines, strict=True):
         assert (line.size, line.terminated) == (len(raw), raw.endswith(b"\n"))
         assert line.t_first_ns == read_at[place]
         place += line.size

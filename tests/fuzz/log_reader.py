@@ -69,10 +69,10 @@ def _check_log(fd: int) -> None:
 
 
 def _read(log: LogReader, limit: int) -> list[LogRecord]:
-    found: list[LogRecord] = []
-    while more := list(log.records(found[-1].end if found else log.base, limit)):
-        found += more
-    return found
+    records: list[LogRecord] = []
+    while more := list(log.records(records[-1].end if records else log.base, limit)):
+        records += more
+    return records
 
 
 def _check_rows(log: LogReader) -> None:
@@ -120,7 +120,7 @@ def _seeds() -> list[bytes]:
         for start in range(0, len(short), 5)
         for stream in (1, 2, 3)
     ]
-    return [b"\0" + log, *(b"\1" + part for part in records), *(b"\2" + one for one in made)]
+    return [b"\0" + log, *(b"\1" + part for part in records), *(b"\2" + log for log in made)]
 
 
 _FIELDS = ("bytes", "since", "wall", "origin", "code", "signal", "seed", "at", "size", "to-agent",

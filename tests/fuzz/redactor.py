@@ -126,15 +126,15 @@ def _more(source: ByteSource, secret: str) -> list[Fed]:
 def _chunks(source: ByteSource, content: str) -> list[Fed]:
     """Returns a text in pieces of any size, with other lines between them."""
     kind = source.choice(("agent_message_chunk", "agent_thought_chunk"))
-    found = []
+    lines = []
     while content:
         size = 31 - source.number(30)
         piece, content = content[:size], content[size:]
         update = {"sessionUpdate": kind, "content": text(piece)}
-        found.append(_to_client(source, _update(update)))
+        lines.append(_to_client(source, _update(update)))
         if source.number(9) == 9:
-            found.append(_to_client(source, _update({"sessionUpdate": "plan", "entries": []})))
-    return found
+            lines.append(_to_client(source, _update({"sessionUpdate": "plan", "entries": []})))
+    return lines
 
 
 def _update(update: dict[str, Any]) -> dict[str, Any]:
@@ -202,20 +202,20 @@ def _edits(
         anew: after how many lines a new redactor continues; 0 for never.
     """
     redactor = _redactor(RedactorState(_KEY), private=private)
-    found = []
+    edits = []
     for n in range(len(lines)):
         if anew and n % anew == anew - 1:
             state = converter.dumps(converter.unstructure(redactor.snapshot())).encode()
             known = converter.structure(converter.loads(state, dict), RedactorState)
             redactor = _redactor(known, private=private)
-        found.append(_masked(redactor, lines, n, ahead(n)))
-    return found
+        edits.append(_masked(redactor, lines, n, ahead(n)))
+    return edits
 
 
 def _masked(redactor: Redactor, lines: list[Fed], n: int, ahead: int) -> Edits:
     line, known = lines[n], ahead
     message = None if line.stream is Stream.STDERR else read(line.raw)
-    rest = [one.raw for one in lines[n + 1 :] if one.stream is line.stream]
+    rest = [later.raw for later in lines[n + 1 :] if later.stream is line.stream]
 
     def following() -> Iterator[bytes]:
         yield from rest[:known]
@@ -254,9 +254,9 @@ def _check_structure(raw: bytes, masked: bytes) -> None:
 def _outline(value: Any) -> Any:
     """Returns a value without its texts."""
     if isinstance(value, dict):
-        return [(key, _outline(one)) for key, one in value.items()]
+        return [(key, _outline(inner)) for key, inner in value.items()]
     if isinstance(value, list):
-        return [_outline(one) for one in value]
+        return [_outline(inner) for inner in value]
     return str if isinstance(value, str) else repr(value)
 
 
@@ -326,7 +326,7 @@ def _seeds() -> list[bytes]:
         for place in range(0, len(lines), 3)
     ]
     made = [hashlib.blake2b(bytes([n])).digest() * 4 for n in range(24)]
-    return [*plain, *(bytes([1 + 4 * (n % 2)]) + one for n, one in enumerate(made))]
+    return [*plain, *(bytes([1 + 4 * (n % 2)]) + text for n, text in enumerate(made))]
 
 
 WORDS = (b'"env":[{"name":"API_KEY","value":"', b'"headers":{"Authorization":"Bearer ',

@@ -16,18 +16,18 @@ PAIRS = sorted((ROOT / "tests/data/pairs").glob("*.jsonl"))
 @cache
 def lines() -> tuple[bytes, ...]:
     """Returns lines of every kind without newlines, a few of each method and shape."""
-    found: dict[tuple[object, ...], list[bytes]] = {}
+    by_shape: dict[tuple[object, ...], list[bytes]] = {}
     for path in RECORDINGS:
         with RecordingReader(path) as reader:
             for row in reader.frames():
                 key = row["stream"], row["kind"], row["method"], row["newline"]
-                found.setdefault(key, []).append(bytes(row["raw"]))
+                by_shape.setdefault(key, []).append(bytes(row["raw"]))
     for path in sorted((ROOT / "tests/data/protocol").glob("messages-*.jsonl")):
         for line in path.read_bytes().splitlines():
             told = json.loads(line)
             message = json.dumps(told["message"], ensure_ascii=False).encode()
-            found.setdefault((told["kind"], told.get("method")), []).append(message)
-    return tuple(line for same in found.values() for line in sorted(same, key=len)[:2])
+            by_shape.setdefault((told["kind"], told.get("method")), []).append(message)
+    return tuple(line for same in by_shape.values() for line in sorted(same, key=len)[:2])
 
 
 @cache

@@ -21,28 +21,28 @@ def check(data: bytes) -> None:
     message = read(raw)
     kind = message.kind if message.kind is not Kind.BATCH else Kind.REQUEST
     for places in (places_of(kind, message.method), places_of("response", "session/new")):
-        found = spans(text, places)
-        _check_order(found, len(text))
-        assert splice(text, [(span, text[span.start : span.end]) for span in found]) == text
+        hits = spans(text, places)
+        _check_order(hits, len(text))
+        assert splice(text, [(span, text[span.start : span.end]) for span in hits]) == text
         value = _parsed(text)
         if value is None:
-            assert not found, "a line that is not JSON has no places"
+            assert not hits, "a line that is not JSON has no places"
         elif len(text) < 2000:
-            _check_values(text, value[0], places, found)
+            _check_values(text, value[0], places, hits)
 
 
-def _check_order(found: list[Span], size: int) -> None:
+def _check_order(hits: list[Span], size: int) -> None:
     at = 0
-    for span in found:
+    for span in hits:
         assert at <= span.start < span.end <= size
         at = span.end
 
 
-def _check_values(text: str, value: Any, places: Places, found: list[Span]) -> None:
+def _check_values(text: str, value: Any, places: Places, hits: list[Span]) -> None:
     """Checks the values at the places against the parsed form, and after a replacement."""
-    written = [_loads(text[span.start : span.end]) for span in found]
+    written = [_loads(text[span.start : span.end]) for span in hits]
     assert repr(written) == repr([*_at(value, places)])
-    spliced = splice(text, [(span, _NEW) for span in found])
+    spliced = splice(text, [(span, _NEW) for span in hits])
     assert repr(_loads(spliced)) == repr(_replaced(value, places))
 
 

@@ -92,5 +92,5 @@ class StepCounter:
 
 def largest_memory() -> int:
     """Returns the peak memory of this process in KiB."""
-    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return found >> 10 if sys.platform == "darwin" else found
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> 10 if sys.platform == "darwin" else peak

@@ -24,5 +24,5 @@ NAMES = (
 
 def target(name: str) -> Target:
     """Imports a target."""
-    found: Target = importlib.import_module(f"tests.fuzz.{name}").TARGET
-    return found
+    module: Target = importlib.import_module(f"tests.fuzz.{name}").TARGET
+    return module

@@ -51,10 +51,10 @@ def _fails_at_two_quotes(data: bytes) -> None:
 def test_a_violation_is_found_and_made_small() -> None:
     """A planted error is found with mutated seeds, and its input is shortened."""
     target = Target("planted", _fails_at_two_quotes, lambda: [b"ab", b'{"c'])
-    found = fuzz(target, lambda: False)
-    assert found.crash is not None
-    assert found.crash.count(b'"') == 2
-    assert "ValueError: two quotes" in found.error
+    outcome = fuzz(target, lambda: False)
+    assert outcome.crash is not None
+    assert outcome.crash.count(b'"') == 2
+    assert "ValueError: two quotes" in outcome.error
 
 
 def test_steps_are_bounded() -> None:

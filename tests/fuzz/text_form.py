@@ -65,8 +65,8 @@ def _check_text(text: bytes) -> None:
 
 def _check_line(line: bytes) -> None:
     """Checks that a line in a known style is restored, also with invisible characters escaped."""
-    if (found := find_style(line)) is not None:
-        message, style = found
+    if (styled := find_style(line)) is not None:
+        message, style = styled
         assert spell(message, style) == spell(visible_json(message), style) == line
 
 

@@ -98,12 +98,12 @@ def main(name: str, seconds: str, crash: str) -> int:
     """Fuzzes and prints how often; writes the input that failed to ``crash`` and exits with 1."""
     target = targets.target(name)
     end = time.monotonic() + float(seconds)
-    found = fuzz(target, lambda: time.monotonic() > end, time.time_ns() % (1 << 32))
-    sys.stdout.write(f"executions: {found.executions}\n")
-    if found.crash is None:
+    outcome = fuzz(target, lambda: time.monotonic() > end, time.time_ns() % (1 << 32))
+    sys.stdout.write(f"executions: {outcome.executions}\n")
+    if outcome.crash is None:
         return 0
-    Path(crash).write_bytes(found.crash)
-    sys.stderr.write(found.error)
+    Path(crash).write_bytes(outcome.crash)
+    sys.stderr.write(outcome.error)
     return 1
 
 

@@ -25,28 +25,28 @@ def longest(a: list[int], b: list[int]) -> int:
     return row[-1]
 
 
-def assert_sound(a: list[int], b: list[int], found: list[tuple[int, int]]) -> None:
+def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> None:
     """Checks that the items of every pair are equal, and that the pairs are in order."""
-    assert all(a[i] == b[j] for i, j in found)
-    assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(found))
+    assert all(a[i] == b[j] for i, j in pairs)
+    assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(pairs))
 
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
     """Pairs are equal and in order; in short sequences, no more pairs are possible."""
-    found = align(a, b)
-    assert_sound(a, b, found)
+    pairs = align(a, b)
+    assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:
-        assert len(found) == longest(a, b)
+        assert len(pairs) == longest(a, b)
 
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
 def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
     """Shuffled sequences of unique items are aligned with as many pairs as possible."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
-    found = align(a, b)
-    assert_sound(a, b, found)
-    assert len(found) == longest(a, b)
+    pairs = align(a, b)
+    assert_sound(a, b, pairs)
+    assert len(pairs) == longest(a, b)
 
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
@@ -61,9 +61,9 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
             del b[place]
         else:
             b.insert(place, -1)
-    found = align(a, b)
-    assert_sound(a, b, found)
-    assert len(found) > len(a) - 400
+    pairs = align(a, b)
+    assert_sound(a, b, pairs)
+    assert len(pairs) > len(a) - 400
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:

@@ -21,26 +21,26 @@ def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
             shown = run("inspect", "audit", path, *form)
             assert shown.exit_code == 0
             assert shown.stdout.replace("\n", "").isprintable()
-        found = json.loads(run("inspect", "audit", "--json", path).stdout)
-    actions = found["actions"]
+        audit = json.loads(run("inspect", "audit", "--json", path).stdout)
+    actions = audit["actions"]
     assert [action["id"] for action in actions] == [*range(1, len(actions) + 1)]
     assert [action["seq"] for action in actions] == sorted(action["seq"] for action in actions)
     for action in actions:
-        assert set(action["perhaps_same_as"]) <= {one["id"] for one in actions} - {action["id"]}
+        assert set(action["perhaps_same_as"]) <= {other["id"] for other in actions} - {action["id"]}
         assert (action["source"] == "client") == bool(action["requests"])
         if action["status"] in ("done", "started") and action["requests"]:
-            assert "result" in [one["outcome"] for one in action["requests"]]
-    for finding in found["findings"]:
+            assert "result" in [other["outcome"] for other in action["requests"]]
+    for finding in audit["findings"]:
         assert finding["text"].isprintable()
         assert finding["seqs"] == [actions[number - 1]["seq"] for number in finding["actions"]]
-    assert sum(sum(kind.values()) for kind in found["counts"].values()) == len(actions)
+    assert sum(sum(kind.values()) for kind in audit["counts"].values()) == len(actions)
 
 
 @given(path=st.text(), directories=st.lists(st.text(max_size=5), max_size=2))
 def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
     """A path or a command with any spelling is given a place, and nothing is raised."""
-    found = locate(path, directories)
-    assert len(found.shown) <= 2000
+    place = locate(path, directories)
+    assert len(place.shown) <= 2000
     if not directories:
-        assert found.place != "inside"
+        assert place.place != "inside"
     mentions(path, directories)

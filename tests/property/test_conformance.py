@@ -93,13 +93,16 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         items = [*value.items()]
     elif isinstance(value, list):
         items = [*enumerate(value)]
-    return [path, *(one for key, inner in items for one in places(inner, (*path, key)))]
+    return [
+        path,
+        *(p for key, inner in items for p in places(inner, (*path, key))),
+    ]
 
 
 @st.composite
 def changed(draw: st.DrawFn) -> tuple[str, Any]:
     """Draws a message of an example in which one value is replaced by another."""
-    arrow, sample = draw(st.sampled_from([one for one in SAMPLES if one[1]]))
+    arrow, sample = draw(st.sampled_from([case for case in SAMPLES if case[1]]))
     message = copy.deepcopy(sample)
     *path, key = draw(st.sampled_from(places(message)[1:]))
     holder = message
@@ -145,18 +148,18 @@ def test_any_conversation_can_be_checked(
 ) -> None:
     """Findings name existing frames, are at most as severe as their rule, and are repeatable."""
     lines = lines_of(handshake, steps, end)
-    found = Checker(reader_of(lines), dialect).read()
-    assert found == Checker(reader_of(lines), dialect).read()
+    report = Checker(reader_of(lines), dialect).read()
+    assert report == Checker(reader_of(lines), dialect).read()
     seqs = range(1, len(lines) + 2)  # an end is two events
-    for one in found.findings:
-        rule = rules()[one.rule]
-        assert one.seq in seqs
-        assert set(one.related) <= {*seqs}
-        assert SEVERITIES.index(one.severity) >= SEVERITIES.index(rule.severity)
-        assert one.by in ("client", "agent")
-        assert rule.by in (one.by, "either")
-        assert one.text
-        assert one.text.isprintable()
-        assert one.place is None or one.place.startswith("/")
-    names = {(one.rule, one.by) for one in found.findings}
-    assert names == {(one.rule, one.by) for one in found.counts}
+    for finding in report.findings:
+        rule = rules()[finding.rule]
+        assert finding.seq in seqs
+        assert set(finding.related) <= {*seqs}
+        assert SEVERITIES.index(finding.severity) >= SEVERITIES.index(rule.severity)
+        assert finding.by in ("client", "agent")
+        assert rule.by in (finding.by, "either")
+        assert finding.text
+        assert finding.text.isprintable()
+        assert finding.place is None or finding.place.startswith("/")
+    names = {(finding.rule, finding.by) for finding in report.findings}
+    assert names == {(finding.rule, finding.by) for finding in report.counts}

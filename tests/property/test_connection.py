@@ -173,9 +173,9 @@ def test_a_response_belongs_to_the_oldest_open_request(
             if "id" in message:
                 waiting.append((direction, token, exchange))
         else:
-            found = [w for w in waiting if w[:2] == (direction.other, token)][:1]
-            expected.append(-found[0][2] if found else None)
-            waiting = [w for w in waiting if w not in found]
+            oldest = [w for w in waiting if w[:2] == (direction.other, token)][:1]
+            expected.append(-oldest[0][2] if oldest else None)
+            waiting = [w for w in waiting if w not in oldest]
 
     labels, exchanges, _, state = correlate(
         frames_of(list(flattened(conversation))), dialect=dialect

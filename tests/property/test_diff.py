@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,16 +45,16 @@ NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
     """A recording has no difference to itself at any level of comparison."""
-    found, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
-    assert (found.is_equal, entries) == (True, [])
+    report, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
+    assert (report.is_equal, entries) == (True, [])
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
     """A captured conversation of a real agent has no difference to itself."""
     assert len(sources) > 30
     for path in sources:
-        found, entries = compare(path, RecordingReader(path))
-        assert (found.is_equal, entries) == (True, [])
+        report, entries = compare(path, RecordingReader(path))
+        assert (report.is_equal, entries) == (True, [])
 
 
 @given(data=st.data())
@@ -79,8 +80,8 @@ def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
 def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old: Any) -> None:
     """Changes one value of one message, and checks that only this field is reported."""
     new = with_leaf(line.form, way, changed_value(old))
-    found, entries = compare(path, changed(path, {line.place: new}))
-    assert found.counts == Counts(changed=1)
+    report, entries = compare(path, changed(path, {line.place: new}))
+    assert report.counts == Counts(changed=1)
     (entry,) = entries
     assert (entry.change, entry.direction) == (Change.CHANGED, line.lane[1])
     assert line.is_piece or (entry.a, entry.b) == (line.seq, line.seq)
@@ -99,10 +100,10 @@ def test_another_id_in_one_frame_is_exactly_that_field(
     line = data.draw(st.sampled_from(calls))
     way, _ = next(leaf for leaf in leaves(line.message) if leaf[0][-1] == "toolCallId")
     other = with_leaf(line.form, way, "call-that-is-another-1")
-    named = sum(1 for one in calls if leaf_at(one, way) == leaf_at(line, way))
+    named = sum(1 for call in calls if leaf_at(call, way) == leaf_at(line, way))
     assume(named > 1)
-    found, entries = compare(path, changed(path, {line.place: other}))
-    assert found.counts == Counts(changed=1)
+    report, entries = compare(path, changed(path, {line.place: other}))
+    assert report.counts == Counts(changed=1)
     assert [field.pointer for field in entries[0].fields] == [pointer(way)]
 
 
@@ -110,11 +111,11 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
     """A removed frame is reported as only in A; the text around a removed chunk stays one text."""
     for path, line in chosen(statements(sources)):
-        found, entries = compare(path, changed(path, {line.place: None}))
+        report, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
-            assert_only_the_text_changed(found, entries)
+            assert_only_the_text_changed(report, entries)
             continue
-        assert found.counts == Counts(only_a=1)
+        assert report.counts == Counts(only_a=1)
         assert (entries[0].a, entries[0].b, entries[0].a_frames) == (line.seq, None, 1)
 
 
@@ -122,17 +123,17 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
     """A repeated notification is reported as one more frame in B."""
     for path, line in chosen(statements(sources)):
-        found, entries = compare(path, doubled(path, line))
+        report, entries = compare(path, doubled(path, line))
         if line.is_piece:
-            assert_only_the_text_changed(found, entries)
+            assert_only_the_text_changed(report, entries)
             continue
-        assert found.counts == Counts(only_b=1)
+        assert report.counts == Counts(only_b=1)
         assert entries[0].b in (line.seq, line.seq + 1)
 
 
-def assert_only_the_text_changed(found: Diff, entries: list[DiffEntry]) -> None:
+def assert_only_the_text_changed(report: Diff, entries: list[DiffEntry]) -> None:
     """Checks that the only difference is one text that is longer on one side."""
-    assert found.counts == Counts(changed=1)
+    assert report.counts == Counts(changed=1)
     assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]
 
 
@@ -142,8 +143,8 @@ def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
     assert len(pairs) > 50
     for path, line, after in pairs:
         both: dict[int, dict[str, Any] | None] = {line.place: after.form, after.place: line.form}
-        found, entries = compare(path, changed(path, both))
-        assert found.counts == Counts(moved=1)
+        report, entries = compare(path, changed(path, both))
+        assert report.counts == Counts(moved=1)
         if not line.is_piece and not after.is_piece:
             assert {entries[0].a, entries[0].b} == {line.seq, after.seq}
 
@@ -154,15 +155,15 @@ def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObje
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)
-    chosen = data.draw(st.lists(st.sampled_from(lines), unique_by=lambda one: one.seq, max_size=4))
+    chosen = data.draw(st.lists(st.sampled_from(lines), unique_by=attrgetter("seq"), max_size=4))
     forms: dict[int, dict[str, Any] | None] = {}
     for line in chosen:
         ways = [*compared_leaves(line)]
         assume(ways)
         way, old = data.draw(st.sampled_from(ways))
         forms[line.place] = with_leaf(line.form, way, changed_value(old))
-    found, entries = compare(path, changed(path, forms))
-    assert found.counts == Counts(changed=len(chosen))
+    report, entries = compare(path, changed(path, forms))
+    assert report.counts == Counts(changed=len(chosen))
     assert {entry.a for entry in entries} == {line.seq for line in chosen}
     assert all(len(entry.fields) == 1 for entry in entries)
 
@@ -220,7 +221,7 @@ def leaf_at(line: Line, way: tuple[str, ...]) -> Any:
 
 def alone_in_its_run(path: Path, line: Line) -> bool:
     """Whether no neighbour of a chunk in its sequence is a chunk of the same text."""
-    lane = [one for one in lines_of(path) if one.lane == line.lane]
-    place = next(index for index, one in enumerate(lane) if one.seq == line.seq)
+    lane = [other for other in lines_of(path) if other.lane == line.lane]
+    place = next(index for index, other in enumerate(lane) if other.seq == line.seq)
     beside = [*lane[max(0, place - 1) : place], *lane[place + 1 : place + 2]]
-    return not any(one.is_piece and one.update == line.update for one in beside)
+    return not any(other.is_piece and other.update == line.update for other in beside)

@@ -40,23 +40,23 @@ REQUEST, ANSWER = "request", "answer"
 
 def from_all(sources: list[Path], kind: str, chosen: Choice) -> list[tuple[Path, Line]]:
     """Returns the requests or answers that a test chooses, without those of the handshake."""
-    found = [(path, line) for path in sources for line in lines_of(path) if line.kind == kind]
-    assert len(found) > 160
-    return chosen(found)
+    candidates = [(path, line) for path in sources for line in lines_of(path) if line.kind == kind]
+    assert len(candidates) > 160
+    return chosen(candidates)
 
 
 def method_of(path: Path, line: Line) -> str:
     """Returns the method of a request, or of the request that a response answers."""
     if line.kind == REQUEST:
         return str(line.message["method"])
-    return next(str(one.message["method"]) for one in lines_of(path) if is_answer_to(line, one))
+    return next(str(x.message["method"]) for x in lines_of(path) if is_answer_to(line, x))
 
 
-def is_answer_to(answer: Line, one: Line) -> bool:
+def is_answer_to(answer: Line, other: Line) -> bool:
     """Whether one line is the response to another one."""
-    if (answer.kind, one.kind) != (ANSWER, REQUEST) or answer.lane[1] == one.lane[1]:
+    if (answer.kind, other.kind) != (ANSWER, REQUEST) or answer.lane[1] == other.lane[1]:
         return False
-    return bool(answer.message["id"] == one.message["id"])
+    return bool(answer.message["id"] == other.message["id"])
 
 
 What = tuple[Change, str, int | None, int | None]
@@ -71,27 +71,27 @@ def what(entry: DiffEntry) -> What:
 def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
     """If a response is removed from B, the diff reports only that."""
     for path, line in from_all(sources, ANSWER, chosen):
-        found, entries = compare(path, changed(path, {line.place: None}))
+        report, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
-        assert found.counts == Counts(only_a=1)
-        assert [what(one) for one in entries] == [(Change.ONLY_A, title, line.seq, None)]
+        assert report.counts == Counts(only_a=1)
+        assert [what(e) for e in entries] == [(Change.ONLY_A, title, line.seq, None)]
 
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
     """Of two equal responses, the first is paired with the request and the second is left over."""
     for path, line in from_all(sources, ANSWER, chosen):
-        found, entries = compare(path, doubled(path, line))
-        assert found.counts == Counts(only_b=1)
-        assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, line.seq + 1)]
+        report, entries = compare(path, doubled(path, line))
+        assert report.counts == Counts(only_b=1)
+        assert [what(e) for e in entries] == [(Change.ONLY_B, NO_ANSWER, None, line.seq + 1)]
 
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
     """A repeated request is only in one recording; the response belongs to the other request."""
     for path, line in from_all(sources, REQUEST, chosen):
-        found, (entry,) = compare(path, doubled(path, line))
-        assert found.counts == Counts(only_b=1)
+        report, (entry,) = compare(path, doubled(path, line))
+        assert report.counts == Counts(only_b=1)
         assert (entry.title, entry.a) == (method_of(path, line), None)
         assert not is_made_once(path, line) or entry.b in (line.seq, line.seq + 1)
 
@@ -101,9 +101,9 @@ def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> 
     """Only the request differs: its response, and messages with its directory, are still equal."""
     for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
-            found = diff(opened(path), without)
-            (entry,) = found.entries()
-            assert found.counts == Counts(only_a=1)
+            report = diff(opened(path), without)
+            (entry,) = report.entries()
+            assert report.counts == Counts(only_a=1)
             assert (entry.title, entry.b) == (method_of(path, line), None)
             if is_made_once(path, line):
                 assert entry.a == line.seq
@@ -112,7 +112,7 @@ def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> 
 
 def is_made_once(path: Path, line: Line) -> bool:
     """Whether no other request is equal; equal requests are distinguished by their order."""
-    asked = [(one.message.get("method"), one.message.get("params")) for one in lines_of(path)]
+    asked = [(other.message.get("method"), other.message.get("params")) for other in lines_of(path)]
     return asked.count((line.message["method"], line.message["params"])) == 1
 
 
@@ -125,9 +125,9 @@ def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None
                 line.place: after.form,
                 after.place: line.form,
             }
-            found, _ = compare(path, changed(path, forms))
+            report, _ = compare(path, changed(path, forms))
             is_free = may_change_places(path, line, after)
-            assert found.counts == Counts(moved=int(not is_free))
+            assert report.counts == Counts(moved=int(not is_free))
             moves, free = moves + (not is_free), free + is_free
     assert (moves > 60, free > 30) == (True, True)
 
@@ -147,7 +147,7 @@ def may_change_places(path: Path, line: Line, after: Line) -> bool:
         return True
     if after.message.get("method") != "fs/read_text_file" or line.call is None:
         return False
-    told = [kind_of_call(one.message) for one in lines_of(path) if one.call == line.call]
+    told = [kind_of_call(other.message) for other in lines_of(path) if other.call == line.call]
     return next(kind for kind in told if kind) in LOOKING
 
 
@@ -164,9 +164,9 @@ def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
                     continue
                 new = changed_value(old)
                 b = changed(path, {line.place: with_leaf(line.form, way, new)})
-                found, entries = compare(path, b)
-                assert (found.counts, entries) == (Counts(handshake=1), [])
-                assert found.handshake == (Field(pointer(way), old, new),)
+                report, entries = compare(path, b)
+                assert (report.counts, entries) == (Counts(handshake=1), [])
+                assert report.handshake == (Field(pointer(way), old, new),)
     assert len(tried) >= 6
 
 
@@ -174,36 +174,36 @@ def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
 def test_half_a_handshake_is_a_difference(path: Path) -> None:
     """A handshake without its response, or without its request, is a difference."""
     request, answer = handshake_of(path)
-    found, entries = compare(path, changed(path, {answer.place: None}))
-    assert (found.counts, entries) == (Counts(handshake=1), [])
-    assert [(one.pointer, one.only) for one in found.handshake] == [("", "a")]
-    found, entries = compare(path, changed(path, {request.place: None}))
-    assert found.counts == Counts(handshake=2, only_b=1)
-    assert [(one.pointer, one.only) for one in found.handshake] == [("", "a"), ("", "a")]
-    assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq - 1)]
+    report, entries = compare(path, changed(path, {answer.place: None}))
+    assert (report.counts, entries) == (Counts(handshake=1), [])
+    assert [(e.pointer, e.only) for e in report.handshake] == [("", "a")]
+    report, entries = compare(path, changed(path, {request.place: None}))
+    assert report.counts == Counts(handshake=2, only_b=1)
+    assert [(e.pointer, e.only) for e in report.handshake] == [("", "a"), ("", "a")]
+    assert [what(e) for e in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq - 1)]
 
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
     """The first ``initialize`` is the handshake, and the second one is an ordinary exchange."""
     request, answer = handshake_of(path)
-    found, entries = compare(path, doubled(path, request))
-    assert found.counts == Counts(only_b=1)
-    assert [what(one) for one in entries] == [(Change.ONLY_B, "initialize", None, request.seq + 1)]
-    found, entries = compare(path, doubled(path, answer))
-    assert found.counts == Counts(only_b=1)
-    assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq + 1)]
+    report, entries = compare(path, doubled(path, request))
+    assert report.counts == Counts(only_b=1)
+    assert [what(e) for e in entries] == [(Change.ONLY_B, "initialize", None, request.seq + 1)]
+    report, entries = compare(path, doubled(path, answer))
+    assert report.counts == Counts(only_b=1)
+    assert [what(e) for e in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq + 1)]
 
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
     """A changed exit code or signal is one difference, but only if endings are compared."""
-    found, entries = compare(path, ended(path, 3))
-    assert (found.counts, entries) == (Counts(ending=1), [])
-    assert found.ending == (Field("/exit_code", 0, 3),)
-    found, _ = compare(path, ended(path, None, signal=9))
-    assert found.counts == Counts(ending=2)
-    assert found.ending == (Field("/exit_code", 0, None), Field("/exit_signal", None, 9))
+    report, entries = compare(path, ended(path, 3))
+    assert (report.counts, entries) == (Counts(ending=1), [])
+    assert report.ending == (Field("/exit_code", 0, 3),)
+    report, _ = compare(path, ended(path, None, signal=9))
+    assert report.counts == Counts(ending=2)
+    assert report.ending == (Field("/exit_code", 0, None), Field("/exit_signal", None, 9))
     assert compare(path, ended(path, 3), ending=False)[0].is_equal
     assert compare(path, ended(path, 0))[0].is_equal
 

@@ -178,7 +178,7 @@ def interleaved(order: random.Random) -> list[Frame]:
     """Draws an interleaving of the frames of several counter scopes, each scope in its order."""
     scopes = [scope(session, direction, 12) for session in SESSIONS for direction in Direction]
     said: list[Frame] = []
-    while scopes := [one for one in scopes if one]:
+    while scopes := [frames for frames in scopes if frames]:
         said.append(order.choice(scopes).pop(0))
     return said
 
@@ -204,13 +204,15 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
     before = fired(RULES)
     after = fired([*RULES[:place], added, *RULES[place:]])
     names = {"lost", "latency", "corrupt"}
-    assert {one for one in after if one[0] in names} == {one for one in before if one[0] in names}
+    assert {event for event in after if event[0] in names} == {
+        event for event in before if event[0] in names
+    }
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
     """An unnamed rule keeps its draws when another one of its kind comes before it."""
     said = interleaved(random.Random(4))
-    one, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
+    rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 
     def lost(rules: list[str], trigger_rule: str) -> set[int]:
         plan = plan_of(*rules)
@@ -218,6 +220,6 @@ def test_rules_of_one_kind_draw_independently() -> None:
         outputs = run(plan, said, seed=42)
         return {o.frame for o in outputs if isinstance(o, Fired) and o.rule == rule.name}
 
-    alone = lost([one], one)
+    alone = lost([rule], rule)
     assert alone
-    assert lost([one, other], one) == alone
+    assert lost([rule, other], rule) == alone

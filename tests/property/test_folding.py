@@ -69,7 +69,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
             assert item is next(left)
             continue
         members = [next(left) for _ in range(item.count)]
-        texts = [found.text for row in members if (found := chunk_of(row["raw"]))]
+        texts = [chunk.text for row in members if (chunk := chunk_of(row["raw"]))]
         assert item.count == len(texts) > 1
         assert (item.first, item.last) == (members[0], members[-1]["seq"])
         assert item.size == sum(row["size"] for row in members)

@@ -46,22 +46,24 @@ stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
 
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
-def test_what_is_written_is_read(name: str, talk: list[Sent], data: st.DataObject) -> None:
+def test_what_is_written_is_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
     """In pieces of any size, with every line accounted for."""
     writer = WRITERS[name]
-    talk = [one for one in talk if one.stream is not STDERR or writer.has_stderr]
-    text = writer.write(talk).encode()
+    conversation = [
+        entry for entry in conversation if entry.stream is not STDERR or writer.has_stderr
+    ]
+    text = writer.write(conversation).encode()
     longest = data.draw(st.sampled_from([-1, 1, 7, 64]))
     file = io.BytesIO(text)
     pieces = iter(lambda: file.readline(longest), b"")
     entries = list(source_named(writer.format).read(pieces, text[:HEAD]))
     assert_covered(entries, text)
-    found = directed(entries)
+    imported = directed(entries)
     assert not any(isinstance(entry, UnreadLines) for entry in entries)
     if writer.has_directions:
-        for one, original in zip(found, talk, strict=True):
-            assert one.stream == original.stream or one.line.is_inferred
-    assert_same(found, talk, writer)
+        for entry, original in zip(imported, conversation, strict=True):
+            assert entry.stream == original.stream or entry.line.is_inferred
+    assert_same(imported, conversation, writer)
 
 
 @given(st.lists(json_values, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]))
@@ -69,6 +71,6 @@ def test_objects_are_found_in_an_array(items: list[Any], size: int, indent: int 
     """Cut anywhere, and whatever their strings have."""
     text = json.dumps(items, indent=indent).encode()
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    found = ObjectSplitter(b"[").split(pieces)
-    objects = [json.loads(one.text or b"") for one in found if isinstance(one, FoundObject)]
+    parts = ObjectSplitter(b"[").split(pieces)
+    objects = [json.loads(part.text or b"") for part in parts if isinstance(part, FoundObject)]
     assert objects == [item for item in items if isinstance(item, dict)]

@@ -14,19 +14,19 @@ from tests.support.strategies import json_values, messages
 @given(messages)
 def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
     """The kind follows from which members there are, and the id from the one of that name."""
-    found = read(json.dumps(message).encode())
+    parsed = read(json.dumps(message).encode())
     if "method" in message:
         kind = Kind.REQUEST if "id" in message else Kind.NOTIFICATION
-        assert found.method == message["method"]
+        assert parsed.method == message["method"]
     else:
         kind = Kind.RESPONSE if message.get("error") is None else Kind.ERROR
-    assert found.kind is kind
-    assert found.rpc_id == (json.dumps(message["id"]) if "id" in message else None)
+    assert parsed.kind is kind
+    assert parsed.rpc_id == (json.dumps(message["id"]) if "id" in message else None)
 
 
 @given(json_values)
 def test_any_json_is_a_message_or_has_a_reason(value: Any) -> None:
     """JSON of any shape is read, and the result can be encoded as UTF-8."""
     message = read(json.dumps(value).encode())
-    for found in (message.method, message.session, message.update, message.tool_call):
-        assert found is None or found.encode().decode() == found
+    for label in (message.method, message.session, message.update, message.tool_call):
+        assert label is None or label.encode().decode() == label

@@ -31,8 +31,8 @@ def test_a_suite_is_read_back(name: str, made: list[Case]) -> None:
         assert element.get("classname") == visible(case.classname)
         assert (element.get("time") is None) == (case.seconds is None)
         assert (element.find("system-out") is None) == (case.output is None)
-        found = element.find("failure")
-        assert (found is None) == (case.failure is None)
-        if found is not None and case.failure is not None:
-            assert found.get("message") == visible(case.failure.message)
-            assert (found.text or "") == "\n".join(map(visible, case.failure.lines))
+        failure = element.find("failure")
+        assert (failure is None) == (case.failure is None)
+        if failure is not None and case.failure is not None:
+            assert failure.get("message") == visible(case.failure.message)
+            assert (failure.text or "") == "\n".join(map(visible, case.failure.lines))

@@ -40,10 +40,10 @@ def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
         log.append(stream, t_ns, chunk)
 
 
-def told(found: list[LogRecord]) -> list[tuple[int, bytes]]:
+def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
     """Returns the contents of records in the form in which they were given to the log."""
-    assert [record.t_ns for record in found] == sorted(record.t_ns for record in found)
-    return [(record.stream, record.payload) for record in found]
+    assert [record.t_ns for record in records] == sorted(record.t_ns for record in records)
+    return [(record.stream, record.payload) for record in records]
 
 
 @given(chunks, limits)
@@ -51,11 +51,11 @@ def test_what_is_appended_is_read(appended: list[tuple[int, bytes]], limit: int)
     """Chunks come back in order and whole, in steps of any size, and fill the file exactly."""
     with new_log() as log:
         write(log, appended)
-        found = read_all(log.path, limit)
-        assert told(found) == appended
-        assert found[-1].end == log.size == os.fstat(log.fd).st_size - BASE_SIZE
+        records = read_all(log.path, limit)
+        assert told(records) == appended
+        assert records[-1].end == log.size == os.fstat(log.fd).st_size - BASE_SIZE
         with reader(log.path) as other:
-            assert [other.read(r.offset, len(r.payload)) for r in found] == [
+            assert [other.read(r.offset, len(r.payload)) for r in records] == [
                 chunk for _, chunk in appended
             ]
 
@@ -90,18 +90,18 @@ def test_junk_between_records_is_skipped(
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
     """Trimmed or not, each record stands at the same logical offset."""
-    found: list[LogRecord] = []
+    records: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):
             log.append(stream, n, chunk)
             if n in trims:
-                found += read_all(log.path)
+                records += read_all(log.path)
                 assert log.trim(log.size)
-        found += read_all(log.path)
-        assert told(found) == appended
-        assert found[-1].end == log.size
-    starts = [HEADER_SIZE, *(record.end + HEADER_SIZE for record in found)]
-    assert [record.offset for record in found] == starts[:-1]
+        records += read_all(log.path)
+        assert told(records) == appended
+        assert records[-1].end == log.size
+    starts = [HEADER_SIZE, *(record.end + HEADER_SIZE for record in records)]
+    assert [record.offset for record in records] == starts[:-1]
 
 
 @given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))

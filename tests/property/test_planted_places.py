@@ -73,4 +73,4 @@ def test_look_alikes_stay_as_they_are(tmp_path: Path) -> None:
     assert len(stored) == len(lines) >= 2000
     changed = [new for new, old in zip(stored, lines, strict=True) if new != old]
     assert len(changed) <= 0.005 * len(lines)
-    assert all(one["params"]["update"]["toolCallId"] == "c1" for one in changed)
+    assert all(message["params"]["update"]["toolCallId"] == "c1" for message in changed)

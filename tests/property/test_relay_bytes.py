@@ -78,14 +78,14 @@ def expect_unchanged(
         directory = Path(name)
         (directory / "said").write_bytes(to_client)
         with Recorder(ACP_PROXY, directory) as record:
-            talk = record(agent("duplex", directory / "said", directory / "heard", *agent_sizes))
-            assert talk.exchange(*cut(to_agent, client_sizes)) == to_client
-            assert talk.wait() == 0
+            chat = record(agent("duplex", directory / "said", directory / "heard", *agent_sizes))
+            assert chat.exchange(*cut(to_agent, client_sizes)) == to_client
+            assert chat.wait() == 0
         assert (directory / "heard").read_bytes() == to_agent
-        assert talk.recording.stream("to-agent") == to_agent
-        assert talk.recording.stream("to-client") == to_client
-        assert talk.recording.field("state") == "complete"
-        for raw, newline in talk.recording.rows("select raw, newline from frames"):
+        assert chat.recording.stream("to-agent") == to_agent
+        assert chat.recording.stream("to-client") == to_client
+        assert chat.recording.field("state") == "complete"
+        for raw, newline in chat.recording.rows("select raw, newline from frames"):
             assert newline in ("", "\n", "\r\n")
             assert b"\n" not in raw
 
@@ -119,12 +119,12 @@ def test_no_level_of_masking_changes_what_is_forwarded(
             (directory / "said").write_bytes(to_client)
             with Recorder(ACP_PROXY, directory) as record:
                 command = agent("duplex", directory / "said", directory / "heard", *agent_sizes)
-                talk = record(command, "--redact", level)
-                assert talk.exchange(*cut(to_agent, client_sizes)) == to_client
-                assert talk.wait() == 0
+                chat = record(command, "--redact", level)
+                assert chat.exchange(*cut(to_agent, client_sizes)) == to_client
+                assert chat.wait() == 0
             assert (directory / "heard").read_bytes() == to_agent
-            assert talk.recording.field("redaction") == level
-            is_masked = b"Zq81xplKsecR7tv" not in talk.recording.path.read_bytes()
+            assert chat.recording.field("redaction") == level
+            is_masked = b"Zq81xplKsecR7tv" not in chat.recording.path.read_bytes()
             assert is_masked == (level != "none")
 
 
@@ -133,16 +133,17 @@ def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
     to_agent, to_client = b"\n".join(ODD_LINES[::-1]) + b"\n", b"\n".join(ODD_LINES) + b"\n"
     (tmp_path / "said").write_bytes(to_client)
     with Recorder(ACP_PROXY, tmp_path) as record:
-        talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard", 999))
-        talk.run(
-            cut(to_agent, [777]), until=lambda: talk.written == len(talk.received) == len(to_client)
+        chat = record(agent("duplex", tmp_path / "said", tmp_path / "heard", 999))
+        chat.run(
+            cut(to_agent, [777]),
+            until=lambda: chat.written == len(chat.received) == len(to_client),
         )
-        talk.catch_up()
-        assert talk.exchange(b"and then") == to_client
-        assert talk.wait() == 0
-        assert not Path(f"{talk.recording.path}.log").exists()
-    assert talk.recording.stream("to-agent") == to_agent + b"and then"
-    assert talk.recording.stream("to-client") == to_client
+        chat.catch_up()
+        assert chat.exchange(b"and then") == to_client
+        assert chat.wait() == 0
+        assert not Path(f"{chat.recording.path}.log").exists()
+    assert chat.recording.stream("to-agent") == to_agent + b"and then"
+    assert chat.recording.stream("to-client") == to_client
 
 
 @needs_proc
@@ -154,16 +155,19 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
     to_client = b'{"jsonrpc":"2.0","method":"m","params":["' + noise[::-1] + b'"]}\n'
     (tmp_path / "said").write_bytes(to_client)
     with Recorder(ACP_PROXY, tmp_path) as record:
-        talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
+        chat = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
         chunks = (to_agent[n : n + CHUNK] for n in range(0, len(to_agent), CHUNK))
-        talk.run(chunks, until=lambda: talk.written == len(talk.received) == len(to_client))
-        talk.catch_up()
-        assert peak_memory(talk.process.pid) < MEMORY
-        assert talk.exchange() == to_client
-        assert talk.wait() == 0
+        chat.run(
+            chunks,
+            until=lambda: chat.written == len(chat.received) == len(to_client),
+        )
+        chat.catch_up()
+        assert peak_memory(chat.process.pid) < MEMORY
+        assert chat.exchange() == to_client
+        assert chat.wait() == 0
     assert (tmp_path / "heard").read_bytes() == to_agent
-    assert talk.recording.stream("to-agent") == to_agent
-    assert talk.recording.stream("to-client") == to_client
+    assert chat.recording.stream("to-agent") == to_agent
+    assert chat.recording.stream("to-client") == to_client
 
 
 @needs_proc
@@ -173,11 +177,11 @@ def test_a_line_of_64_mb_that_is_no_message_costs_no_memory(tmp_path: Path) -> N
     line = b"not json, " * ((64 << 20) // 10) + b"\n"
     with Recorder(ACP_PROXY, tmp_path) as record:
         (tmp_path / "said").write_bytes(line)
-        talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
-        talk.run(until=lambda: len(talk.received) == len(line))
-        talk.catch_up()
-        assert peak_memory(talk.process.pid) < MEMORY
-        assert talk.exchange() == line
-    assert talk.recording.stream("to-client") == line
-    ((error,),) = talk.recording.rows("select parse_error from frames")
+        chat = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
+        chat.run(until=lambda: len(chat.received) == len(line))
+        chat.catch_up()
+        assert peak_memory(chat.process.pid) < MEMORY
+        assert chat.exchange() == line
+    assert chat.recording.stream("to-client") == line
+    ((error,),) = chat.recording.rows("select parse_error from frames")
     assert error

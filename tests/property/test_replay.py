@@ -49,7 +49,7 @@ def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
 def assert_faithful(played: Played, order: Order) -> None:
     """Checks that the client received what was recorded, and that nothing diverged."""
     conversation = played.conversation
-    assert [one for one in played.divergences if one.kind is not DivergenceKind.UNANSWERED] == []
+    assert [d for d in played.divergences if d.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
         assert played.received(lane) == conversation.sent_in(lane)
     assert len(played.stream) == len(conversation.whole)
@@ -89,7 +89,7 @@ def test_a_message_left_out_is_named_unless_it_is_optional(
             unplayed = conversation.lines.keys() - sent
             said = [step for step in conversation.steps if not step.from_agent]
             asked = {step.seq: step.response_seq for step in said if step.kind == "request"}
-            named = {one.seq for one in played.divergences}
+            named = {divergence.seq for divergence in played.divergences}
             assert unplayed <= {answer for seq, answer in asked.items() if seq in named}
             unanswered = {seq for seq, answer in asked.items() if answer not in sent}
             assert unanswered <= named
@@ -179,7 +179,12 @@ def first_of_each(places: list[Place]) -> list[Place]:
         agent = conversation.path.stem.rpartition("-")[0]
         kept.setdefault((agent, step.kind, step.method), (conversation, step))
         kept[conversation.path] = conversation, step
-    return list({(one.path, step.seq): (one, step) for one, step in kept.values()}.values())
+    return list(
+        {
+            (conversation.path, step.seq): (conversation, step)
+            for conversation, step in kept.values()
+        }.values()
+    )
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
@@ -198,7 +203,9 @@ def test_one_mistake_is_one_divergence(
     requests it is unknown which one is missing or too many. And if the agent ended its output,
     nothing is read of the client after the last frame.
     """
-    places = [(one, step) for one in conversations for step in one.required]
+    places = [
+        (conversation, step) for conversation in conversations for step in conversation.required
+    ]
     places = [place for place in places if place[1].kind in MISTAKES[mistake]]
     assert len(places) > 100
     for conversation, step in chosen(places):
@@ -252,9 +259,7 @@ def test_a_response_before_its_request_is_one_divergence(
                 continue
             made += 1
             played = play(conversation, moved(conversation, reply, before[-1]))
-            assert [(one.kind, one.seq) for one in played.primary] == [
-                ("unknown-reply-id", reply.seq)
-            ]
+            assert [(d.kind, d.seq) for d in played.primary] == [("unknown-reply-id", reply.seq)]
     assert made > 10
 
 

@@ -96,8 +96,8 @@ def test_any_json_is_judged(
     dialect: str, method: tuple[Direction, str], is_result: bool, value: Any
 ) -> None:
     """Any JSON is judged without raising, and long values are not quoted in full."""
-    found = SCHEMAS[dialect].compare(*method, is_result, value)
-    for problem in found.problems:
+    comparison = SCHEMAS[dialect].compare(*method, is_result, value)
+    for problem in comparison.problems:
         assert problem.pointer.startswith("/result" if is_result else "/params")
         assert len(problem.found) < 300
 

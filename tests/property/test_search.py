@@ -50,7 +50,7 @@ def found_by(pattern: Pattern, frames: list[StoredFrame]) -> list[int]:
 
 def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]) -> list[int]:
     """Returns the frames whose line or strings match, or in which a match in the message begins."""
-    whole, found, start = "".join(pieces), [], 0
+    whole, starts, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):
         assert frame.raw is not None
         line = frame.raw.decode()
@@ -59,9 +59,9 @@ def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]
         match = pattern.regex.search(whole, start) if text else None
         begins = match is not None and match.start() < start + len(text)
         if begins or any(pattern.regex.search(s) for s in (line, text, *names)):
-            found.append(frame.seq)
+            starts.append(frame.seq)
         start += len(text)
-    return found
+    return starts
 
 
 @given(texts, needles, st.lists(st.integers(0, 2), min_size=1, max_size=5), st.booleans())

@@ -61,10 +61,10 @@ def test_a_secret_in_two_pieces_is_kept_back(
     kept = tail(text[:split])
     assert kept <= split
     rest = text[kept:]
-    found = [(one.start + kept, one.end + kept) for one in find(rest, loose=True)]
+    ranges = [(match.start + kept, match.end + kept) for match in find(rest, loose=True)]
     if kept >= end:
-        found = [(one.start, one.end) for one in find(text[:kept], loose=True)]
-    assert any(a <= start and end <= b for a, b in found) or too_early(text[:split])
+        ranges = [(match.start, match.end) for match in find(text[:kept], loose=True)]
+    assert any(a <= start and end <= b for a, b in ranges) or too_early(text[:split])
 
 
 def too_early(text: str) -> bool:

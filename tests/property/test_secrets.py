@@ -43,7 +43,7 @@ WORDS = st.lists(
 
 def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> str:
     """Returns a transcript of a session whose MCP server has both secrets, and of its prompts."""
-    env = [{"name": f"TOKEN_{number}", "value": one} for number, one in enumerate(secrets)]
+    env = [{"name": f"TOKEN_{number}", "value": secret} for number, secret in enumerate(secrets)]
     server = {"name": "m", "command": "c", "args": [], "env": env}
     lines = [
         '-> #0 initialize {"protocolVersion": 1}',
@@ -69,7 +69,7 @@ def replayed(recorded: RecordedTranscript, client: str) -> list[tuple[str, str]]
             live.send(line.removeprefix("-> "))
     shown = repr(live.report).encode() + live.bytes
     assert b"Zx9Qw3Rt7Yp1Lm5" not in shown or recorded.script().redaction == "none"
-    return [(one.kind, one.lane) for one in live.divergences if one.rank != "info"]
+    return [(d.kind, d.lane) for d in live.divergences if d.rank != "info"]
 
 
 @given(SECRETS, st.lists(WORDS, min_size=1, max_size=3), st.lists(WORDS, min_size=1, max_size=3))
@@ -83,23 +83,23 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         recordings = []
         for level in ("none", "secrets"):
-            one = record(
+            recorder = record(
                 Path(name), conversation(own, prompts), redaction=level, marker_key="07" * 16
             )
-            stack.callback(one.close)
-            recordings.append(one)
+            stack.callback(recorder.close)
+            recordings.append(recorder)
         for tokens in (own, live):
             for said in (prompts, others):
                 client = conversation(tokens, said)
-                plain, masked = (replayed(one, client) for one in recordings)
+                plain, masked = (replayed(recorder, client) for recorder in recordings)
                 assert plain == masked
                 assert said != prompts or plain == []
-        for one in recordings:
-            agent = verify(one)
+        for recorder in recordings:
+            agent = verify(recorder)
             for number in range(2, 5 + 2 * len(prompts), 2):
                 agent.play(f"<- {number}")
             assert agent.found == []
-        old, new = (stack.enter_context(RecordingReader(one.path)) for one in recordings)
+        old, new = (stack.enter_context(RecordingReader(recorder.path)) for recorder in recordings)
         assert diff(old, new, DiffOptions()).is_equal
 
 
@@ -109,4 +109,4 @@ def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) 
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)
             played = play(evolve(loaded, reader=masked))
-            assert [one for one in played.divergences if one.rank != "info"] == [], path
+            assert [d for d in played.divergences if d.rank != "info"] == [], path

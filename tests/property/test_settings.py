@@ -120,8 +120,8 @@ class Writer:
 
 def value_or_nothing(data: bytes) -> Any:
     """Returns what the oracle reads, and an empty object for an empty text."""
-    found = value_of(data)
-    return {} if found is None else found
+    parsed = value_of(data)
+    return {} if parsed is None else parsed
 
 
 @settings(max_examples=200)
@@ -179,7 +179,7 @@ def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
             assert surroundings(path)[1:] == before[1:]
         undo(log_of(path, read(path)), read(path))
         assert surroundings(path) == before
-        assert {one.name for one in path.parent.iterdir()} <= {"settings.json", "real", "log"}
+        assert {file.name for file in path.parent.iterdir()} <= {"settings.json", "real", "log"}
         assert list((path.parent / "log").iterdir()) == []
 
 
@@ -205,10 +205,10 @@ def test_undo_after_another_change_removes_the_entry_alone(
         undo(log_of(path, read(path)), read(path))
         rest = read(path).data
         assert rest is not None
-        found, expected = value_or_nothing(rest), value_of(edited)
+        rest_value, expected = value_or_nothing(rest), value_of(edited)
         del expected[SECTION][NAME]
         expected = {**expected, SECTION: expected[SECTION]}
-        assert {**found, SECTION: found.get(SECTION, {})} == expected
+        assert {**rest_value, SECTION: rest_value.get(SECTION, {})} == expected
 
 
 def _added(data: bytes, section: str, name: str, value: Any) -> bytes:

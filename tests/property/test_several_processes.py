@@ -77,9 +77,9 @@ class Client:
 @pytest.fixture(scope="module")
 def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
     """The captured conversations of real agents."""
-    found = [path for path in every_recording if path not in SHIPPED]
+    captured = [path for path in every_recording if path not in SHIPPED]
     with contextlib.ExitStack() as stack:
-        readers = [stack.enter_context(RecordingReader(path)) for path in found]
+        readers = [stack.enter_context(RecordingReader(path)) for path in captured]
         yield [Conversation.load(reader) for reader in readers]
 
 
@@ -104,10 +104,10 @@ def test_each_start_plays_its_own_recording(
 
     Each client of whose name `played` is a part is played, with all recordings of its agent.
     """
-    of_agent = [one for one in conversations if one.path.name.startswith(agent)]
+    of_agent = [other for other in conversations if other.path.name.startswith(agent)]
     assert len(of_agent) >= 5
-    for conversation in (one for one in of_agent if played in one.path.name):
-        replays = [Replay(RecordedSteps(one.reader), ReplayOptions()) for one in of_agent]
+    for conversation in (other for other in of_agent if played in other.path.name):
+        replays = [Replay(RecordedSteps(other.reader), ReplayOptions()) for other in of_agent]
         engine = RecordingChoice(replays)
         client = Client(conversation, engine)
         client.play()
@@ -117,5 +117,5 @@ def test_each_start_plays_its_own_recording(
             continue
         assert chosen == conversation.path.stem
         divergences = engine.divergences.found
-        assert [one for one in divergences if one.rank is not Rank.INFO] == []
+        assert [other for other in divergences if other.rank is not Rank.INFO] == []
         assert sorted(client.recorded_lines) == sorted(conversation.lines.values())

@@ -71,44 +71,44 @@ def check(turn: TurnTime, fall: TurnWaterfall) -> None:
 
 @given(st.lists(moments, max_size=30), dialects)
 def test_the_parts_of_a_turn_make_up_the_turn(
-    talk: list[tuple[tuple[int, object], int]], dialect: str
+    messages: list[tuple[tuple[int, object], int]], dialect: str
 ) -> None:
     """However requests, updates and turns overlap, no time is lost or counted twice."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
-            for (stream, message), pause in talk:
+            for (stream, message), pause in messages:
                 (recorder.to_agent if stream == 1 else recorder.to_client)(message)
                 recorder.t_ns += pause * MS
         with RecordingReader(recorder.path) as reader:
-            found = gather(reader)
+            statistics = gather(reader)
             rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
-            assert {turn.id for turn in found.turns} == set(rows)
-            turns = with_texts(reader, found.turns)
-            messages = MessagePass(reader)
-            steps = Waterfalls(reader, messages, read_turns(reader), found.duration_ns)
-            messages.play_to([steps], PAUSE_NS)
+            assert {turn.id for turn in statistics.turns} == set(rows)
+            turns = with_texts(reader, statistics.turns)
+            replayed = MessagePass(reader)
+            steps = Waterfalls(reader, replayed, read_turns(reader), statistics.duration_ns)
+            replayed.play_to([steps], PAUSE_NS)
             for turn, fall in zip(turns, steps.finish(), strict=True):
                 check(turn, fall)
                 assert fall == waterfall(reader, turn)
                 if rows[turn.id]["duration_ns"] is not None:
                     assert turn.duration_ns == rows[turn.id]["duration_ns"]
-        whole = found.time
+        whole = statistics.time
         assert whole.before_turns_ns + whole.in_turns_ns + whole.between_turns_ns == (
-            found.duration_ns
+            statistics.duration_ns
         )
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), lines() | broken_lines()), max_size=12), dialects)
-def test_any_recording_has_statistics(talk: list[tuple[int, bytes]], dialect: str) -> None:
+def test_any_recording_has_statistics(messages: list[tuple[int, bytes]], dialect: str) -> None:
     """Statistics are printed in every output format, without control characters."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
-            for stream, line in talk:
+            for stream, line in messages:
                 recorder.chunk(stream, line + b"\n")
         for more in ((), ("--json",), ("kind:request",)):
-            done = run("inspect", "stats", recorder.path, *more)
-            assert done.exit_code == 0
-            assert more == ("--json",) or done.stdout.replace("\n", "").isprintable()
+            result = run("inspect", "stats", recorder.path, *more)
+            assert result.exit_code == 0
+            assert more == ("--json",) or result.stdout.replace("\n", "").isprintable()
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.integers(1, 100))

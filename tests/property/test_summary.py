@@ -106,7 +106,9 @@ def look_at(path: Path) -> None:
 
 def told(findings: Iterable[Finding]) -> list[Finding]:
     """Returns all findings but those of pauses, for which every frame is read."""
-    return [one for one in findings if one.rule not in ("wait.silence", "agent.slow-start")]
+    return [
+        finding for finding in findings if finding.rule not in ("wait.silence", "agent.slow-start")
+    ]
 
 
 @given(half=VALUES)

@@ -31,8 +31,8 @@ def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
 def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
     """The conversations that the other tests trim can be replayed untrimmed."""
     with reader_of(lines_of(words)) as reader:
-        found = rehearse(reader)
-        assert found.verdict == "clean", text(found)
+        rehearsal = rehearse(reader)
+        assert rehearsal.verdict == "clean", text(rehearsal)
 
 
 @given(steps, st.integers(1, 5), st.integers(0, 2))
@@ -52,8 +52,8 @@ def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) 
         assert wanted.items() <= kept.items() <= everything.items()
         assert not unwanted.keys() & kept.keys()
         assert len(turns_of(part)) == len(chosen)
-        found = rehearse(part)
-        assert found.verdict == "clean", text(found)
+        rehearsal = rehearse(part)
+        assert rehearsal.verdict == "clean", text(rehearsal)
 
 
 @given(steps, st.integers(1, 5))

@@ -61,16 +61,16 @@ def test_an_unchanged_agent_passes_with_all_options(
 
 def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
     """A call that only a title describes gets no permission, since titles are not compared."""
-    found = 0
+    count = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
         if name not in NAMELESS:
             continue
-        found += 1
+        count += 1
         played = verify(record_capture(path, tmp_path))
         assert played.divergences[0].kind is DivergenceKind.PERMISSION_DIFFERS
         assert not [send for send in played.sent if b'"proceed_once"' in send.data]
-    assert found == len(NAMELESS)
+    assert count == len(NAMELESS)
 
 
 @given(words=drawn_conversations.steps, data=st.data())
@@ -119,6 +119,8 @@ def test_verification_ends_whatever_the_agent_sends(
         played = verify_reader(reader, act)
     assert played.engine.is_over
     if not played.engine.is_played_out:
-        assert [one.kind for one in played.divergences if one.rank == "primary"]
+        assert [
+            divergence.kind for divergence in played.divergences if divergence.rank == "primary"
+        ]
     for send in played.sent:
         assert send.seq is None or send.data == played.recorded[send.seq]

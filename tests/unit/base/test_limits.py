@@ -23,8 +23,8 @@ def used() -> set[str]:
     """Returns the limits that other modules import."""
     texts = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     imported = re.compile(r"from acp_proxy\.base\.limits import (\([^)]*\)|.*)")
-    found = (names for text in texts for names in imported.findall(text))
-    return {word for names in found for word in re.findall(r"\w+", names)}
+    imports = (names for text in texts for names in imported.findall(text))
+    return {word for names in imports for word in re.findall(r"\w+", names)}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -106,7 +106,7 @@ INSPECT = [
 def without(script: str, *words: str, directory: Path, said: bytes = b"") -> tuple[bytes, bytes]:
     """Runs a script after everything is gone that Windows lacks, and returns what it writes."""
     environ = {**os.environ, "ACP_PROXY_RECORDINGS": str(directory), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", WITHOUT + script, *words],
         input=said,
         capture_output=True,
@@ -115,8 +115,8 @@ def without(script: str, *words: str, directory: Path, said: bytes = b"") -> tup
         check=False,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout, done.stderr
+    assert process.returncode == 0, process.stderr.decode()
+    return process.stdout, process.stderr
 
 
 @pytest.fixture
@@ -145,8 +145,8 @@ def conversation() -> tuple[bytes, bytes]:
     with RecordingReader(ROOT / "recordings/hello.db") as reader:
         rows = [(row["stream"], bytes(row["raw"]) + b"\n") for row in reader.frames()]
     client, agent = (
-        b"".join(line for stream, line in rows if stream == one)
-        for one in ("to-agent", "to-client")
+        b"".join(line for stream, line in rows if stream == direction)
+        for direction in ("to-agent", "to-client")
     )
     return client, agent
 
@@ -231,12 +231,12 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 def test_nothing_else_uses_what_windows_lacks() -> None:
     """What does not start agents asks `system`."""
-    found = {}
+    lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()
-        if not any(f"{name}/".startswith(f"{one}/") for one in STARTS_AGENTS | LOOKS_FIRST):
-            found[name] = [*lacking(ast.parse(path.read_text(encoding="utf-8")))]
-    assert {name: names for name, names in found.items() if names} == {}
+        if not any(f"{name}/".startswith(f"{start}/") for start in STARTS_AGENTS | LOOKS_FIRST):
+            lacks[name] = [*lacking(ast.parse(path.read_text(encoding="utf-8")))]
+    assert {name: names for name, names in lacks.items() if names} == {}
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:

@@ -26,7 +26,7 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     assert "".join(text for op, text in pieces if op in "=-") == a
     assert "".join(text for op, text in pieces if op in "=+") == b
     assert all(text for _, text in pieces)
-    assert all(one[0] != other[0] for one, other in pairwise(pieces))
+    assert all(left[0] != other[0] for left, other in pairwise(pieces))
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_changes_that_are_close_are_joined() -> None:
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
     """There is no word to end with, so a number of characters has to do."""
-    (found,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
-    assert found == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
+    (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
+    assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
@@ -90,8 +90,8 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
     other[-5] = lines[-5].replace("no", "every")
-    found = list(excerpts(word_diff("\n".join(lines), "\n".join(other))))
-    assert [[text for op, text in one if op != "="] for one in found] == [
+    shown = list(excerpts(word_diff("\n".join(lines), "\n".join(other))))
+    assert [[text for op, text in excerpt if op != "="] for excerpt in shown] == [
         ["says", "tells", "says", "tells"],
         ["no", "every"],
     ]

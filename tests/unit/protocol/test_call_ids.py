@@ -37,13 +37,13 @@ def test_messages_that_begin_a_call(case: str) -> None:
     """Each word is a message: its turn, + announces, ~ updates, ? asks for permission, a status."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
-    found = []
+    begun = []
     for number, word in enumerate(words.split(), 1):
         turn = None if word[0] == "-" else int(word[0])
         method = ASK if word[1] == "?" else "session/update"
         if calls.begins("c", turn, method, UPDATES.get(word[1]), word[2:] or None):
-            found.append(str(number))
-    assert " ".join(found) == expected
+            begun.append(str(number))
+    assert " ".join(begun) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -51,7 +51,7 @@ def test_the_connection_says_the_same(case: str) -> None:
     """It forgets calls that are over when a turn ends, and remembers no more than it has to."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
-    found, turn, seq = [], "-", 0
+    begun, turn, seq = [], "-", 0
     for number, word in enumerate(words.split(), 1):
         lines = []
         if word[0] != turn:
@@ -70,10 +70,10 @@ def test_the_connection_says_the_same(case: str) -> None:
             message = update("s", UPDATES[word[1]], **call)
         for direction, value in [*lines, (Direction.TO_CLIENT, message)]:
             seq += 1
-            done = connection.feed(seq, seq, direction, read(line(value).rstrip()))
-        if done.begins_call or number == 1:
-            found.append(str(number))
-    assert " ".join(found) == expected
+            transition = connection.feed(seq, seq, direction, read(line(value).rstrip()))
+        if transition.begins_call or number == 1:
+            begun.append(str(number))
+    assert " ".join(begun) == expected
 
 
 def test_turns_count_calls_with_the_same_id() -> None:

@@ -49,8 +49,8 @@ def test_the_draft_has_its_text_bare() -> None:
         "type": "thought_message_chunk",
         "data": {"content": "Hm", "index": 0},
     }
-    found = chunk_of(line(params=params))
-    assert found == Chunk("thought_message_chunk", None, "Hm")
+    chunk = chunk_of(line(params=params))
+    assert chunk == Chunk("thought_message_chunk", None, "Hm")
 
 
 def test_half_an_emoji_is_kept() -> None:

@@ -221,7 +221,7 @@ def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
     """The batch itself has only the labels on which they agree."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
-    assert [one.opened.id for one in batch.members if one.opened is not None] == [1, 2]
+    assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
     assert (batch.exchange, batch.opened) == (None, None)
 
 

@@ -63,14 +63,14 @@ def dialect_of_initialize(
 
 def dialect_from(method: str, /, **params: object) -> str | None:
     """The dialect that is detected from a later frame."""
-    found = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
-    return found.dialect if found else None
+    detected = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
+    return detected.dialect if detected else None
 
 
 def dialect_of_answer(method: str, **members: object) -> str | None:
     """The dialect that is detected from the answer to a method."""
-    found = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
-    return found.dialect if found else None
+    detected = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
+    return detected.dialect if detected else None
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
     """The params of initialize decide until it is answered."""
-    found = dialect_of_initialize(params, None)
-    assert (found and found.dialect) == dialect
-    assert found is None or found.reason
+    detected = dialect_of_initialize(params, None)
+    assert (detected and detected.dialect) == dialect
+    assert detected is None or detected.reason
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
     """If the request is nearly empty, the result decides."""
-    found = dialect_of_initialize(ONE, result)
-    assert found is not None
-    assert found.dialect == dialect
+    detected = dialect_of_initialize(ONE, result)
+    assert detected is not None
+    assert detected.dialect == dialect
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
     """Where request and result differ, the result counts; a lower version was negotiated."""
-    found = dialect_of_initialize(params, result)
-    assert (found and found.dialect) == dialect
+    detected = dialect_of_initialize(params, result)
+    assert (detected and detected.dialect) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
@@ -222,9 +222,9 @@ def test_an_answered_prompt() -> None:
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
     """Without the line, it is detected from the labels alone."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
-    found = dialect_of_frame(large)
-    assert found is not None
-    assert found.dialect == V2
+    detected = dialect_of_frame(large)
+    assert detected is not None
+    assert detected.dialect == V2
     for method in ("session/update", "session/new", "session/prompt", "session/load"):
         assert dialect_of_frame(Message(Kind.REQUEST, method, update="plan")) is None
     assert dialect_of_frame(Message(Kind.RESPONSE), "session/prompt") is None
@@ -245,13 +245,13 @@ def dialects_of(examples: list[Example]) -> set[str]:
     for example in examples:
         message = read(example.raw)
         if example.method == "initialize" and example.kind == "request":
-            found = dialect_of_initialize(example.message["params"], None)
+            detected = dialect_of_initialize(example.message["params"], None)
         elif example.method == "initialize":
-            found = dialect_of_initialize({}, example.message["result"])
+            detected = dialect_of_initialize({}, example.message["result"])
         else:
             answered = example.method if message.method is None else None
-            found = dialect_of_frame(message, answered)
-        dialects.update([found.dialect] if found else [])
+            detected = dialect_of_frame(message, answered)
+        dialects.update([detected.dialect] if detected else [])
     return dialects
 
 
@@ -301,23 +301,23 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
     )
     drafted = None, {"method": "session/update", "params": {"type": "tool_call", "data": {}}}
     ours = answered("initialize", protocolVersion=1, agentCapabilities={})
-    found = found_by(asked("initialize", protocolVersion=1), ours, *V1_TURN[:-1], drafted)
-    assert found is not None
-    assert found[0] == V1
-    assert found[1].endswith("; the update tool_call is written as draft-1.0")
+    best = found_by(asked("initialize", protocolVersion=1), ours, *V1_TURN[:-1], drafted)
+    assert best is not None
+    assert best[0] == V1
+    assert best[1].endswith("; the update tool_call is written as draft-1.0")
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
     """After version 1 nobody speaks v2, whatever is written so; and version 2 outweighs a few."""
-    one = asked("initialize", protocolVersion=1), BARE_RESULT
+    opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
-    found = found_by(*one, updated("state_update", state="running"))
-    assert found is not None
-    assert found[0] == V1
+    best = found_by(*opening, updated("state_update", state="running"))
+    assert best is not None
+    assert best[0] == V1
     assert found_by(two[0], BARE_RESULT, *V1_TURN) == (V1, NO_SIGN)
-    found = found_by(*two, updated("tool_call", toolCallId="c"))
-    assert found is not None
-    assert found[0] == V2
+    best = found_by(*two, updated("tool_call", toolCallId="c"))
+    assert best is not None
+    assert best[0] == V2
 
 
 def test_a_refused_request_shows_nothing() -> None:

@@ -48,9 +48,9 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
     """But for extensions."""
     examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
-        one.method
-        for one in examples
-        if one.direction.value == "to-client" and one.kind in ("request", "notification")
+        example.method
+        for example in examples
+        if example.direction.value == "to-client" and example.kind in ("request", "notification")
     }
     named = {method for method in asked if not method.startswith("_")}
     assert len(named) > 5

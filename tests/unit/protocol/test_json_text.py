@@ -71,8 +71,8 @@ def test_a_beginning_that_is_not_json_is_none(head: str) -> None:
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
     """NaN, half of a surrogate pair and large integers are values."""
-    found = json_or_none(raw)["a"]
-    assert str(found) == value if value == "nan" else found == value
+    parsed = json_or_none(raw)["a"]
+    assert str(parsed) == value if value == "nan" else parsed == value
 
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
@@ -82,15 +82,18 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 
 
-def test_members_have_their_character_ranges() -> None:
+def test_members_have_their_character_spans() -> None:
     """Each has its key and the range of its value; an item's key is a star."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
-    found = list(members(text))
-    assert [(key, text[start:end]) for key, start, end in found] == [
+    spans = list(members(text))
+    assert [(key, text[start:end]) for key, start, end in spans] == [
         ("a", '[1, {"b": 2}]'),
         ("c", "1e3"),
     ]
-    assert [text[start:end] for _, start, end in members(text, found[0].start)] == ["1", '{"b": 2}']
+    assert [text[start:end] for _, start, end in members(text, spans[0].start)] == [
+        "1",
+        '{"b": 2}',
+    ]
     assert list(members("7")) == []
 
 

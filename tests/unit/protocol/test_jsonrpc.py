@@ -16,8 +16,8 @@ def labels(raw: bytes) -> dict[str, object]:
     """What was read beside the kind and the line itself, as far as it was anything."""
     message = read(raw)
     names = ("method", "rpc_id", "session", "update", "tool_call", "terminal", "target")
-    found = {name: getattr(message, name) for name in (*names, "stop_reason", "state")}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: getattr(message, name) for name in (*names, "stop_reason", "state")}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,16 @@ def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "expected"),
     [
         ("-32603", -32603), ("400", 400), ("0", 0), (str(2**70), 2**70),
         ("1.0", None), ('"x"', None), ("null", None), ("true", None), ("9" * 5000, None),
     ],
 )  # fmt: skip
-def test_an_error_code_is_an_integer(code: str, found: int | None) -> None:
+def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
     """A code that is a whole number is read; any other makes the line no less an error."""
     message = read(f'{{"id":1,"error":{{"code":{code},"message":"m"}}}}'.encode())
-    assert (message.kind, message.error_code) == (Kind.ERROR, found)
+    assert (message.kind, message.error_code) == (Kind.ERROR, expected)
 
 
 def test_the_last_of_duplicate_members_counts() -> None:

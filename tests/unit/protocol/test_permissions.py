@@ -48,8 +48,8 @@ def selected(option: Any) -> dict[str, Any]:
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
     """Whatever is not known to refuse may allow, in each dialect and in none."""
-    found = read_answer(OPTIONS, answer)
-    assert (found.decision, found.may_allow) == (decision, may_allow)
+    read = read_answer(OPTIONS, answer)
+    assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:

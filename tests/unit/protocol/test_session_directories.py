@@ -97,8 +97,8 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
     """Files, terminals and their output have the session, wherever the indexer was interrupted."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
-            found = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
-            assert found == expected
+            seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
+            assert seqs == expected
         turns = [row["seq"] for row in reader.frames(parse("turn:2"))]
         assert turns == OF_B[2:]
 
@@ -106,8 +106,8 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
     """The request that made it, its output, and the tool call that shows it."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
-        found = [row["seq"] for row in reader.frames(parse("terminal:t"))]
-    assert found == [10, 11, 12, 13, 14]
+        seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
+    assert seqs == [10, 11, 12, 13, 14]
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:

@@ -62,13 +62,13 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 def test_a_closed_session_stays_known() -> None:
     """A session that is closed is still one of the connection."""
-    found = connection("""
+    machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
         -> #2 session/close {"sessionId": "s"}
         <- #2 result {}
     """)
-    assert found.state.sessions == {"s": Session()}
+    assert machine.state.sessions == {"s": Session()}
 
 
 def _call(status: str, kind: str = "tool_call_update") -> str:
@@ -90,19 +90,19 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
     """What an update leaves out stays, and a call that is over stays over."""
-    found = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
-    assert found.open_calls("s") == expected
+    machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
+    assert machine.open_calls("s") == expected
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
     """Calls that are not over are remembered beyond it."""
-    found = connection(
+    machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
         + _call("").replace('"c"', '"d"')
         + '\n<- #1 result {"stopReason": "end_turn"}'
     )
-    assert found.state.calls == {"s": {"d": "pending"}}
+    assert machine.state.calls == {"s": {"d": "pending"}}
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
@@ -124,13 +124,13 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
     """The answer to a request for output reports whether the command has ended."""
-    found = connection(f"""
+    machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}
         <- #2 terminal/output {{"sessionId": "s", "terminalId": "t"}}
         -> #2 result {{"output": "", "truncated": false, "exitStatus": {status}}}
     """)
-    assert found.state.terminals["t"].has_exited is has_exited
+    assert machine.state.terminals["t"].has_exited is has_exited
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
@@ -159,13 +159,13 @@ def test_the_state_of_a_session_leaves_its_mode() -> None:
 
 def test_open_requests_of_the_agent_are_known() -> None:
     """A permission request is open until its answer, as any other request is."""
-    found = connection("""
+    machine = connection("""
         <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
         <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
         <- #3 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "d"}}
         -> #1 result {"outcome": {"outcome": "cancelled"}}
     """)
-    assert [asked.tool_call for asked in found.open_requests(Direction.TO_CLIENT)] == [None, "d"]
+    assert [asked.tool_call for asked in machine.open_requests(Direction.TO_CLIENT)] == [None, "d"]
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
@@ -182,12 +182,12 @@ def test_tool_calls_may_have_no_session() -> None:
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')
-    done = update % ("d", '"status": "completed"')
-    machine = connection(f"{prompt}\n{running}\n{done}", "v1")
+    completed = update % ("d", '"status": "completed"')
+    machine = connection(f"{prompt}\n{running}\n{completed}", "v1")
     assert machine.state.calls == {"": {"c": "in_progress", "d": "completed"}}
     assert machine.open_calls(None) == {"c": "in_progress"}
     end = '<- #1 result {"stopReason": "end_turn"}'
-    assert connection(f"{prompt}\n{running}\n{done}\n{end}", "v1").state.calls == {
+    assert connection(f"{prompt}\n{running}\n{completed}\n{end}", "v1").state.calls == {
         "": {"c": "in_progress"}
     }
-    assert connection(f"{prompt}\n{done}\n{end}", "v1").state.calls == {}
+    assert connection(f"{prompt}\n{completed}\n{end}", "v1").state.calls == {}

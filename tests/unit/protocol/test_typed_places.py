@@ -12,7 +12,7 @@ PLACES: Places = {
 }
 
 
-def found(text: str) -> list[tuple[str, Place]]:
+def places_in(text: str) -> list[tuple[str, Place]]:
     """The text of each place, and its kind."""
     return [(text[span.start : span.end], span.place) for span in spans(text, PLACES)]
 
@@ -37,7 +37,7 @@ def found(text: str) -> list[tuple[str, Place]]:
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
     """Also with escaped keys, repeated keys and spaces; broken JSON has no places."""
-    assert found(text) == expected
+    assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:

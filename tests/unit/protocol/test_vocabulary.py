@@ -111,7 +111,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "method", sorted({one.method for one in _all() if not one.method.startswith(_ANYBODYS)})
+    "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
     """The table has each id, path, URI, time and credential of each example of a method."""
@@ -142,9 +142,9 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 def test_pointers_come_once() -> None:
     """In the order of the table, for methods of all kinds together."""
-    found = pointers(Role.TERMINAL)
-    assert len(found) == len({*found})
-    assert "/params/data/output/terminalId" in found
+    places = pointers(Role.TERMINAL)
+    assert len(places) == len({*places})
+    assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:

@@ -27,9 +27,9 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
 def lanes(*steps: Step) -> list[str | None]:
     """The lanes of steps that come in this order."""
     finder = LaneFinder()
-    for one in steps:
-        finder.place(one)
-    return [one.lane for one in steps]
+    for placed in steps:
+        finder.place(placed)
+    return [placed.lane for placed in steps]
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
@@ -129,8 +129,8 @@ def test_an_update_announces_a_session() -> None:
 def test_a_session_declares_its_servers() -> None:
     """By their ids, of any generation, and by their names; what is no list declares nothing."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
-    found = introduced("session/new", message(params={"mcpServers": servers}))
-    assert found == ("server 1", "server t", "server 2", "server 3")
+    names = introduced("session/new", message(params={"mcpServers": servers}))
+    assert names == ("server 1", "server t", "server 2", "server 3")
     assert introduced("session/load", message(params={"mcpServers": {"a": 1}})) == ()
 
 

@@ -13,7 +13,7 @@ from acp_proxy.redaction import json_strings
 from acp_proxy.redaction.json_strings import Decoded, StringWalk
 
 
-def found(*pieces: bytes) -> list[tuple[tuple[str, ...], str]]:
+def strings_in(*pieces: bytes) -> list[tuple[tuple[str, ...], str]]:
     """Returns the paths and texts of the strings in a line that is read in pieces."""
     return [(s.path, Decoded(s.raw).text) for s in StringWalk().strings(pieces)]
 
@@ -70,7 +70,7 @@ def test_characters_have_places(text: str, ascii_only: bool) -> None:
 
 def test_repeated_names_are_all_found() -> None:
     """If an object has two members of the same name, the strings of both are found."""
-    assert found(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
+    assert strings_in(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,8 @@ def test_pieces_of_values_are_found_in_bytes() -> None:
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
-    found = [*known.fragments(b"end of a line: Vb7QxL2mR")]
-    assert found == [(15, 23, "[m]"), (16, 24, "[m]")]
+    pieces = [*known.fragments(b"end of a line: Vb7QxL2mR")]
+    assert pieces == [(15, 23, "[m]"), (16, 24, "[m]")]
     assert not [*known.fragments(b"too short: Vb7QxL2")]
     code = base64.b64encode(b"a:Vb7QxL2mRk9TzWp4Yc8N")[8:20]
     assert [*known.fragments(code)]

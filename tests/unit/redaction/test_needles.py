@@ -20,8 +20,8 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
         for start in range(len(text))
         if text.lower().startswith(word.lower(), start)
     }
-    found = {(words[n].lower(), start) for n, start in needles.places(text.encode())}
-    assert found == {(words[n].lower(), start) for n, start in expected}
+    places = {(words[n].lower(), start) for n, start in needles.places(text.encode())}
+    assert places == {(words[n].lower(), start) for n, start in expected}
     assert needles.are_in(text.encode()) == bool(expected)
 
 

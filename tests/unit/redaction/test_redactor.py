@@ -345,9 +345,9 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
         ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
         ("[redacted:key:fb0d15e7]", "M"),
     ):
-        found = text_of(masked(used, chunk(text)))
-        assert MARKER.sub("M", found) == shown
-        assert ("fb0d15e7" in found) == (shown == "M")
+        hidden = text_of(masked(used, chunk(text)))
+        assert MARKER.sub("M", hidden) == shown
+        assert ("fb0d15e7" in hidden) == (shown == "M")
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:

@@ -26,9 +26,9 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
     """The range of a found secret has the secret and nothing else."""
     text = before + secret + after
-    found = [SecretMatch(len(before), len(before) + len(secret), kind)]
-    assert find(text, loose=False) == found
-    assert find(text, loose=True) == found
+    expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
+    assert find(text, loose=False) == expected
+    assert find(text, loose=True) == expected
     assert may_hold(text.encode())
 
 
@@ -61,16 +61,16 @@ def test_harmless_texts_are_left_alone(loose: bool) -> None:
 def test_each_shape_is_found(loose: bool) -> None:
     """The range of a generated secret begins with the secret and covers it completely."""
     for case in secrets():
-        found = find(case.text, loose=loose)
-        assert found, case.name
-        assert (found[0].start, found[-1].end) == (case.start, case.end), case.name
+        matches = find(case.text, loose=loose)
+        assert matches, case.name
+        assert (matches[0].start, matches[-1].end) == (case.start, case.end), case.name
         assert may_hold(case.text.encode()), case.name
 
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
     """In loose text, a named value is found whatever it looks like, and only that value."""
-    assert [(one.start, one.end) for one in find(case.text, loose=True)] == [(case.start, case.end)]
+    assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())
 
@@ -102,8 +102,8 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
 )  # fmt: skip
 def test_a_password_in_a_command(before: str, after: str) -> None:
     """The password is found in any text, and the words around it are left alone."""
-    found = find(f"{before}hunter22{after}", loose=False)
-    assert [(one.start, one.end) for one in found] == [(len(before), len(before) + 8)]
+    matches = find(f"{before}hunter22{after}", loose=False)
+    assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,6 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
 )
 def test_a_repetition_ends_before_what_it_cannot_take(name: str, text: str, matched: str) -> None:
     """Where a part of it would fit: Python 3.11.2 went on into that part."""
-    found = getattr(Expressions(), name).match(text)
-    assert found is not None
-    assert found[0] == matched
+    match = getattr(Expressions(), name).match(text)
+    assert match is not None
+    assert match[0] == matched

@@ -40,8 +40,8 @@ EVENT = {"seq": 7, "kind": "exit", "data": '{"code": 0, "foo": 1}'}
 
 def chosen(text: str) -> list[int]:
     """Returns the numbers of the rows and the event that a filter means."""
-    found = parse(text)
-    return [row["seq"] for row in [*ROWS, EVENT] if found.matches(row)]
+    parsed = parse(text)
+    return [row["seq"] for row in [*ROWS, EVENT] if parsed.matches(row)]
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_what_people_type(text: str, expected: list[int]) -> None:
     rows[2] |= {"raw": b"not json", "response_seq": 5}
     rows[3] |= {"raw": update, "tool_call": "c1"}
     last = rows[3] | {"seq": 8, "turn": 9, "raw": b"{}", "session": "t", "method": "x"}
-    found = parse(text, Known(lambda label: label == "session/prompt", 9))
-    assert [row["seq"] for row in [*rows, EVENT, last] if found.matches(row)] == [
+    parsed = parse(text, Known(lambda label: label == "session/prompt", 9))
+    assert [row["seq"] for row in [*rows, EVENT, last] if parsed.matches(row)] == [
         *expected,
         *([8] if text == "not json" else []),
     ]
@@ -189,11 +189,11 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 def test_any_text(text: str) -> None:
     """Any text is a filter or is refused as one, and nothing else happens."""
     try:
-        found = parse(text)
+        parsed = parse(text)
     except BadFilter:
         return
     for row in [*ROWS, EVENT]:
-        found.matches(row)
+        parsed.matches(row)
 
 
 def test_every_key_is_in_the_manual() -> None:

@@ -69,8 +69,8 @@ def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         (exported / f"{path.stem}.jsonl").write_bytes(text_of(path))
     paths = [*valid(), *invalid(), *PAIRS, *sorted(exported.iterdir())]
     command = [node, "--input-type=module", "-e", DRIVER, READER.as_uri(), *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=60)
-    return {found["path"]: found for found in map(json.loads, done.stdout.splitlines())}
+    process = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    return {result["path"]: result for result in map(json.loads, process.stdout.splitlines())}
 
 
 def test_there_are_twenty_and_more() -> None:
@@ -103,10 +103,10 @@ def test_our_reader_refuses_what_is_wrong(path: Path) -> None:
 
 def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
     """Every byte, time and number of golden files, other text forms and kept recordings."""
-    for path, found in in_javascript.items():
+    for path, result in in_javascript.items():
         if Path(path) not in invalid():
-            assert found["error"] is None, path
-            assert found["read"] == list(read(Path(path).read_bytes())), path
+            assert result["error"] is None, path
+            assert result["read"] == list(read(Path(path).read_bytes())), path
 
 
 def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
@@ -138,12 +138,14 @@ def test_the_schema_refuses_what_it_can(path: Path, is_valid: Callable[[Any], bo
 
 def test_the_schema_has_every_member() -> None:
     """The members that our reader knows, no more and no less."""
-    found = SCHEMA["definitions"]
+    kinds_of = SCHEMA["definitions"]
     kinds = ("frame", "event", "fired")
-    members = set().union(*(found[kind]["properties"] for kind in kinds))
+    members = set().union(*(kinds_of[kind]["properties"] for kind in kinds))
     assert members == set(_Line.__struct_fields__)
-    assert set(found["fired"]["properties"]["fired"]["properties"]) == set(_Fired.__struct_fields__)
-    assert list(found["recording"]["properties"]) == [a.name for a in Recording.__attrs_attrs__]
-    assert list(found["origin"]["properties"]) == [a.name for a in Origin.__attrs_attrs__]
-    assert found["origin"]["properties"]["lost"]["items"]["enum"] == ["answers", *LOST]
-    assert found["frame"]["properties"]["style"]["enum"] == [style.value for style in Style]
+    assert set(kinds_of["fired"]["properties"]["fired"]["properties"]) == set(
+        _Fired.__struct_fields__
+    )
+    assert list(kinds_of["recording"]["properties"]) == [a.name for a in Recording.__attrs_attrs__]
+    assert list(kinds_of["origin"]["properties"]) == [a.name for a in Origin.__attrs_attrs__]
+    assert kinds_of["origin"]["properties"]["lost"]["items"]["enum"] == ["answers", *LOST]
+    assert kinds_of["frame"]["properties"]["style"]["enum"] == [style.value for style in Style]
