@@ -42,22 +42,22 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
     is_export = b'"messages"' in head[: _first_direction(head)]
     around = bytearray()
     last = 1
-    for found in ObjectSplitter(b"{[" if is_export else b"").split(pieces):
-        last = found.last
-        if found.text is None:
-            yield too_long(found)
+    for part in ObjectSplitter(b"{[" if is_export else b"").split(pieces):
+        last = part.last
+        if part.text is None:
+            yield too_long(part)
             continue
-        if isinstance(found, FoundObject):
-            yield _message(found.first, last, found.text, is_whole=found.is_whole)
+        if isinstance(part, FoundObject):
+            yield _message(part.first, last, part.text, is_whole=part.is_whole)
             continue
-        if _DIRECTION.search(found.text):
-            yield UnreadLines(found.first, last, MISPLACED)
+        if _DIRECTION.search(part.text):
+            yield UnreadLines(part.first, last, MISPLACED)
             continue
-        words = found.text.strip(b" \t\r\n,")
+        words = part.text.strip(b" \t\r\n,")
         if words:  # not between two messages
-            around += found.text[: max(0, _MOST_AROUND - len(around))]
-        kind = RemarkKind.REMARK if found.text.strip() else RemarkKind.BLANK
-        yield Remark(found.first, last, kind)
+            around += part.text[: max(0, _MOST_AROUND - len(around))]
+        kind = RemarkKind.REMARK if part.text.strip() else RemarkKind.BLANK
+        yield Remark(part.first, last, kind)
     if is_export:
         yield _facts(bytes(around), last)
 

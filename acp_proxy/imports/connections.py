@@ -56,10 +56,10 @@ def guessed(message: Any) -> Stream:
     Args:
         message: parsed JSON.
     """
-    one = _first(message)
-    if isinstance(one.get("method"), str):
-        return _TO_CLIENT if one.get("id") is None else _TO_AGENT
-    result = one.get("result")
+    first = _first(message)
+    if isinstance(first.get("method"), str):
+        return _TO_CLIENT if first.get("id") is None else _TO_AGENT
+    result = first.get("result")
     names = set(result) if isinstance(result, dict) else set()
     return _TO_AGENT if names & _TO_AGENT_RESULTS and "stopReason" not in names else _TO_CLIENT
 
@@ -77,20 +77,20 @@ class DirectionFinder:
         Args:
             message: parsed JSON.
         """
-        one = _first(message)
-        if isinstance(method := one.get("method"), str):
+        first = _first(message)
+        if isinstance(method := first.get("method"), str):
             if method != "$/cancel_request":
                 return direction_of_method(method)
-            params = one.get("params")
+            params = first.get("params")
             asked = self._asked(params.get("requestId") if isinstance(params, dict) else None)
             return asked[0] if len(asked) == 1 else None
-        asked = self._asked(one.get("id"))
+        asked = self._asked(first.get("id"))
         if len(asked) == 1:
             return _opposite(asked[0])
-        result, key = one.get("result"), _key(one.get("id"))
+        result, key = first.get("result"), _key(first.get("id"))
         if not asked or (member := _SURE.get(self._open[_TO_AGENT][key])) is None:
             return None
-        if "result" not in one:
+        if "result" not in first:
             return None
         return _TO_CLIENT if isinstance(result, dict) and member in result else _TO_AGENT
 
@@ -105,13 +105,13 @@ class DirectionFinder:
             message: parsed JSON.
             stream: its direction.
         """
-        for one in message if isinstance(message, list) else [message]:
-            if not isinstance(one, dict) or one.get("id") is None or stream not in self._open:
+        for item in message if isinstance(message, list) else [message]:
+            if not isinstance(item, dict) or item.get("id") is None or stream not in self._open:
                 continue
-            key = _key(one["id"])
-            if isinstance(one.get("method"), str):
+            key = _key(item["id"])
+            if isinstance(item.get("method"), str):
                 opened = self._open[stream]
-                opened[key] = one["method"]
+                opened[key] = item["method"]
                 if len(opened) > _MOST_OPEN:
                     del opened[next(iter(opened))]
             else:
@@ -119,8 +119,8 @@ class DirectionFinder:
 
 
 def _first(message: Any) -> dict[str, Any]:
-    one = next(iter(message), None) if isinstance(message, list) else message
-    return one if isinstance(one, dict) else {}
+    first = next(iter(message), None) if isinstance(message, list) else message
+    return first if isinstance(first, dict) else {}
 
 
 def _key(request_id: Any) -> str:

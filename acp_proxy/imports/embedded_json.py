@@ -86,8 +86,8 @@ class ObjectSplitter:
     def _feed(self, piece: bytes) -> Iterator[FoundObject | FoundText]:
         start = 0
         place = self._end_of_string(piece, 0) if self._in_string else 0
-        while found := (_TOKEN if self._open else _OUTSIDE).search(piece, place):
-            token, place = found[0], found.end()
+        while match := (_TOKEN if self._open else _OUTSIDE).search(piece, place):
+            token, place = match[0], match.end()
             if token == b"\n":
                 self._line += 1
                 if self._begun is None:
@@ -171,8 +171,8 @@ class Brackets:
             match = _STRING.match(line, place)
             place = match.end() if match else len(line)
             self._in_string = match is None or match[1] != b'"'
-        while found := _TOKEN.search(line, place):
-            token, place = found[0], found.end()
+        while match := _TOKEN.search(line, place):
+            token, place = match[0], match.end()
             if token == b'"':
                 self._in_string = True
                 return None
@@ -187,9 +187,9 @@ class Brackets:
 
 def items_of(array: bytes) -> Iterator[bytes]:
     """Yields the objects in an array."""
-    for found in ObjectSplitter(b"[").split([array]):
-        if isinstance(found, FoundObject) and found.text is not None and found.is_whole:
-            yield found.text
+    for part in ObjectSplitter(b"[").split([array]):
+        if isinstance(part, FoundObject) and part.text is not None and part.is_whole:
+            yield part.text
 
 
 class ReadMessage(NamedTuple):
@@ -234,7 +234,7 @@ def member_texts(raw: bytes) -> dict[str, bytes] | None:
 def is_message(value: Any) -> bool:
     """Whether parsed JSON is a message of JSON-RPC, or a batch of them."""
     if isinstance(value, list):
-        return bool(value) and all(isinstance(one, dict) and is_message(one) for one in value)
+        return bool(value) and all(isinstance(item, dict) and is_message(item) for item in value)
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("method"), str):

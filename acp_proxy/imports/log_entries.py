@@ -156,17 +156,17 @@ def bad_too_long(number: int) -> UnreadLines:
 
 def with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Marks a message that is cut off as the end of the input if only remarks follow."""
-    held: list[Entry] = []
+    pending: list[Entry] = []
     for entry in entries:
-        if held and isinstance(entry, Remark) and len(held) < _MOST_HELD:
-            held.append(entry)
+        if pending and isinstance(entry, Remark) and len(pending) < _MOST_HELD:
+            pending.append(entry)
             continue
-        yield from held
-        held = []
+        yield from pending
+        pending = []
         if isinstance(entry, UnreadLines) and entry.reason in (CUT_OFF, NOT_WHOLE):
-            held = [entry]
+            pending = [entry]
         else:
             yield entry
-    if held and isinstance(held[0], UnreadLines):
-        yield held[0]._replace(is_end=True)
-    yield from held[1:]
+    if pending and isinstance(pending[0], UnreadLines):
+        yield pending[0]._replace(is_end=True)
+    yield from pending[1:]

@@ -22,10 +22,10 @@ def import_hint(head: bytes) -> str:
     Args:
         head: its beginning.
     """
-    found = source_of(head)
-    if found is None:
+    log_format = source_of(head)
+    if log_format is None:
         return ""
-    return f"; it looks like {found.title}: `acp-proxy import` makes a recording of it"
+    return f"; it looks like {log_format.title}: `acp-proxy import` makes a recording of it"
 
 
 def source_named(name: str) -> LogFormat:

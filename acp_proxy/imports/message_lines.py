@@ -128,15 +128,15 @@ class _LineReader:
             yield Remark(number, number, RemarkKind.BLANK)
         elif _SKIPPED.fullmatch(line) or _JOURNAL.match(line):
             yield Remark(number, number)
-        elif (found := _JSON.search(line)) is None:
+        elif (match := _JSON.search(line)) is None:
             yield self._announced(number, read_heading(line))
-        elif (heading := read_heading(line[: found.start()])) is None:
+        elif (heading := read_heading(line[: match.start()])) is None:
             yield UnreadLines(number, number, OTHER_TEXT)
         else:
             self._first, self._heading = number, self._joined(heading)
             self._indentation = _indentation(line)
             self._above, self._brackets = _NO_HEADING, Brackets()
-            yield from self._continued(number, line[found.start() :])
+            yield from self._continued(number, line[match.start() :])
 
     def _announced(self, number: int, heading: Heading | None) -> Entry:
         """Keeps what a line says of the JSON that follows it."""
@@ -156,9 +156,9 @@ class _LineReader:
             return True
         if _indentation(line) > self._indentation or line.lstrip()[:1] in (b'"', b"}", b"]"):
             return False
-        if (found := _JSON.search(line)) is None:
+        if (match := _JSON.search(line)) is None:
             return _is_announced(read_heading(line))
-        is_marked = read_heading(line[: found.start()]) not in (None, _NO_HEADING)
+        is_marked = read_heading(line[: match.start()]) not in (None, _NO_HEADING)
         return is_marked or _BEGINNING.match(line) is not None
 
     def _continued(self, number: int, line: bytes) -> Iterator[Entry]:
@@ -199,10 +199,10 @@ class _LineReader:
             return [UnreadLines(first, last, other_json(text))]
         if not isinstance(message.value, list) or self._heading.mark is not None:
             return [self._message(first, last, message)]
-        items = [one for item in items_of(message.raw) if (one := read_message(item)) is not None]
-        return [self._message(first, last, one) for one in items]
+        items = filter(None, map(read_message, items_of(message.raw)))
+        return [self._message(first, last, item) for item in items]
 
-    def _message(self, first: int, last: int, found: ReadMessage) -> Entry:
+    def _message(self, first: int, last: int, message: ReadMessage) -> Entry:
         mark, stamp = self._heading
         stream = None if mark is None else mark.stream
         is_turned = bool(self._is_flipped) and mark is not None and not mark.names_peers
@@ -210,7 +210,7 @@ class _LineReader:
             first,
             last,
             _OPPOSITE[stream] if stream is not None and is_turned else stream,
-            found.raw,
+            message.raw,
             None if stamp is None else self._clock.time(stamp),
             is_inferred=is_turned,
             has_zone=stamp is None or stamp.has_zone,
@@ -236,10 +236,10 @@ def _is_of_acpx(head: bytes) -> bool:
     """Whether an input is a whole stream: it begins as the journal of acpx or a connection does."""
     if _JOURNAL.match(head):
         return True
-    found = [entry for entry in _beginning(head) if isinstance(entry, LoggedLine)]
-    if not found or found[0].first > 1 or any(one.stream or one.time_ns for one in found):
+    lines = [entry for entry in _beginning(head) if isinstance(entry, LoggedLine)]
+    if not lines or lines[0].first > 1 or any(line.stream or line.time_ns for line in lines):
         return False
-    first = read_message(found[0].raw)
+    first = read_message(lines[0].raw)
     return first is not None and _introduces(first.value)
 
 

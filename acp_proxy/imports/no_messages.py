@@ -58,8 +58,8 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
         head: its beginning.
         expected: what none of its lines is.
     """
-    if (found := why_not_text(head)) is not None:
-        return found
+    if (problem := why_not_text(head)) is not None:
+        return problem
     known = next((reason for pattern, reason in _KNOWN if pattern.search(head)), None)
     if known is None and b"jsonrpc" in head:
         return f"{_AROUND}; {_TAKE_OUT}"

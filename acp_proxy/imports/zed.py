@@ -42,20 +42,20 @@ def _recognizes(head: bytes) -> bool:
 
 def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
     has_ended = False
-    for found in ObjectSplitter(b"", b"[").split(pieces):
-        if found.text is None:
-            yield too_long(found)
-        elif not isinstance(found, FoundObject) and b'"_direction"' in found.text:
-            yield UnreadLines(found.first, found.last, MISPLACED)
-        elif not isinstance(found, FoundObject):
-            yield Remark(found.first, found.last, _kind_of(found.text))
-            if has_ended and b"[" in found.text:  # another copy, of a later part
-                yield Remark(found.first, found.last, RemarkKind.GAP)
-            has_ended = has_ended or b"]" in found.text
-        elif not found.is_whole:
-            yield UnreadLines(found.first, found.last, NOT_WHOLE)
+    for part in ObjectSplitter(b"", b"[").split(pieces):
+        if part.text is None:
+            yield too_long(part)
+        elif not isinstance(part, FoundObject) and b'"_direction"' in part.text:
+            yield UnreadLines(part.first, part.last, MISPLACED)
+        elif not isinstance(part, FoundObject):
+            yield Remark(part.first, part.last, _kind_of(part.text))
+            if has_ended and b"[" in part.text:  # another copy, of a later part
+                yield Remark(part.first, part.last, RemarkKind.GAP)
+            has_ended = has_ended or b"]" in part.text
+        elif not part.is_whole:
+            yield UnreadLines(part.first, part.last, NOT_WHOLE)
         else:
-            yield from _message(found.first, found.last, found.text)
+            yield from _message(part.first, part.last, part.text)
 
 
 def _kind_of(text: bytes) -> RemarkKind:

@@ -1,10 +1,10 @@
-"""Opens a recording to look at it: finished, left behind by a crash, or still being written.
+"""Opens a recording for reading: finished, left behind by a crash, or still being written.
 
-A reader never waits for the indexer and never needs to write. Where a log is left, the log's lock
-shows whether the recorder lives. If not, and if it may write, the reader finishes the recording;
-otherwise it frames what is beyond the stored offset itself, with the indexer's own code, into
-temporary tables. The text form becomes rows of a temporary database. In any case `frames`,
-`exchanges`, `turns`, `events` and `recording` name all there is.
+A reader never waits for the indexer and never needs to write. If there is still a log, its lock
+shows whether the recorder is running. If the recorder is gone and the reader may write, the reader
+finishes the recording. Otherwise it indexes the log from the stored offset on into temporary
+tables, with the indexer's own code. The text form is read into a temporary database. In all cases
+the tables `frames`, `exchanges`, `turns`, `events` and `recording` cover the whole recording.
 """
 
 import contextlib
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from acp_proxy.store.log.log_recovery import LogTail
     from acp_proxy.store.queries.masked_rows import Level, Watch
 
-# What only a log or the text form needs is imported when there is one: a replay starts sooner.
+# Code for logs and the text form is imported only when needed, so that a replay starts sooner.
 
 _MARKER_KEY = os.urandom(16).hex()
-"""Of all recordings that a command masks, so that equal secrets have equal markers in a diff."""
+"""One key for all recordings of a command, so that equal secrets have equal markers in a diff."""
 _TRIES = 20
 _MOST_READ = 3000
-"""Frames by which a dialect is detected again."""
+"""The number of frames that are read to detect a dialect again."""
 _LONGEST_PAUSE_S = 0.1
 
 
@@ -53,8 +53,8 @@ class RecordingReader(Rows):
 
     Attributes:
         live: whether its recorder is still running.
-        warning: something that the user should know about the file, or None.
-        unredacted: whether secrets are shown that are in the file.
+        warning: a problem with the file that the user should know about, or None.
+        unredacted: whether secrets in the file are shown.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class RecordingReader(Rows):
         """Opens the recording whose database or text form is at ``path``.
 
         Args:
-            path: its path, which need not exist while there is a log; used in error messages.
-            source: the lines of its text form, to be read in place of a file.
-            unredacted: whether to show secrets that are in the file. Otherwise they are masked,
-                unless they were when the recording was made.
-            level: what to mask, also in a recording that was masked.
-            known: secrets that are masked as well, each with a marker; also in a recording that
-                was masked, since they may be none there.
-            watch: shows how far masking is.
+            path: its path, for error messages too. The file need not exist while there is a log.
+            source: the lines of its text form, read instead of a file.
+            unredacted: whether to show the secrets in the file. Otherwise they are masked, unless
+                the recording was masked when it was made.
+            level: what to mask, even if the recording was masked when it was made.
+            known: further secrets to mask, each with its marker, even if the recording was masked
+                when it was made: they may not have been secrets then.
+            watch: shows the progress of masking.
 
         Raises:
             UnreadableRecording: see `errors`.
@@ -107,7 +107,7 @@ class RecordingReader(Rows):
 
     @property
     def recording(self) -> Recording:
-        """The recording's one row, which is read once if nobody is writing it."""
+        """The recording's one row; read only once unless the recorder is running."""
         if self._tail is not None:
             return super().recording
         if self._recording is None:
@@ -115,20 +115,20 @@ class RecordingReader(Rows):
         return self._recording
 
     def _detected_again(self, recording: Recording) -> Recording:
-        """Detects the dialect again where an earlier version may have taken v1 for the draft."""
+        """Detects the dialect again if an earlier version may have mistaken v1 for the draft."""
         if recording.dialect_reason != FORMER_REASON:
             return recording
         evidence = Evidence()
-        for one in islice(self.heads(with_lines=True), _MOST_READ):
-            if one.raw is not None and one.stream != Stream.STDERR:
-                is_answer = one.kind in (Kind.RESPONSE, Kind.ERROR)
-                evidence.take(read(one.raw), one.method if is_answer else None)
+        for head in islice(self.heads(with_lines=True), _MOST_READ):
+            if head.raw is not None and head.stream != Stream.STDERR:
+                is_answer = head.kind in (Kind.RESPONSE, Kind.ERROR)
+                evidence.take(read(head.raw), head.method if is_answer else None)
         dialect, why = evidence.best() or (recording.dialect, recording.dialect_reason)
         return evolve(recording, dialect=dialect, dialect_reason=why)
 
     @property
     def is_open(self) -> bool:
-        """Whether a request without an answer may get one, or may have got one elsewhere."""
+        """Whether an unanswered request may still get an answer, or got one elsewhere."""
         return self.recording.is_open(live=self.live)
 
     @property
@@ -138,19 +138,20 @@ class RecordingReader(Rows):
 
     @property
     def known_secrets(self) -> dict[str, str]:
-        """The secrets that were masked when it was opened, each with its marker."""
+        """The secrets that this reader masks, each with its marker."""
         return {} if self.masked_rows is None else self.masked_rows.values
 
     @property
     def is_masked(self) -> bool:
-        """Whether it was masked when it was made."""
+        """Whether the recording was masked when it was made."""
         return self.recording.redaction in LEVELS and self.masked_rows is None
 
     def in_one_place(self) -> "RecordingReader":
-        """Returns the recording with all of its rows in the main tables: itself, or a copy.
+        """Returns a reader with all rows in the main tables: this one, or a copy.
 
-        The latest frames of a recording are only in its log while it is written, while another
-        reader finishes it, and where no reader may finish it. The copy is closed with this reader.
+        A copy is needed while the latest frames are only in the log: while the recorder runs, while
+        another reader finishes the recording, or if no reader may finish it. The copy is closed
+        with this reader.
         """
         if self._tail is None:
             return self
@@ -160,7 +161,7 @@ class RecordingReader(Rows):
         return self._files.enter_context(copy)
 
     def refresh(self) -> None:
-        """Brings a live recording up to date; cheap while nothing new came."""
+        """Brings a live recording up to date; cheap if there is nothing new."""
         if self._tail is None:
             return
         try:
@@ -188,22 +189,22 @@ class RecordingReader(Rows):
                 # recorder can lose the processor just then.
                 time.sleep(min(0.001 * 2**attempt, _LONGEST_PAUSE_S))
             except DamagedRecording:
-                # Its recorder, or a reader that finishes it, may have been at work just now.
+                # Its recorder, or a reader that finishes it, may have changed the files meanwhile.
                 if self._source is not None or self._state_of_files() == before:
                     raise
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
 
     def _state_of_files(self) -> list[tuple[int, int, int] | None]:
-        """Inode, size and time of change of the database and of the files beside it."""
-        found: list[tuple[int, int, int] | None] = []
+        """Returns inode, size and modification time of the database and the files beside it."""
+        states: list[tuple[int, int, int] | None] = []
         for suffix in ("", LOG_SUFFIX, WAL):
             try:
                 status = os.lstat(f"{self._place}{suffix}")
             except OSError:
-                found.append(None)
+                states.append(None)
             else:
-                found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-        return found
+                states.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        return states
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
@@ -236,7 +237,7 @@ class RecordingReader(Rows):
             self._open_plain()
 
     def _should_be_text(self) -> bool:
-        """Whether a file is named as a text and is none: the error is about its first line."""
+        """Whether a file is named like a text form but is not; the error names its first line."""
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
@@ -257,8 +258,9 @@ class RecordingReader(Rows):
             self.close()
             self._open_plain()
             return
-        # A database that somebody else may write to must not be opened as one that never changes.
-        in_use = not system.share_lock(fd)  # until it is closed; none finishes it meanwhile
+        # A database that another process may write to must not be opened as immutable.
+        # The lock is kept until the reader is closed, so that nobody else finishes the recording.
+        in_use = not system.share_lock(fd)
         if not in_use and not log_recovery.is_at(log_path, fd):
             raise LogMoved
         self.live = in_use and log_recovery.is_live(fd)
@@ -277,7 +279,7 @@ class RecordingReader(Rows):
             raise NotARecording(self.path, "it is empty")
         self._name_rows()
         if self.recording.state in ("recording", "unindexed"):
-            self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
+            self.warning = f"{self.path}{LOG_SUFFIX} is missing: frames not yet indexed are lost"
         if kept := damaged_log.files(self._place):
             self._warn_of_damage(kept[0])
 
@@ -289,16 +291,16 @@ class RecordingReader(Rows):
             source = self._source or self._files.enter_context(open_plain(self.path))
             self._own(new_rows())
             read_text_form(source, self.path, self.connection)
-        except sqlite3.Error as e:  # of a file that is ours alone
+        except sqlite3.Error as e:  # of the temporary database
             raise UnreadableRecording(self.path, f"its rows cannot be kept ({e})") from None
         self._name_rows()
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path} was exported before the recording had ended"
 
     def _warn_of_damage(self, where: Path) -> None:
-        """Adds to the warning what could not be read of the log, if there is any."""
-        if found := damaged_log.places(self.connection):
-            text = damaged_log.warning(self.path, found, where)
+        """Adds the unreadable parts of the log to the warning, if there are any."""
+        if spans := damaged_log.places(self.connection):
+            text = damaged_log.warning(self.path, spans, where)
             self.warning = f"{self.warning}; {text}" if self.warning else text
 
     def _own(self, connection: sqlite3.Connection) -> None:
@@ -315,7 +317,7 @@ class RecordingReader(Rows):
                 self._own(copy)
         else:
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
-        # Its recorder may have made the file and not the tables yet.
+        # The recorder may have created the file but not the tables yet.
         if database.is_empty(self.connection):
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
             database.migrate(self.connection)
@@ -328,13 +330,13 @@ class RecordingReader(Rows):
         if not self.live:
             self._tail.settle()
         self._name_rows()
-        self._tail.read()  # which holds the rows, since naming has let go of them
+        self._tail.read()  # begins a transaction again, since creating the views has ended it
         if not self.live:
             self._warn_of_damage(Path(f"{self.path}{LOG_SUFFIX}"))
         self._mask()
 
     def _name_rows(self) -> None:
-        """Makes the names that queries use; masks what is there, unless more of it is to come."""
+        """Creates the views that queries use; masks the rows, unless a tail is read first."""
         has_tail = self._tail is not None
         self.connection.commit()
         late = None if self._tail is None or self.unredacted else self._tail.indexer
@@ -352,7 +354,7 @@ class RecordingReader(Rows):
             self._mask()
 
     def _mask(self) -> None:
-        """Masks what is new."""
+        """Masks the rows that are new."""
         tail, masked = self._tail, self.masked_rows
         schemas = ("tail", "main") if tail is not None else ("main",)
         if masked is None:
@@ -366,7 +368,7 @@ class RecordingReader(Rows):
             self._masked_before = max(until, before)
 
     def _is_masked_here(self, schemas: tuple[str, ...]) -> bool:
-        """Whether secrets are masked while the recording is read."""
+        """Whether this reader masks secrets."""
         if self.unredacted:
             return False
         if self._level is not None or self._known:
@@ -375,7 +377,7 @@ class RecordingReader(Rows):
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is a recording's text form; that of a database is seen at once."""
+    """Whether a file is the text form of a recording; a database is ruled out first, cheaply."""
     if database.is_sqlite(path):
         return False
     from acp_proxy.store.copies.text_import import is_text_form

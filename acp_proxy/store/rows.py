@@ -1,4 +1,4 @@
-"""Everything that can be asked of an open recording, whatever it is made of."""
+"""The queries of an open recording, the same for a database, a log and a text form."""
 
 import contextlib
 import heapq
@@ -32,10 +32,10 @@ _KINDS = {field.name: get_args(field.type) or (field.type,) for field in fields(
 
 
 class FiredRows:
-    """Rows of `faults_fired`, read beside frames in the order of their numbers.
+    """Rows of `faults_fired`, read alongside frames in the order of their numbers.
 
     Args:
-        rows: in that order; nothing is read before it is asked for.
+        rows: the rows in that order; they are read lazily.
     """
 
     def __init__(self, rows: Iterator[Row]) -> None:
@@ -43,7 +43,7 @@ class FiredRows:
         self._next: Row | None = None
 
     def upto(self, last: float) -> Iterator[Row]:
-        """Yields the rows that were not yielded yet, up to a number."""
+        """Yields the remaining rows up to a number."""
         while True:
             if self._next is None:
                 self._next = next(self._rows, None)
@@ -56,13 +56,13 @@ class FiredRows:
 class Rows:
     """The rows of one recording.
 
-    All that reads raises `UnreadableRecording` if the file is damaged or locked.
+    Every method that reads raises `UnreadableRecording` if the file is damaged or locked.
 
     Attributes:
         path: the recording's path, for error messages.
-        connection: a database in which `frames` and the names of tables name all there is.
-        tables: the frames, in one table or, while a log is left, in two.
-        masked_rows: what is masked while it is read; None if nothing is.
+        connection: a database in which `frames` and the other tables cover the whole recording.
+        tables: the tables of frames: one, or two while there is a log.
+        masked_rows: the rows that are masked while they are read; None if nothing is masked.
     """
 
     path: Path
@@ -85,7 +85,7 @@ class Rows:
                 read_time(recording.started_at)
                 read_time(recording.ended_at or recording.started_at)
                 " ".join(json.loads(recording.command))
-            except Exception:  # whatever a foreign or damaged value makes them raise
+            except Exception:  # a foreign or damaged value can make them raise anything
                 break
             masked = self.masked_rows
             return recording if masked is None else masked.recording(recording)
@@ -102,15 +102,14 @@ class Rows:
             yield from select(self.connection, sql, parameters)
 
     def frames(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
-        """Streams the frames that a filter matches, without holding them.
+        """Streams the frames that a filter matches; memory stays flat.
 
-        Each has the contract's columns but ``json``. A request and its response also have the
-        numbers and the latency of their exchange (``request_seq``, ``response_seq``,
-        ``latency_ns``), a request the session and the terminal that its answer named
-        (``answer_session``, ``answer_terminal``),
-        and a batch its ``members``, of which at least one matches. A frame that a fault has touched
-        has what fired (``fired``, rows of `faults_fired`). A line larger than
-        `WHOLE_VALUE` is an excerpt (see `is_excerpt` and `pieces`).
+        Each has the documented columns except ``json``. A request and its response also have
+        ``request_seq``, ``response_seq`` and ``latency_ns`` of their exchange. A request has
+        ``answer_session`` and ``answer_terminal``, the session and the terminal that its answer
+        named. A batch has its ``members``; the filter matches at least one of them. A frame that a
+        fault touched has ``fired``, its rows of `faults_fired`. A line larger than `WHOLE_VALUE` is
+        an excerpt (see `is_excerpt` and `pieces`).
 
         Args:
             chosen: the filter; None for all of them.
@@ -120,11 +119,11 @@ class Rows:
             yield from self._with_fired(t.frames(chosen, after) for t in self.tables)
 
     def rows(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
-        """Streams frames and events in one order; an event has ``data`` and no ``raw``.
+        """Streams frames and events by their numbers; an event has ``data`` and no ``raw``.
 
         Args:
             chosen: the filter; None for all of them.
-            after: only what is beyond this number.
+            after: only rows beyond this number.
         """
         both = self.frames(chosen, after), self.events(chosen, after)
         return heapq.merge(*both, key=operator.itemgetter("seq"))
@@ -146,27 +145,27 @@ class Rows:
         *,
         with_lines: bool = False,
     ) -> Iterator[StoredFrame]:
-        """Streams frames with little beside their labels, much faster than `frames`.
+        """Streams frames with little more than their labels, much faster than `frames`.
 
         Args:
             chosen: the filter; None for all of them.
-            span: the first and the last number that count, in place of a filter.
-            with_lines: whether each comes with its line, unless that has more than 4 MiB.
+            span: the first and the last number to read, instead of a filter.
+            with_lines: whether to read each line, unless it is larger than 4 MiB.
         """
         with self._damage_reported():
             for table in self.tables:
                 yield from table.heads(chosen, span, with_lines=with_lines)
 
     def runs(self, pause_ns: int, first: int = 0, single_upto: int = 0) -> Iterator[FrameRun]:
-        """Streams frames, where session updates without a pause between them are one run.
+        """Streams frames; session updates without a pause between them are joined to one run.
 
-        In a run are updates of one turn that are about no tool call and no terminal.
+        A run contains only updates of one turn that concern neither a tool call nor a terminal.
 
         Args:
             pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
                 run by itself.
-            first: the number from which on frames are read.
-            single_upto: the number up to which each frame is a run by itself.
+            first: the number of the first frame to read.
+            single_upto: up to this number each frame is a run by itself.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -176,10 +175,10 @@ class Rows:
                 yield from table.runs(pause_ns, first, single_upto)
 
     def lines_of(self, run: FrameRun) -> Iterator[tuple[int, int, bytes]]:
-        """Streams number, time and line of the frames of a run, in a third of the time of `heads`.
+        """Streams number, time and line of the frames of a run, three times as fast as `heads`.
 
         Args:
-            run: the run; a large line in it is left out.
+            run: the run; frames with a large line are left out.
         """
         if run.last_seq == run.seq:
             yield from () if run.raw is None else [(run.seq, run.t_ns, run.raw)]
@@ -195,22 +194,22 @@ class Rows:
             yield from self.tables[-1 if is_last else 0].pieces(seq)
 
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
-        """Finds the frames of a kind, by stream: the number of the first, and how many.
+        """Returns, for each stream, the number of the first frame of a kind, and their count.
 
         Args:
-            kind: any but ``notification``; quick if there are few of it.
-            without: numbers of frames that do not count.
+            kind: any but ``notification``; fast if frames of this kind are rare.
+            without: numbers of frames to ignore.
         """
-        found: dict[str, tuple[int, int]] = {}
+        by_stream: dict[str, tuple[int, int]] = {}
         with self._damage_reported():
             for table in self.tables:
                 for stream, (seq, count) in table.first_of_kind(kind, without).items():
-                    first, known = found.get(stream, (seq, 0))
-                    found[stream] = first, known + count
-        return found
+                    first, known = by_stream.get(stream, (seq, 0))
+                    by_stream[stream] = first, known + count
+        return by_stream
 
     def has_label(self, text: str) -> bool:
-        """Whether a method, a session, a tool call or a terminal is called exactly so."""
+        """Whether a text is exactly the name of a method, a session, a tool call or a terminal."""
         with self._damage_reported():
             every = self.tables[0].every
             sql = (
@@ -225,19 +224,19 @@ class Rows:
             return sum(table.count() for table in self.tables)
 
     def _with_fired(self, tables: Iterable[Iterable[Row]]) -> Iterator[Row]:
-        """Adds to the frames of tables what fired."""
+        """Adds the fired faults to the frames of some tables."""
         fired = None
         for frames in tables:
             for row in frames:
                 if row["fault"] is not None:
                     seq = row["seq"]
                     fired = fired or FiredRows(self.query(_FIRED, (seq,)))
-                    row["fired"] = [one for one in fired.upto(seq) if one["seq"] == seq]
+                    row["fired"] = [fault for fault in fired.upto(seq) if fault["seq"] == seq]
                 yield row
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Raises the errors of reading a damaged file as one that names the file."""
+        """Converts the errors of reading a damaged file to an error that names the file."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped, LineTooLarge) as e:

@@ -1,4 +1,4 @@
-"""``acp-proxy bundle``: all that a bug report needs, in one file without secrets."""
+"""``acp-proxy bundle``: the files for a bug report, without secrets, in one archive."""
 
 import io
 import platform
@@ -39,7 +39,7 @@ from acp_proxy.store.reader import RecordingReader
 _COLUMNS = 100
 """The width of the summary."""
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that the format has."""
+"""The earliest time that the ZIP format can represent."""
 _UNIX = 3
 _OWNER_ALONE = 0o600 << 16
 
@@ -55,18 +55,18 @@ _OWNER_ALONE = 0o600 << 16
 )
 @read_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", required=True,
-              help="The archive. The file must not exist.")  # fmt: skip
+              help="The archive to write. The file must not exist.")  # fmt: skip
 @click.option("--level", type=click.Choice(["secrets", "private"]), default="secrets",
               show_default=True,
-              help="What to mask. private: also prompts, messages and contents of files; only "
-              "their lengths stay.")  # fmt: skip
+              help="What to mask. private also reduces prompts, messages and contents of files to "
+              "their lengths.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 def bundle(rec: str, output: Path, level: str, force: bool) -> None:
-    """Pack what a bug report needs into one ZIP file.
+    """Pack the files for a bug report into one ZIP archive.
 
     The archive has the recording as text (recording.jsonl), a page for a browser (report.html), the
-    conversation as Markdown (transcript.md), the summary (show.txt), and the versions of all
-    programs (versions.txt). Secrets are masked in all of them, even if the recording was already
+    conversation as Markdown (transcript.md), the summary (show.txt), and the versions of the
+    programs (versions.txt). Secrets are masked in all files, even if the recording was already
     masked when it was made.
 
     No masking finds everything: read the files before you share them.
@@ -90,7 +90,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
 
 
 def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
-    """The page of `report`, with the name of the file in place of its path."""
+    """Yields the page of `report`, with the file's name instead of its path."""
     options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
     _, parts = page_parts(reader, options, level=level, path=Path(reader.path).name)
     yield from parts
@@ -126,7 +126,7 @@ def _versions(recording: Recording) -> Iterator[bytes]:
 
 
 class _ZipParts(io.RawIOBase):
-    """Takes what a `ZipFile` writes, until it is collected."""
+    """A target for a `ZipFile` that keeps the written bytes until they are collected."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,17 +141,17 @@ class _ZipParts(io.RawIOBase):
         return len(piece)
 
     def collected(self) -> bytes:
-        """Returns what was written since the last call."""
+        """Returns the bytes that were written since the last call."""
         data, self._written = b"".join(self._written), []
         return data
 
 
 def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> Iterator[bytes]:
-    """Yields an archive, part by part; the same files make the same bytes.
+    """Yields an archive in parts; the same files always give the same bytes.
 
     Args:
         files: the parts of each file, by its name.
-        sizes: takes the sizes of the files as they are written, in bytes.
+        sizes: filled with the sizes of the files in bytes.
     """
     made = _ZipParts()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -161,7 +161,7 @@ def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> I
             info.create_system = _UNIX
             info.external_attr = _OWNER_ALONE
             sizes[name] = 0
-            # The size is not known before; a file of more than 2 GiB needs the larger format.
+            # The size is not known yet, and a file of more than 2 GiB needs the larger format.
             with archive.open(info, "w", force_zip64=True) as file:
                 for part in parts:
                     sizes[name] += len(part)

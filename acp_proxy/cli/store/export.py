@@ -33,7 +33,7 @@ _STREAMS = {
     "to-client": "dir:to-client",
     "stderr": "kind:stderr",
 }
-"""What each stream is in the filter grammar."""
+"""The filter for each stream."""
 
 
 @cli_command(
@@ -43,23 +43,23 @@ _STREAMS = {
           the whole recording as text, for a pull request; `import`
           makes a database of it again
       acp-proxy export latest -o bug.db --level private
-          a copy to share: a database without secrets, prompts and contents of
-          files
+          a copy to share: a database without secrets, prompts and contents
+          of files
       acp-proxy export latest -o bug.jsonl --path '/params/cwd' \\
           --pattern 'ACME-[0-9]+'
-          and without what only you know to be secret
+          also without texts that only you know to be secret
       acp-proxy export latest | grep session/prompt
-          to standard output, a line per frame
+          to standard output, one line per frame
       acp-proxy export latest 'turn:1 not kind:stderr' -o turn.jsonl
-          a part of it; what stays keeps its numbers and its times
+          a part of it, with its numbers and times unchanged
       acp-proxy export latest --format raw --dir to-agent | my-agent
           the client's messages, byte for byte, sent to another agent
       acp-proxy export latest --format pytest --turn 2 -o tests
-          tests/test_NAME.py, a test that plays what the second turn needs
+          tests/test_NAME.py, a test that replays the second turn
       acp-proxy export latest --format mermaid turn:last
           a sequence diagram, for a comment or a page in Markdown
       ssh host acp-proxy export latest | acp-proxy show -
-          a recording that is elsewhere
+          a recording on another machine
     """,
 )
 @read_argument
@@ -73,14 +73,14 @@ _STREAMS = {
     "a test and its recording. mermaid: a sequence diagram.",
 )
 @click.option("--turn", callback=turns_type, metavar="N..M",
-              help="With --format pytest: only what these turns need.")  # fmt: skip
-@number_option("--max", text="With --format mermaid: at most N arrows and notes.  [default: 200]")
+              help="With --format pytest: only these turns, with what they need.")  # fmt: skip
+@number_option("--max", text="With --format mermaid: the most arrows and notes.  [default: 200]")
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @file_option(
     "-o",
     "--output",
-    text="Where to write instead of standard output. The file must not exist. If its name ends in "
-    ".db, a database is written.",
+    text="The file to write instead of standard output. It must not exist."
+    " A name that ends in .db makes a database.",
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 @masking_options
@@ -99,26 +99,27 @@ def export(
     """Write a recording in another form.
 
     jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
-    since the line before. It loses nothing, can be read and compared in a review, and is itself a
-    recording: every command takes it, by its path or as `-` on standard input. If FILE ends in .db,
-    the same recording is written as a database, with all current views.
+    since the previous line. It contains everything that the recording contains, can be read and
+    compared in a review, and is itself a recording: every command accepts it, by its path or as `-`
+    on standard input. If FILE ends in .db, the same is written as a database with the current
+    views.
 
-    raw is the traffic itself: the bytes of the lines and their line ends, without times. --dir
-    selects one stream; otherwise lines of all streams are written in the order in which they came.
+    raw is the recorded bytes: the lines and their line endings, without times. Choose a stream with
+    --dir, or all streams are mixed in recorded order.
 
     pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
-    The recording is cut down to what the turns of --turn need, and is replayed to its own client
-    before anything is written.
+    The recording is cut down to the turns of --turn and what they need. Nothing is written unless
+    it replays cleanly to its own client.
 
     mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
-    If it would have more than --max arrows and notes, its last note says how much is left out.
+    If it would have more than --max arrows and notes, its last note tells how many are left out.
 
-    FILTER chooses frames and events, as in `log`. Only its owner can read the file that -o makes,
-    and it appears when it is complete.
+    FILTER chooses frames and events, as in `log`. Only its owner can read the file that -o names,
+    and it appears only when it is complete.
 
-    Secrets are masked, unless --unredacted is given. --level, --path and --pattern also search a
-    recording that was already masked when it was made; --level private also masks prompts and
-    contents of files. No masking finds everything: read a copy before you share it.
+    Secrets are masked, unless --unredacted is given. With --level, --path or --pattern, even a
+    recording that was masked when it was made is searched again, and prompts and contents of files
+    can be masked too. No masking finds everything: read a copy before you share it.
     """
     if masking.is_given and format != "jsonl":
         raise Refusal(f"expected --format jsonl with --level, --path or --pattern, got {format}")

@@ -1,4 +1,4 @@
-"""``acp-proxy import``: databases from the text form, and from logs of other tools."""
+"""``acp-proxy import``: makes databases from the text form, and from logs of other tools."""
 
 import io
 import re
@@ -31,7 +31,7 @@ from acp_proxy.store.files.database import MAGIC
 _TEXT = "text"
 _PIECE = 1 << 20
 _TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
-"""How a text form begins whose header is wrong."""
+"""Matches the start of a text form whose header is wrong."""
 _SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
 
 
@@ -39,24 +39,24 @@ _KINDS = {
     "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
     "brackets": "of brackets around messages", "blank": "blank", "skipped": "skipped",
 }  # fmt: skip
-"""What the lines of a log were, as `LineCounts` names them."""
+"""The words for the counts of `LineCounts`."""
 
 
 class HeadedInput:
-    """An input, and its beginning; it may be a pipe, which cannot be read twice.
+    """An input whose beginning is read first; it may be a pipe, which cannot be read twice.
 
-    Nothing is read after its end, since a terminal would wait for more.
+    Nothing is read after the end, since a terminal would wait for more.
 
     Args:
         source: the input.
-        size: bytes of the beginning.
-        path: where it comes from, for error messages.
+        size: the size of the beginning in bytes.
+        path: the path of the input, for error messages.
 
     Attributes:
         head: the beginning.
 
     Raises:
-        NotARecording: it cannot be read; so does the method.
+        NotARecording: it cannot be read; `lines` may raise this too.
     """
 
     def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
@@ -72,7 +72,7 @@ class HeadedInput:
         """Yields the lines of the whole input, each with its newline.
 
         Args:
-            longest: bytes from which on a line is yielded in several parts; -1 for no limit.
+            longest: the size in bytes beyond which a line is yielded in parts; -1 for no limit.
         """
         for line in io.BytesIO(self.head):
             if line.endswith(b"\n") or longest >= 0:
@@ -108,29 +108,29 @@ class _Options:
       acp-proxy import hello.jsonl
           hello.db in the recordings directory
       acp-proxy import tests/*.jsonl
-          several at once; prints the path of each database
+          several files at once; prints the path of each database
       acp-proxy import hello.jsonl -o /tmp/hello.db
-          where you say
+          a database at another place
       ssh host acp-proxy export latest | acp-proxy import - --name theirs
-          a recording that is elsewhere, as theirs.db
+          a recording on another machine, as theirs.db
       acp-proxy import acp-transport.log
-          what a JetBrains IDE has logged
+          the log of a JetBrains IDE
       acp-proxy import - --name bug --skip-bad
-          what you paste, up to Ctrl-D, without the words around messages
+          text that you paste, up to Ctrl-D, without words around messages
     """,
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE",
-              help="Where the database goes instead of the recordings directory.")  # fmt: skip
+              help="The database to write; by default in the recordings directory.")  # fmt: skip
 @click.option(
     "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
 )
 @click.option("--from", "source", type=click.Choice(["auto", _TEXT, *NAMES]), default="auto",
-              show_default=True, help="What FILE is.")  # fmt: skip
+              show_default=True, help="The format of FILE.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True,
-              help="Leave out lines of a log that cannot be read, and count them.")  # fmt: skip
+              help="Skip lines of a log that cannot be read, and count them.")  # fmt: skip
 @click.option("--redact", type=click.Choice(["secrets", "private", "none"]), default="secrets",
-              show_default=True, help="What to mask in the recording of a log.")  # fmt: skip
+              show_default=True, help="What to mask when FILE is a log.")  # fmt: skip
 def import_(
     files: tuple[str, ...],
     output: str | None,
@@ -139,21 +139,21 @@ def import_(
     skip_bad: bool,
     redact: str,
 ) -> None:
-    """Make a database of a recording's text form, or of a log of another tool.
+    """Make a database from the text form of a recording, or from a log of another tool.
 
-    FILE was written by `export`, and may have been edited by hand since; `-` is standard input. The
-    rows are the same as those of the exported recording. Every command that reads recordings also
-    reads the text form; a database is faster, and other programs can read it.
+    FILE is a file that `export` wrote, even if it was edited since; `-` is standard input. The
+    database has the same rows as the exported recording. Commands such as `show` read the text form
+    as well, but a database is faster, and other programs can read it.
 
-    FILE may also be the transport log of a JetBrains IDE, a copy from the ACP logs of Zed, an
-    export of acp-devtools, a stream of acpx, or lines of ACP messages: optionally a time, a mark
-    such as > or < for the direction, then the message. If such a log lacks something, such as
-    times, the recording lacks it too, and every command says so. If a client starts several agents,
-    each connection becomes its own recording.
+    FILE may also be the transport log of a JetBrains IDE, messages copied from Zed's ACP logs, an
+    export of acp-devtools, a stream of acpx, or lines of ACP messages, each with an optional time
+    and a mark such as > or < for its direction before the message. Information that such a log
+    lacks, such as times, is also missing from the recording, and every command says so. If a client
+    starts several agents, each connection becomes a recording.
 
-    Prints the path of each database. Existing files are never changed: if NAME.db is there, the
+    Prints the path of each database. Existing files are never changed: if NAME.db exists, the
     database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
-    number is reported and no database is made; only a last message that is cut off is left out.
+    number is reported and no database is made; only an incomplete message at the end is left out.
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
@@ -163,7 +163,7 @@ def import_(
 
 
 def _import(file: str, options: _Options) -> None:
-    """Imports one file, and prints what was made."""
+    """Imports one file, and prints the path of each database."""
     directory, stem = recordings(), options.name
     if (output := options.output) is not None:
         directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
@@ -190,15 +190,15 @@ def _import(file: str, options: _Options) -> None:
 
 
 def _log_name(file: str) -> str:
-    """Returns a name for the recording of a log: that of the file, without its suffix."""
+    """Returns a name for the recording of a log: the file's name without its suffix."""
     return "imported" if file == "-" else Path(file).stem
 
 
 def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
-    """Returns the format of a log; None for the text form, and for what is to be read as it."""
+    """Returns the format of a log; None if the input has to be read as the text form."""
     head = opened.head
     if head.startswith(MAGIC) or name == _TEXT:
-        return None  # of a database, what is expected in its place is said then
+        return None  # reading a database as text gives a helpful error
     if name != "auto":
         return source_named(name)
     if is_text_head(head):
@@ -206,18 +206,18 @@ def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
     if (source := source_of(head)) is not None:
         return source
     if not why_not_text(head) and _TEXT_START.match(head) is not None:
-        return None  # what is expected of a text form is said then
+        return None  # reading it as a text form gives a helpful error
     raise NotARecording(path, nothing_in(head) + (_SEARCHED if len(head) == HEAD else ""))
 
 
 def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
     warn(_summary(made, path))
-    for number, one in enumerate(made.connections, 1):
-        _say(one.path, target.stem if number == 1 else None)
+    for number, connection in enumerate(made.connections, 1):
+        _say(connection.path, target.stem if number == 1 else None)
 
 
 def _summary(made: ImportedLog, path: Path) -> str:
-    """Says in one line what became of a log, and what it does not have."""
+    """Returns a line about the import of a log, with the facts that the log lacks."""
     origins = [connection.origin for connection in made.connections]
     words = {word for origin in origins for word in origin.lost}
     messages = sum(connection.messages for connection in made.connections)
@@ -232,8 +232,8 @@ def _summary(made: ImportedLog, path: Path) -> str:
 
 
 def _lines(lines: LineCounts) -> str:
-    found = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := getattr(lines, name))]
-    return f"{counted(lines.covered, 'line')}: {', '.join(found)}"
+    counts = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := getattr(lines, name))]
+    return f"{counted(lines.covered, 'line')}: {', '.join(counts)}"
 
 
 def _say(made: Path, stem: str | None) -> None:
@@ -259,5 +259,5 @@ def _stdin() -> BinaryIO:
     if sys.stdin is None:
         raise Refusal("expected a recording or log on standard input, got nothing")
     if sys.stdin.isatty():
-        warn("reading what you paste, up to Ctrl-D")
+        warn("reading the text that you paste, up to Ctrl-D")
     return sys.stdin.buffer

@@ -42,9 +42,9 @@ from acp_proxy.store.files.newest import newest_first
 from acp_proxy.store.reader import RecordingReader
 
 _NEWEST = 5
-"""Recordings of the overview."""
+"""How many recordings the overview shows."""
 _PROMPT = 200
-"""Characters of the first prompt."""
+"""How many characters of the first prompt are shown."""
 _UNFINISHED = ("incomplete", "unindexed", "recording")
 
 _BROKEN = "BROKEN RULES"
@@ -87,13 +87,13 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     epilog="""\b
     Examples:
       acp-proxy list
-          all of the recordings directory
+          everything in the recordings directory
       acp-proxy list --cwd --since 2d
-          of the current project, from the last two days
+          recordings of the current project from the last two days
       acp-proxy list --agent claude -n 10
           the ten newest of one agent
       acp-proxy list --json | jq 'select(.has_problem) | .path'
-          those in which something went wrong, for a program
+          for a program: the paths of recordings with a problem
     """,
 )
 @directory_argument
@@ -104,16 +104,16 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     is_flag=False,
     flag_value=Path(),
     metavar="[DIR]",
-    help="Only those made in or below DIR, by default the current directory.",
+    help="Only recordings made in DIR or below; without DIR, in the current directory.",
 )
-@click.option("--agent", metavar="TEXT", help="Only if TEXT is in the agent's name or command.")
+@click.option("--agent", metavar="TEXT", help="Only recordings with TEXT in agent or command.")
 @click.option(
     "--since",
     metavar="AGE|DATE",
     callback=_since,
-    help="Only those that began within AGE (2h, 7d) or after DATE (2025-06-15).",
+    help="Only recordings that began within AGE (2h, 7d) or after DATE (2025-06-15).",
 )
-@number_option("-n", "--newest", text="Only the newest N of these.")
+@number_option("-n", "--newest", text="Only the newest N.")
 @click.option("--check", is_flag=True, help="Also check each for broken rules of the protocol.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 @unredacted_option
@@ -129,29 +129,29 @@ def list_(
 ) -> None:
     """List recordings, newest first.
 
-    DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ if
-    the conversation went wrong by the rules of `show` (a request was never answered, or the agent
-    crashed), and with ! if it may have, or if a fault fired. On a narrow terminal the least
-    important columns are left out; a pipe gets them all.
+    Without DIR, lists the recordings directory. A row begins with ✗ if the conversation failed, for
+    instance because a request was never answered or the agent crashed, and with ! if it may have
+    failed or a fault fired; `show` tells the details. A narrow terminal does not show the least
+    important columns; a pipe gets all of them.
     """
     where = directory_of_recordings(directory)
     is_filtered = cwd is not None or agent is not None or since is not None
-    if is_filtered:  # what is not listed is not read in full
+    if is_filtered:  # only listed recordings are read in full
         known = [*newest_first(where)]
         wanted = [path for path, recording in known if _matches(recording, cwd, agent, since)]
-        found = checked_entries(wanted[:newest])
+        entries = checked_entries(wanted[:newest])
         readable = sum(recording is not None for _, recording in known)
     elif newest is not None:
-        found = checked_entries(path for path, _ in islice(newest_first(where), newest))
-        readable = len(paths(where)) - sum(entry.recording is None for entry in found)
+        entries = checked_entries(path for path, _ in islice(newest_first(where), newest))
+        readable = len(paths(where)) - sum(entry.recording is None for entry in entries)
     else:
-        found = checked_entries(paths(where))
-        readable = sum(entry.recording is not None for entry in found)
-    broken = _broken_rules(found) if check else {}
+        entries = checked_entries(paths(where))
+        readable = sum(entry.recording is not None for entry in entries)
+    broken = _broken_rules(entries) if check else {}
     if json:
-        for entry in found:
+        for entry in entries:
             say_json(_form(entry) | {"broken_rules": broken.get(entry.path)})
-        _note_masked(found)
+        _note_masked(entries)
         return
     if not paths(where):
         warn(
@@ -159,16 +159,16 @@ def list_(
             " make one there"
         )
         return
-    _print_recordings(found, broken)
+    _print_recordings(entries, broken)
     rules = "" if check else "; rules of the protocol: not checked (--check)"
-    say(f"{_total(found, readable, where)}{rules}", dim=True)
+    say(f"{_total(entries, readable, where)}{rules}", dim=True)
 
 
 def overview(directory: Path) -> None:
     """Shows the newest recordings and the next command."""
     every = len(paths(directory))
-    found = checked_entries(path for path, _ in islice(newest_first(directory), _NEWEST))
-    if not found:
+    entries = checked_entries(path for path, _ in islice(newest_first(directory), _NEWEST))
+    if not entries:
         say(f"No recordings yet in {directory}.")
         say()
         say("Put this before the agent's command in your editor's settings:")
@@ -181,11 +181,11 @@ def overview(directory: Path) -> None:
         say("`acp-proxy setup` finds your editors, and prints or writes their settings.")
         say("Then: acp-proxy list        (acp-proxy --help shows all commands)")
         return
-    _print_recordings(found)
+    _print_recordings(entries)
     if every > _NEWEST:
         say(f"... and {every - _NEWEST} more: acp-proxy list")
     say()
-    newest = next((e for e in found if e.recording is not None), None)
+    newest = next((e for e in entries if e.recording is not None), None)
     if newest is not None and newest.recording is not None:
         name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
         follow = " --follow" if newest.live else ""
@@ -193,10 +193,10 @@ def overview(directory: Path) -> None:
         say(f"      acp-proxy log {name}{follow}")
 
 
-def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
-    """Reads recordings, newest first, and what went wrong with each conversation itself."""
+def checked_entries(recordings: Iterable[Path]) -> list[ListedRecording]:
+    """Reads recordings and the problems of their conversations, newest first."""
     find = partial(_find, now_ns=time.monotonic_ns())
-    return list_recordings(found, find, unredacted=is_unredacted(), mapped=mapped)
+    return list_recordings(recordings, find, unredacted=is_unredacted(), mapped=mapped)
 
 
 def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str]:
@@ -207,7 +207,7 @@ def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], st
 def _broken_rules(
     listed_recordings: Sequence[ListedRecording],
 ) -> dict[Path, dict[str, int] | None]:
-    """Counts what a check finds in each, by severity."""
+    """Counts the findings of a check in each recording, by severity."""
     from acp_proxy.check.check_report import counts_of  # late: it takes a while
 
     readable = [entry.path for entry in listed_recordings if entry.recording is not None]
@@ -220,11 +220,11 @@ def _print_recordings(
     listed_recordings: Sequence[ListedRecording],
     broken: Mapping[Path, dict[str, int] | None] | None = None,
 ) -> None:
-    """Prints a table, and below it why some recordings cannot be read.
+    """Prints a table, then a warning for each recording that cannot be read.
 
     Args:
         listed_recordings: the recordings.
-        broken: what a check found in each, if they were checked.
+        broken: the counts of broken rules in each, if they were checked.
     """
     checked = broken or {}
     page = Page(stdout_screen())
@@ -233,7 +233,7 @@ def _print_recordings(
             if (recording := entry.recording) is not None]  # fmt: skip
     if rows:
         filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
-        filled = [one for one in filled if one.title != _BROKEN or checked]
+        filled = [column for column in filled if column.title != _BROKEN or checked]
         page.lines(table(filled, page.screen, is_list=True))
         page.flush()
     for entry in listed_recordings:
@@ -262,10 +262,10 @@ def _cells(
     code = str(recording.exit_code) if recording.exit_code is not None else ""
     if recording.exit_signal is not None:
         code = f"sig {recording.exit_signal}"
-    if now is not None:  # one column has both
+    if now is not None:  # a single column shows both
         state, code = "", code if state == "complete" else state
     live = Ink.TO_CLIENT if entry.live else None
-    first = next((one for one in entry.findings or () if one.severity != Severity.INFO), None)
+    first = next((f for f in entry.findings or () if f.severity != Severity.INFO), None)
     is_sick = first is not None and first.severity == Severity.ERROR
     trouble = Ink.TROUBLE if is_sick and code != "0" else None
     counts = broken or {}
@@ -295,7 +295,7 @@ def _cells(
 
 
 def _rules(broken: dict[str, int] | None) -> Cell:
-    """Returns how many errors and warnings a check found; empty if there was none."""
+    """Returns how many errors and warnings a check found; empty without a check."""
     if broken is None:
         return cell("")
     words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]
@@ -304,13 +304,13 @@ def _rules(broken: dict[str, int] | None) -> Cell:
 
 
 def _name(path: Path, recording: Recording) -> str:
-    """Returns a recording's name, and that of its file where it is another one."""
+    """Returns a recording's name, and the name of its file if it differs."""
     stem = path.name.removesuffix(path.suffix)
     return recording.name if stem == recording.name else f"{recording.name} ({stem})"
 
 
 def _agent_of(words: list[str]) -> str:
-    """Returns the name of an agent that did not give any, by its command."""
+    """Returns the name of an agent that did not give its name, from its command."""
     from acp_proxy.recording.agent_names import agent_name  # late: most agents have a name
 
     return agent_name(words) if words else ""
@@ -323,7 +323,7 @@ def _tail(directory: str) -> str:
 
 
 def _total(listed_recordings: list[ListedRecording], readable: int, where: Path) -> str:
-    """Counts what is listed, of how many; files that cannot be read are counted apart."""
+    """Returns the line of totals; unreadable files are counted separately."""
     listed = [entry for entry in listed_recordings if entry.recording is not None]
     few = "" if len(listed) == readable else f" of {readable}"
     total = byte_size(sum(entry.size for entry in listed))
@@ -353,10 +353,11 @@ def _is_within(made_in: str, directory: Path) -> bool:
 def _form(entry: ListedRecording) -> dict[str, object]:
     hidden = ("first_prompt", "masked")
     form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
-    found = entry.findings
+    findings = entry.findings
+    errors = [f for f in findings or () if f.severity == Severity.ERROR]
     return form | {
         "path": str(entry.path),
         "damaged": [str(file) for file in entry.damaged],
-        "has_problem": None if found is None else any(f.severity == Severity.ERROR for f in found),
-        "findings": None if found is None else [converter.unstructure(one) for one in found],
+        "has_problem": None if findings is None else bool(errors),
+        "findings": None if findings is None else [converter.unstructure(f) for f in findings],
     }

@@ -1,4 +1,4 @@
-"""The options of ``acp-proxy export`` by which a recording becomes a copy to share."""
+"""The options of ``acp-proxy export`` that make a masked copy to share."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """What is masked besides the secrets that are always masked in what is printed."""
+    """The masking options: what to mask besides the secrets that are masked in all output."""
 
     level: str | None
     paths: tuple[str, ...]
@@ -34,18 +34,18 @@ class CopyMasking:
 
     @property
     def is_given(self) -> bool:
-        """Whether a recording is masked again, also one that was masked when it was made."""
+        """Whether to mask a recording again even if it was masked when it was made."""
         return bool(self.level or self.paths or self.patterns)
 
     @contextmanager
     def opened(self, rec: str) -> Iterator[RecordingReader]:
-        """Opens a recording whose rows are masked so.
+        """Opens a recording with these masking options.
 
         Args:
-            rec: what the user wrote.
+            rec: the user's words for the recording.
 
         Raises:
-            Refusal: the recording is still being recorded, or secrets are to be shown.
+            Refusal: the recorder still runs, or --unredacted is given as well.
         """
         if not self.is_given:
             with open_recording(rec) as reader:
@@ -53,7 +53,7 @@ class CopyMasking:
             return
         if is_unredacted():
             raise Refusal("expected --unredacted, or --level, --path and --pattern, got both")
-        # Late: what is exported as it is needs neither.
+        # Late: an export without these options needs neither.
         from acp_proxy.explain.search.search_patterns import Pattern
         from acp_proxy.store.queries.masked_rows import Level
 
@@ -68,7 +68,7 @@ class CopyMasking:
 
         def limited(rows: Iterable[Any], total: int) -> Iterator[Any]:
             for row in progress(rows, total, label="masking"):
-                if row[2] is None:  # a line that is too large to be held takes its time
+                if row[2] is None:  # a line that is too large for memory has no time limit
                     yield row
                 else:
                     with limit.at(row[0]):
@@ -83,7 +83,7 @@ class CopyMasking:
             yield reader
 
     def report(self, reader: RecordingReader, output: Path) -> None:
-        """Prints how much is masked in a recording, if it was asked for.
+        """Prints how much is masked in a recording if masking options are given.
 
         Args:
             reader: the recording.
@@ -97,31 +97,31 @@ class CopyMasking:
 
 
 def masking_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--level``, ``--path`` and ``--pattern``, as ``masking``."""
+    """Adds ``--level``, ``--path`` and ``--pattern``, passed as ``masking``."""
     options = [
         click.option("--level", type=click.Choice(["secrets", "private"]),
-                     help="What to mask, even in a recording that was masked before: secrets; or "
-                     "private, also prompts, messages and contents of files, keeping only their "
-                     "lengths."),
+                     help="What to mask, even in a recording that is masked: secrets; or private,"
+                     " which also reduces prompts, messages and contents of files to their"
+                     " lengths."),
         click.option("--path", "paths", multiple=True, metavar="PTR", callback=pointers,
                      help="Also mask the values at this JSON pointer; * matches any key or item."
                      " Can be given several times."),
         click.option("--pattern", "patterns", multiple=True, metavar="RE",
-                     help="Also mask what this regular expression matches: its first group, if it"
-                     " has any. Can be given several times."),
+                     help="Also mask the matches of this regular expression, or its first group if"
+                     " it has groups. Can be given several times."),
     ]  # fmt: skip
     return collected("masking", CopyMasking, ("level", "paths", "patterns"), options)(function)
 
 
 def check_database(output: Path, *, force: bool) -> None:
-    """Checks the place of a database before anything is read, which may take long.
+    """Checks the path of a new database before the recording is read, which may take long.
 
     Args:
         output: the database.
-        force: whether to replace a file that is there.
+        force: whether to replace an existing file.
 
     Raises:
-        Refusal: there is such a file, or one that SQLite would find beside it.
+        Refusal: the file exists, or a file that SQLite would find beside it.
     """
     check_new(output, force=force)
     for suffix in SUFFIXES:
@@ -134,12 +134,12 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
 
     Args:
         reader: the recording.
-        chosen: the part.
+        chosen: the filter for the part to write.
         output: the database.
-        force: whether to replace a file that is there.
+        force: whether to replace an existing file.
 
     Raises:
-        Refusal: it cannot be made, or the recording has not ended.
+        Refusal: it cannot be written, or the recorder still runs.
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")

@@ -1,4 +1,4 @@
-"""``acp-proxy note``: a person's own words in a recording."""
+"""``acp-proxy note``: a user's note in a recording."""
 
 import click
 
@@ -16,7 +16,7 @@ from acp_proxy.store.reader import RecordingReader
     epilog="""\b
     Examples:
       acp-proxy note latest 'hangs after the second permission'
-          is shown by `list`, and keeps the recording from being pruned
+          `list` shows the note, and `prune` keeps the recording
       acp-proxy note latest
           prints the note
       acp-proxy note latest --clear
@@ -28,11 +28,10 @@ from acp_proxy.store.reader import RecordingReader
 @click.option("--clear", is_flag=True, help="Remove the note.")
 @unredacted_option
 def note(rec: str, text: str | None, clear: bool) -> None:
-    """Write a note into a recording; without TEXT, print the note.
+    """Write a note into a recording; without TEXT, print its note.
 
-    A note is stored in the recording itself, so every copy has it. It may be written while the
-    recorder runs. A recording with a note is not pruned. Secrets in TEXT are masked, unless
-    --unredacted is given.
+    The note is stored in the recording itself, even while the recorder runs. `prune` keeps
+    recordings with a note. Secrets in TEXT are masked, unless --unredacted is given.
     """
     path = find_recording(rec)
     if text is not None and clear:

@@ -16,7 +16,7 @@ from acp_proxy.store.files.directory import OldRecording, delete, prunable, read
 
 
 def _of(kind: str, examples: str) -> Callable[..., float | None]:
-    """Makes a callback that reads an age, or a size, as `record --keep` does."""
+    """Makes a callback that parses an age or a size like `record --keep`."""
 
     def convert(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
         if text is None:
@@ -36,19 +36,19 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
     epilog="""\b
     Examples:
       acp-proxy prune --older-than 30d --dry-run
-          what would be deleted
+          lists the recordings to delete
       acp-proxy prune --older-than 30d
-          what was last written more than 30 days ago
+          recordings that were last written more than 30 days ago
       acp-proxy prune --larger-than 2GB
-          the oldest, until the rest takes no more than 2 GB
+          the oldest recordings, until the rest takes at most 2 GB
     """,
 )
 @directory_argument
 @click.option("--older-than", metavar="AGE", callback=_of("an age", "30s, 10m, 12h, 30d or 4w"),
-              help="Delete recordings last written longer ago than AGE: 12h, 30d.")  # fmt: skip
+              help="Recordings last written longer ago than AGE: 12h, 30d.")  # fmt: skip
 @click.option("--larger-than", metavar="SIZE", callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
-              help="Delete the oldest until the rest takes at most SIZE: 500MB, 2GB.")  # fmt: skip
-@click.option("--noted", is_flag=True, help="Delete recordings with a note, too.")
+              help="The oldest, until the rest takes at most SIZE: 500MB, 2GB.")  # fmt: skip
+@click.option("--noted", is_flag=True, help="Also recordings that have a note.")
 @click.option("--dry-run", is_flag=True, help="Delete nothing; list what would be deleted.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 def prune(
@@ -61,15 +61,15 @@ def prune(
 ) -> None:
     """Delete the old recordings of DIR, or of the recordings directory.
 
-    If both --older-than and --larger-than are given, a recording that either of them matches is
-    deleted. Running recordings, those with a note, damaged ones and other files are kept.
+    With both --older-than and --larger-than, a recording is deleted if either applies. Running
+    recordings, recordings with a note, damaged recordings and other files are kept.
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")
     where = directory_of_recordings(directory)
-    found = prunable(where, older_than=older_than, larger_than=larger_than, with_noted=noted)
+    chosen = prunable(where, older_than=older_than, larger_than=larger_than, with_noted=noted)
     gone = []
-    for old in found:
+    for old in chosen:
         known = read_id_and_note(old.path)
         is_gone = not dry_run and delete(old.path)
         if is_gone or dry_run:
@@ -82,7 +82,7 @@ def prune(
             warn(f"cannot delete {old.path}")
     if not json:
         _say_total(gone, where, dry_run=dry_run)
-    if len(gone) < len(found):
+    if len(gone) < len(chosen):
         raise SystemExit(1)
 
 

@@ -1,9 +1,9 @@
 """``acp-proxy export --format pytest``: a recording becomes a checked-in test.
 
-It makes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the turns that
-are asked for, and has replayed to its own client before anything is written. The template of the
-test is `pytest_export.txt`. Texts from the recording are untrusted: in the test they are reduced to
-characters that have no meaning in Python at their place.
+It writes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the requested
+turns. Nothing is written unless it replays cleanly to its own client. The template of the test is
+`pytest_export.txt`. Texts from the recording are untrusted, so characters that could have a meaning
+in Python are removed from them.
 """
 
 import re
@@ -34,7 +34,7 @@ _TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 @frozen
 class Turns:
-    """A range of turns; None for no bound."""
+    """A range of turns; None means no limit."""
 
     first: int | None = None
     last: int | None = None
@@ -70,13 +70,13 @@ def export_test(
 
     Args:
         reader: the recording.
-        directory: where the test goes; it is made if it is not there.
-        turns: those that the test needs; None for the whole recording.
-        force: whether to replace files that are there.
+        directory: the directory of the test; created if it does not exist.
+        turns: the turns to test; None for the whole recording.
+        force: whether to replace existing files.
 
     Raises:
-        Refusal: there are no such turns or no requests at all, the recorder still runs, they do
-            not replay, or a file cannot be written.
+        Refusal: there are no such turns or no requests at all, the recorder still runs, the turns
+            do not replay, or a file cannot be written.
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
@@ -96,13 +96,13 @@ def export_test(
 
 
 def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
-    """Writes the text form of a complete recording that has what some turns need.
+    """Returns the text form of a complete recording with everything that some turns need.
 
-    What a killed recorder left open comes after these turns, so the state is `complete`.
+    The state is always `complete`, since a killed recorder leaves only later frames incomplete.
 
     Args:
         reader: the recording.
-        turns: those to keep; None for all.
+        turns: the turns to keep; None for all.
 
     Raises:
         Refusal: there are no such turns.
@@ -111,10 +111,10 @@ def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
 
 
 def _chosen(reader: RecordingReader, turns: Turns | None) -> list[TurnRow]:
-    found = read_turns(reader)
-    chosen = [turn for turn in found if turns is None or turn.id in turns]
+    every = read_turns(reader)
+    chosen = [turn for turn in every if turns is None or turn.id in turns]
     if turns is not None and not chosen:
-        known = f"it has {', '.join(spans(t.id for t in found))}" if found else "it has none"
+        known = f"it has {', '.join(spans(t.id for t in every))}" if every else "it has none"
         raise Refusal(f"no turn {turns} in {reader.path}: {known}")
     return chosen
 
@@ -138,7 +138,7 @@ def _needed(reader: RecordingReader, turns: list[TurnRow]) -> Filter:
     is_cut = end > last
 
     def is_needed(row: dict[str, Any]) -> bool:
-        """If frames after the last turn are left out, so is the end of the agent."""
+        """Whether to keep a row; if later frames are left out, so is the end of the agent."""
         return row["seq"] in kept if "raw" in row else not is_cut or row["seq"] < last
 
     return Filter(EVERYTHING.condition, is_needed)
@@ -150,9 +150,9 @@ def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
     from acp_proxy.testing.rehearsal import rehearse
 
     with RecordingReader(reader.path, iter(lines), unredacted=True) as trimmed:
-        found = rehearse(trimmed)
-    if found.verdict != "clean":
-        why = next((line for line in text(found)[1:] if line), found.verdict)
+        result = rehearse(trimmed)
+    if result.verdict != "clean":
+        why = next((line for line in text(result)[1:] if line), result.verdict)
         raise Refusal(f"{what}{reader.path} does not replay, so no test was written: {plain(why)}")
 
 
@@ -186,11 +186,11 @@ def source_of_test(
     """Returns the source of the test.
 
     Args:
-        name: of the test, from `name_of_test`.
+        name: the name of the test, from `name_of_test`.
         client: the name of the recorded client.
         agent: the name of the recorded agent.
-        date: of the recording.
-        what: the part of the conversation that is played, such as ``turn 2``.
+        date: the date of the recording.
+        what: the part of the conversation that is replayed, such as ``turn 2``.
         prompts: the prompts of the user.
     """
     title = f"{_harmless(client)} and {_harmless(agent)}, {what}, on {_harmless(date)}."
@@ -199,7 +199,7 @@ def source_of_test(
 
 
 def name_of_test(name: str) -> str:
-    """Returns a name that a test, a Python file and a recording can have."""
+    """Returns a name that is valid for a test, a Python file and a recording."""
     word = re.sub(r"[^a-z0-9]+", "_", name.removeprefix("test_").lower()).strip("_")[:60]
     return word.rstrip("_") or "recording"
 

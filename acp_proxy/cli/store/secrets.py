@@ -19,18 +19,16 @@ from acp_proxy.cli.screens.pager import pages
 from acp_proxy.explain.masked_secrets import MaskedValue, masked_values
 from acp_proxy.store.queries.masked_rows import Level
 
-"""Places of one value that a person is shown."""
-
 
 @cli_command(
     epilog="""\b
     Examples:
       acp-proxy secrets latest
-          what is masked, or would be, and where
+          the masked values and their places
       acp-proxy secrets --check tests/recordings/*.jsonl
-          a gate for CI and pre-commit: fails if a file holds a secret
+          for CI and pre-commit: fails if a file holds a secret
       acp-proxy secrets --json latest | jq -r .pointer | sort | uniq -c
-          for a program: every place
+          for a program: all places
 
     Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
     """,
@@ -42,60 +40,60 @@ from acp_proxy.store.queries.masked_rows import Level
 @pages
 @with_verdict
 def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
-    """List what is masked in recordings, and where; never a secret itself.
+    """List the masked values of recordings and their places; never prints a secret.
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
-    occurs in that recording. A value is either masked in the file, or in the file and masked only
-    when acp-proxy prints it. `export --level secrets` makes a copy without it.
+        occurs in that recording. A value is either masked in the file itself, or the file holds it and
+    acp-proxy masks it in its output. `export --level secrets` makes a copy without such values.
     """
     if check and not recs:
         raise Refusal("expected the recordings to check with --check")
-    held = unreadable = False
+    has_secrets = unreadable = False
     for word in recs or ("latest",):
         try:
-            held |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
+            has_secrets |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
             warn(str(e))
             unreadable = True
-    sys.exit(2 if unreadable else 1 if held and check else 0)
+    sys.exit(2 if unreadable else 1 if has_secrets and check else 0)
 
 
 def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
     """Prints the values of one recording; returns whether its file holds any."""
     with open_recording(word, level=Level()) as reader:
-        found = list(masked_values(reader))
+        values = list(masked_values(reader))
         path, is_private = reader.path, reader.recording.redaction == "private"
-    held = len({value.marker for value in found if value.in_file})
+    count = len({value.marker for value in values if value.in_file})
     if as_json:
-        for value in found:
+        for value in values:
             say_json({"path": str(path), **asdict(value)})
     elif not check:
         if with_name:
             say(str(path), bold=True)
-        _say(found, is_private=is_private)
-    if held and check:
-        verb = "is" if held == 1 else "are"
+        _say(values, is_private=is_private)
+    if count and check:
+        verb = "is" if count == 1 else "are"
         warn(
-            f"{path} holds {counted(held, 'secret')} that {verb} not masked;"
+            f"{path} holds {counted(count, 'secret')} that {verb} not masked;"
             f" `acp-proxy export {_quoted(path)} -o FILE --level secrets` makes a masked"
             " copy"
         )
-    return bool(held)
+    return bool(count)
 
 
-def _say(found: Sequence[MaskedValue], *, is_private: bool) -> None:
+def _say(values: Sequence[MaskedValue], *, is_private: bool) -> None:
     """Prints a line for each value, with the places where it occurs."""
     by_marker: dict[str, list[MaskedValue]] = {}
-    for value in found:
+    for value in values:
         by_marker.setdefault(value.marker, []).append(value)
-    for marker, values in by_marker.items():
-        where = "in the file itself" if values[0].in_file else "masked in the file"
-        say(f"{marker}  {counted(len(values), 'place')}, {where}")
-        for value in values[:EXAMPLES]:
+    for marker, same in by_marker.items():
+        where = "in the file itself" if same[0].in_file else "masked in the file"
+        say(f"{marker}  {counted(len(same), 'place')}, {where}")
+        for value in same[:EXAMPLES]:
             number = "" if value.seq is None else f"#{value.seq} "
             say(f"    {number}{value.place} {value.pointer or ''}".rstrip())
-        if len(values) > EXAMPLES:
-            say(f"    and {len(values) - EXAMPLES} more")
+        if len(same) > EXAMPLES:
+            say(f"    and {len(same) - EXAMPLES} more")
     say(_summary(by_marker) if by_marker else "no secret was found, and none is masked")
     if is_private:
         say("prompts, messages and contents of files are masked as well")
@@ -103,8 +101,8 @@ def _say(found: Sequence[MaskedValue], *, is_private: bool) -> None:
 
 def _summary(by_marker: dict[str, list[MaskedValue]]) -> str:
     in_file = sum(values[0].in_file for values in by_marker.values())
-    held = f"the file itself holds {in_file}" if in_file else "the file itself holds none"
-    return f"{counted(len(by_marker), 'secret')}; {held}"
+    words = f"the file itself holds {in_file}" if in_file else "the file itself holds none"
+    return f"{counted(len(by_marker), 'secret')}; {words}"
 
 
 def _quoted(path: Path) -> str:

@@ -1,8 +1,8 @@
-"""Makes recordings of the logs of other tools, masked as the recorder masks, and says what is lost.
+"""Makes recordings from the logs of other tools, masks them, and reports which facts are lost.
 
-`imports` reads the lines, and `RowWriter` finds what follows from them, as for a recording.
-Memory is flat, however long the log is. A log may have several connections, each of which becomes a
-recording; none is left if a line cannot be read.
+`imports` reads the lines, and `RowWriter` derives the rest, as for any recording. Memory is flat,
+however long the log is. A log may have several connections; each becomes a recording. If a line
+cannot be read, no recording is made.
 """
 
 import json
@@ -41,14 +41,14 @@ from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.indexing.row_writer import RowWriter
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
-"""Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
+"""How many frames, or bytes of them, are written in one transaction."""
 _SKIPPING = "; --skip-bad leaves such lines out"
 _NEWLINE = b"\n"
 
 
 @define
 class LineCounts:
-    """What the lines of a log were: each is counted once."""
+    """How many lines of a log had each kind of content; each line is counted once."""
 
     messages: int = 0
     stderr: int = 0
@@ -57,10 +57,10 @@ class LineCounts:
     brackets: int = 0
     skipped: int = 0
     covered: int = 0
-    """The last line that is counted."""
+    """The number of the last line that was counted."""
 
     def count(self, entry: Sent | Remark | UnreadLines | Facts) -> None:
-        """Counts the lines of the next entry that belong to no entry before it."""
+        """Counts the lines of the next entry, except those that an earlier entry shares."""
         at = entry.line if isinstance(entry, Sent) else entry
         lines = max(0, at.last - self.covered)
         self.covered += lines
@@ -81,7 +81,7 @@ class LineCounts:
 
 @frozen
 class ImportedConnection:
-    """A recording that was made of a log."""
+    """A recording that was made from a log."""
 
     path: Path
     messages: int
@@ -90,13 +90,13 @@ class ImportedConnection:
 
 @frozen
 class ImportedLog:
-    """What was made of a log."""
+    """The recordings that were made from a log."""
 
     source: LogFormat
     lines: LineCounts
     connections: tuple[ImportedConnection, ...]
     skipped: tuple[UnreadLines, ...]
-    """The first of the lines that were skipped."""
+    """The first skipped lines."""
 
 
 @frozen
@@ -104,10 +104,10 @@ class ImportOptions:
     """How a log is imported."""
 
     redaction: str = "secrets"
-    """As the recorder's ``--redact``: secrets, private or none."""
+    """As for the recorder's ``--redact``: secrets, private or none."""
     skips_bad_lines: bool = False
     name: str | None = None
-    """The name of the recording, if it is not that of its file."""
+    """The name of the recording, if it differs from the name of its file."""
 
 
 def import_log(
@@ -118,20 +118,20 @@ def import_log(
     target: Path,
     options: ImportOptions,
 ) -> ImportedLog:
-    """Makes a recording of each connection of a log.
+    """Makes a recording from each connection of a log.
 
     Args:
-        entries: what the source's reader yields.
+        entries: the entries of the log, from the reader of its format.
         head: the beginning of the log, for error messages.
         source: the format of the log.
-        path: where it comes from, for error messages.
-        target: the path of the first database; if it is taken, or for further connections, it is
-            ``NAME-2.db``.
-        options: how it is imported.
+        path: the path of the log, for error messages.
+        target: the path of the first database. If it is taken, and for further connections, it
+            becomes ``NAME-2.db`` and so on.
+        options: the options of the import.
 
     Raises:
-        UnreadableRecording: a line cannot be read, or there is no message. Nothing is left.
-        OSError: the log cannot be read, or nothing can be made there. Nothing is left.
+        UnreadableRecording: a line cannot be read, or there is no message. No file is left.
+        OSError: the log cannot be read, or a database cannot be created. No file is left.
     """
     counts = LineCounts()
     skipped: list[UnreadLines] = []
@@ -163,29 +163,29 @@ def import_log(
             raise NotARecording(path, _why_nothing(head, source))
         made.append(current)
         current.finish(_numbered(name, len(made)), command)
-        placed = tuple(one.placed(target) for one in made)
+        placed = tuple(connection.placed(target) for connection in made)
     return ImportedLog(source, counts, placed, tuple(skipped))
 
 
 def _numbered(name: str, number: int) -> str:
-    """Returns the name of one of the recordings of a log, which are numbered from 1."""
+    """Returns the name of a recording of a log, by its number from 1."""
     return name if number == 1 else f"{name}-{number}"
 
 
 def _why_nothing(head: bytes, source: LogFormat) -> str:
     why = nothing_in(head, f"a message of {source.title}")
-    found = source_of(head)
-    is_other = found is not None and found.name != source.name
-    return f"{why}; it looks like {found.title}: leave out --from" if is_other and found else why
+    actual = source_of(head)
+    is_other = actual is not None and actual.name != source.name
+    return f"{why}; it looks like {actual.title}: leave out --from" if is_other and actual else why
 
 
 class _Connection:
     """A connection of a log, while its rows are written.
 
     Args:
-        files: closes what is open, and removes the file if it was not placed.
+        files: closes the connection, and removes the file if it was not placed.
         source: the format of the log.
-        directory: where the database is made.
+        directory: where the database is created.
         masking: masks the command.
     """
 
@@ -211,23 +211,23 @@ class _Connection:
         self._skipped = self._inferred = self._untimed = 0
         self._answers: list[NamedAnswer] = []
         self._has_gap = False
-        """Whether messages may be missing since the last one."""
+        """Whether messages may be missing after the last message."""
         self._start_ns: int | None = None
         self._t_ns = 0
         self._step_ns = 10**9
-        """The largest unit, up to a second, in which all times are whole numbers."""
+        """The largest power of ten, up to a second, that divides all times so far."""
 
     @property
     def has_messages(self) -> bool:
-        """Whether it has more than stderr."""
+        """Whether the connection has messages, not only stderr."""
         return self._messages > 0
 
     def add(self, happened: Sent | Remark | UnreadLines | Facts, raw: MaskedLine | None) -> None:
-        """Adds what happened next.
+        """Adds the next entry of the log.
 
         Args:
-            happened: an entry of the log.
-            raw: of a message, its masked bytes.
+            happened: the entry.
+            raw: the masked bytes of a message.
         """
         if isinstance(happened, Sent) and raw is not None:
             self._add_frame(happened, raw)
@@ -245,7 +245,7 @@ class _Connection:
             elif self.has_messages and self._has_gap:
                 self._lost.add("middle")
             if sent.line.stream is None and self._source.name == "lines":
-                self._lost.add("middle")  # a person has chosen the messages
+                self._lost.add("middle")  # a person may have left out messages
             self._messages += 1
             self._has_gap = False
         self._inferred += sent.line.is_inferred
@@ -268,7 +268,7 @@ class _Connection:
             self._waiting = 0
 
     def _named(self, sent: Sent, message: Message) -> str | None:
-        """Returns the method that a log names for an answer, and keeps it if nothing else says it.
+        """Keeps and returns the method that a log names for an answer, unless the request is there.
 
         Args:
             sent: the next frame.
@@ -300,7 +300,7 @@ class _Connection:
             self._t_ns = time_ns - self._start_ns
 
     def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
-        """Writes the row of the recording, when all has been added, and closes the database.
+        """Writes the row of the recording after the last entry, and closes the database.
 
         A log may have more connections than a process may have open files.
 
@@ -343,7 +343,7 @@ class _Connection:
         self._connection.close()
 
     def placed(self, target: Path) -> ImportedConnection:
-        """Moves the database, which is finished, to its place, or to a free name like it.
+        """Moves the finished database to its place, or to a free name similar to it.
 
         Args:
             target: the place of the first recording of the log.

@@ -1,4 +1,4 @@
-"""Masks the lines of a foreign log as the recorder masks those that it forwards."""
+"""Masks the lines of a foreign log as the recorder masks the lines that it forwards."""
 
 import os
 from collections import deque
@@ -15,11 +15,11 @@ from acp_proxy.redaction.redactor import Redactor, RedactorState
 
 
 class MaskedLine(NamedTuple):
-    """The bytes of a line, without the secrets in it."""
+    """The masked bytes of a line."""
 
     line: bytes
     received: int | None
-    """The size of the line before it was masked; None if nothing in it was."""
+    """The size of the line before it was masked; None if nothing in it is masked."""
 
     @property
     def is_masked(self) -> bool:
@@ -28,14 +28,14 @@ class MaskedLine(NamedTuple):
 
 
 class LogMasking:
-    """Masks the lines of a log, with a look at those that follow, as a secret may be cut in pieces.
+    """Masks the lines of a log; looks ahead, since a secret may be split over several lines.
 
     Args:
-        entries: what happened, in order.
+        entries: the entries of the log, in order.
         level: secrets, private or none.
 
     Attributes:
-        redactor: what masks the lines; None if nothing is masked.
+        redactor: the redactor of the lines; None if nothing is masked.
     """
 
     def __init__(self, entries: Iterable[Happened], level: str) -> None:
@@ -52,7 +52,7 @@ class LogMasking:
             yield happened, self._masked(happened) if isinstance(happened, Sent) else None
 
     def command(self, words: Iterable[str]) -> list[str]:
-        """Returns the words of a command without the secrets in them."""
+        """Returns the words of a command, masked."""
         return list(words) if self.redactor is None else self.redactor.command(list(words))
 
     def _next(self) -> Happened | None:

@@ -1,4 +1,4 @@
-"""Writes what was observed in a recording in the text form, and finds a frame's line there."""
+"""Writes a recording in the text form, and finds the lines of frames there."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -31,7 +31,8 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
     Args:
         reader: the recording.
-        chosen: leaves lines out; the others keep their times and their numbers.
+        chosen: the filter; lines that it does not match are left out, the others keep their times
+            and numbers.
     """
     line: list[bytes] = []
     for part in write_parts(reader, chosen):
@@ -42,7 +43,7 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
 
 def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the text form as `write_text_form` does, a line that is very large in parts.
+    """Yields the text form like `write_text_form`, but a very large line in parts.
 
     Args:
         reader: the recording.
@@ -55,7 +56,7 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     try:
         for row in reader.rows(chosen):
             seq = row["seq"]
-            for omitted in fired.upto(seq - 1):  # of a frame that is left out, or has no row
+            for omitted in fired.upto(seq - 1):  # their frame is left out, or has no row
                 if is_whole:
                     yield write.fired(omitted)
             if "raw" in row and is_excerpt(row):
@@ -70,32 +71,32 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
 
 
 def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
-    """Returns the lines of frames and events, counted from 1.
+    """Returns the line numbers of frames and events in the text form, counted from 1.
 
-    They are those of the file, if the recording was read from the text form, and else those that
-    `export` writes. A number that there is not has no line.
+    They are the lines of the file if the recording is a text form; otherwise the lines that
+    `export` writes. A number that the recording does not have is left out.
 
     Args:
         reader: the recording.
         seqs: the numbers of the frames and events.
     """
-    wanted, found = set(seqs), dict[int, int]()
+    wanted, by_seq = set(seqs), dict[int, int]()
     if not wanted:
-        return found
-    for line, row in enumerate(reader.query(_NUMBERS), 2):  # the first one is the header
+        return by_seq
+    for line, row in enumerate(reader.query(_NUMBERS), 2):  # the first line is the header
         seq = row["seq"]
         if seq in wanted:
             wanted.remove(seq)
-            found[seq] = line
+            by_seq[seq] = line
             if not wanted:
                 break
     is_text = not is_sqlite(reader.path) and is_text_form(reader.path)
-    return _in_file(reader.path, found) if is_text else found
+    return _in_file(reader.path, by_seq) if is_text else by_seq
 
 
-def _in_file(path: Path, found: dict[int, int]) -> dict[int, int]:
-    """Counts the lines of a file that are blank or comments as well."""
-    lines = sorted(found.values())
+def _in_file(path: Path, by_seq: dict[int, int]) -> dict[int, int]:
+    """Adjusts line numbers to the blank lines and comments of a file."""
+    lines = sorted(by_seq.values())
     places: dict[int, int] = {}
     counted = 0
     with suppress(OSError), open_plain(path) as file:
@@ -105,4 +106,4 @@ def _in_file(path: Path, found: dict[int, int]) -> dict[int, int]:
                 places[lines.pop(0)] = number
             if not lines:
                 break
-    return {seq: places.get(line, line) for seq, line in found.items()}
+    return {seq: places.get(line, line) for seq, line in by_seq.items()}

@@ -1,7 +1,7 @@
-"""Reads the text form of recordings, and makes databases of it, whole or not at all.
+"""Reads the text form of recordings, and makes complete databases of it, or none.
 
-The text has what was observed. `RowWriter` finds what follows from it, as for a recording, so the
-rows are the same. Memory is flat, however many lines there are.
+The text contains only observed facts. `RowWriter` derives the rest, as for a recording, so the rows
+are the same. Memory is flat, however many lines there are.
 """
 
 import io
@@ -47,14 +47,14 @@ _LONGEST_START, _MOST_REMARKS, _MOST_SEEN = 1 << 16, 10_000, 20
 
 
 def is_text_form(path: Path) -> bool:
-    """Whether a file is the text form of a recording, by its beginning."""
+    """Whether a file begins like the text form of a recording."""
     with suppress(OSError), open_plain(path) as file:
         return _begins_with_header(file)
     return False
 
 
 def is_text_head(head: bytes) -> bool:
-    """Whether an input is the text form of a recording, by its beginning."""
+    """Whether an input begins like the text form of a recording."""
     return _begins_with_header(io.BytesIO(head))
 
 
@@ -85,22 +85,22 @@ def import_text_form(
     stem: str | None = None,
     name: str | None = None,
 ) -> Path:
-    """Makes a database from the text form of a recording, for its owner alone.
+    """Makes a database from the text form of a recording; only its owner can read it.
 
     Args:
         source: the lines of the text.
-        path: where it comes from, for error messages.
-        directory: where the database goes.
+        path: the path of the text, for error messages.
+        directory: where to create the database.
         stem: its name there, without ``.db``; by default the recording's own name. If that is
             taken, the database is ``STEM-2.db``.
-        name: a name for the recording in place of the one it has.
+        name: a new name for the recording.
 
     Returns:
         The path of the database.
 
     Raises:
-        UnreadableRecording: the text is wrong somewhere. Nothing is left.
-        OSError: it cannot be read, or nothing can be made there. Nothing is left.
+        UnreadableRecording: the text has an error. No file is left.
+        OSError: it cannot be read, or the database cannot be created. No file is left.
     """
     with new_file(directory) as made:
         with closing(new_rows(made)) as connection:
@@ -119,12 +119,12 @@ def read_text_form(
 
     Args:
         source: the lines of the text.
-        path: where it comes from, for error messages.
-        connection: a database with our tables and no rows; it is of no use after a failure.
-        name: a name for the recording in place of the one it has.
+        path: the path of the text, for error messages.
+        connection: a database with our tables and no rows; unusable after a failure.
+        name: a new name for the recording.
 
     Raises:
-        UnreadableRecording: it is no text form, or a line is wrong.
+        UnreadableRecording: it is not a text form, or a line has an error.
         OSError, sqlite3.Error: it cannot be read, or the rows cannot be written.
     """
     lines = _TextLines(source)
@@ -153,17 +153,17 @@ def read_text_form(
 
 
 def completed(recording: "Recording", handshake: Handshake) -> "Recording":
-    """Adds from the frames what a recording does not say of the dialect and the peers' names.
+    """Adds the dialect and the names of the peers to a recording's row if they are missing.
 
     Args:
         recording: the row.
-        handshake: what the frames say.
+        handshake: these facts, from the frames.
     """
-    found = {name: value for name, value in asdict(handshake).items() if value is not None}
-    dialect = {name: found.pop(name) for name in ("dialect", "dialect_reason") if name in found}
+    facts = {name: value for name, value in asdict(handshake).items() if value is not None}
+    dialect = {name: facts.pop(name) for name in ("dialect", "dialect_reason") if name in facts}
     if recording.dialect is None or recording.dialect_reason == FORMER_REASON:
         recording = evolve(recording, **dialect)
-    return evolve(recording, **{k: v for k, v in found.items() if getattr(recording, k) is None})
+    return evolve(recording, **{k: v for k, v in facts.items() if getattr(recording, k) is None})
 
 
 class _TextLines:
@@ -177,7 +177,7 @@ class _TextLines:
         self._first = b""
 
     def first(self) -> bytes:
-        """Returns the first line that is no remark."""
+        """Returns the first line that is not a remark."""
         for line in self._source:
             self._number += 1
             self.bytes_read += len(line)
@@ -203,7 +203,7 @@ class _TextLines:
                 yield read_line(line)
 
     def _import_hint(self) -> str:
-        """Returns a hint for the error message if the text is another tool's log, else nothing."""
+        """Returns a hint for the error message if the text is a log of another tool, or nothing."""
         from acp_proxy.imports.log_formats import import_hint
 
         if self._first.startswith(database.MAGIC):
@@ -212,7 +212,7 @@ class _TextLines:
 
     @contextmanager
     def errors_located(self, path: Path) -> Iterator[None]:
-        """Adds to an error the file and the line in which it occurred."""
+        """Adds the file and the line to an error."""
         try:
             yield
         except NewerFormat as e:
@@ -254,12 +254,12 @@ def _add(
 
 
 def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
-    """Reads a line as the indexer does, by its edges where it is large.
+    """Reads a line as the indexer does: only its first and last bytes if it is large.
 
     Args:
-        stream: where it was read.
+        stream: the stream of the line.
         raw: the line.
-        newline: what ended it.
+        newline: its line ending.
     """
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)

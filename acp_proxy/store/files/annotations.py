@@ -1,7 +1,7 @@
 """Edits the note of a recording.
 
-A recording that runs can be annotated: the recorder never writes the column again, and a lock is
-held for one statement. The time of the file's last change, by which it is pruned, stays.
+A note can be written while the recorder runs: the recorder never writes that column again, and the
+lock is held for one statement only. The file keeps its modification time, since pruning uses it.
 """
 
 import contextlib
@@ -29,14 +29,15 @@ _PATIENCE_S = 2.0
 
 
 def set_note(path: Path, note: str | None) -> None:
-    """Writes a recording's note; an older recording gets the column for it.
+    """Writes the note of a recording; adds the column if an earlier version did not have it.
 
     Args:
         path: the recording.
         note: None removes it.
 
     Raises:
-        CannotAnnotate, UnreadableRecording: it cannot be written, or not now.
+        CannotAnnotate: the note cannot be written, or not now.
+        UnreadableRecording: the recording cannot be read.
     """
     with _times_kept(path), _errors_named(path):
         if is_text_form(path):
@@ -46,12 +47,10 @@ def set_note(path: Path, note: str | None) -> None:
 
 
 def _edit_row(path: Path, note: str | None) -> None:
-    with RecordingReader(
-        path, unredacted=True
-    ) as reader:  # which finishes what a dead recorder left
+    with RecordingReader(path, unredacted=True) as reader:  # finishes the work of a dead recorder
         known = reader.recording.id
     if not path.exists() or not path.stat().st_size:
-        raise CannotAnnotate(path, "its recorder has only just begun; try again")
+        raise CannotAnnotate(path, "its recorder has only just started; try again")
     with contextlib.closing(database.open_for_writing(path, timeout=_PATIENCE_S)) as connection:
         database.allow_interrupts(connection)
         check_tables(connection)
@@ -59,11 +58,11 @@ def _edit_row(path: Path, note: str | None) -> None:
         with connection:
             update = "UPDATE recording SET note = ? WHERE id = ?"
             if not connection.execute(update, (note, known)).rowcount:
-                raise CannotAnnotate(path, "its recorder has only just begun; try again")
+                raise CannotAnnotate(path, "its recorder has only just started; try again")
 
 
 def _edit_header(path: Path, note: str | None) -> None:
-    """Writes the text with another header to a new file, which replaces the old one."""
+    """Writes the text with its new header to a new file, which then replaces the old one."""
     header = write_header(evolve(header_of(path), note=note))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
     try:
@@ -86,7 +85,7 @@ def _edit_header(path: Path, note: str | None) -> None:
 
 @contextlib.contextmanager
 def _times_kept(path: Path) -> Iterator[None]:
-    """Keeps the time of the last change of a file, unless its recorder is writing to it."""
+    """Restores the modification time of a file, unless its recorder is writing to it."""
     before = path.stat() if path.exists() else None
     yield
     if before is not None and not Path(f"{path}{LOG_SUFFIX}").exists():
@@ -96,7 +95,7 @@ def _times_kept(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """Raises errors as one of ours, which names the recording."""
+    """Converts errors of SQLite and the system to errors that name the recording."""
     try:
         yield
     except OSError as e:

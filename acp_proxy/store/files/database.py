@@ -1,6 +1,7 @@
-"""Opens recordings: for their one writer, and safely for every reader; makes those of imports.
+"""Opens the databases of recordings: for their one writer, and safely for any reader.
 
-Every connection to a file is made here, after a check of the files beside it.
+Every connection to a file is made here, after a check of the files beside it. Imports create their
+databases here too.
 """
 
 import atexit
@@ -38,24 +39,24 @@ from acp_proxy.store.tables.checked_values import LineTooLarge, is_too_large
 from acp_proxy.store.tables.schema import APPLICATION_ID, VERSION, ForeignTables, check_tables
 
 SQLITE_VERSION = sqlite3.sqlite_version
-"""Of the library that reads recordings."""
+"""The version of the library that reads recordings."""
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
-"""What reading a foreign or damaged file raises."""
+"""The errors that reading a foreign or damaged file can raise."""
 MAGIC = b"SQLite format 3\0"
-"""The beginning of a database file."""
+"""The first bytes of a database file."""
 _STEPS = 100_000
-"""Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
+"""Instructions of SQLite's virtual machine between two checks for Ctrl-C; about 2 ms."""
 
 
 def create(path: Path) -> sqlite3.Connection:
-    """Opens a database for writing; makes and migrates it as needed.
+    """Opens a database for writing; creates and migrates it if needed.
 
     Args:
         path: the database.
 
     Raises:
-        sqlite3.Error: it cannot be made, is locked, or the disk is full.
-        OSError: it is no plain file, or SQLite must not find a file beside it.
+        sqlite3.Error: it cannot be created, it is locked, or the disk is full.
+        OSError: it is not a plain file, or there is an unsafe file beside it.
     """
     check_plain(path)
     if not path.exists():
@@ -63,8 +64,8 @@ def create(path: Path) -> sqlite3.Connection:
         os.close(os.open(path, flags, 0o600))
     connection = open_for_writing(path, timeout=0.1)
     with _closed_on_failure(connection):
-        connection.execute("PRAGMA secure_delete=ON")  # what is masked later must leave no trace
-        connection.execute("PRAGMA synchronous=OFF")  # what a crash loses is in the log
+        connection.execute("PRAGMA secure_delete=ON")  # secrets masked later must leave no trace
+        connection.execute("PRAGMA synchronous=OFF")  # rows that a crash loses are in the log
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA cache_size=-1024")
         # The write-ahead log counts towards --max-size; a small one costs no time.
@@ -84,7 +85,7 @@ def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
-    """Opens an existing database for writing; SQLite recovers what a killed writer left.
+    """Opens an existing database for writing; SQLite recovers it if a writer was killed.
 
     Args:
         path: the database, a plain file.
@@ -104,34 +105,34 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
 
 
 def allow_interrupts(connection: sqlite3.Connection) -> None:
-    """Lets Ctrl-C end a running statement, which then fails; see `unreadable`.
+    """Lets Ctrl-C interrupt a running statement, which then fails; see `unreadable`.
 
-    Python handles a signal only while it runs code of its own, such as this handler.
+    Python handles signals only while it runs Python code, such as this handler.
     """
     connection.set_progress_handler(lambda: 0, _STEPS)
 
 
 def raise_if_interrupted(error: Exception) -> None:
-    """Raises `KeyboardInterrupt` if that is why a statement has failed."""
+    """Raises `KeyboardInterrupt` if a statement failed because of Ctrl-C."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
         raise KeyboardInterrupt
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Brings a database up to this version of the program.
+    """Upgrades a database to the schema of this version.
 
     Raises:
-        sqlite3.Error: it is not ours, or cannot be written.
+        sqlite3.Error: it is not a database of acp-proxy, or cannot be written.
     """
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
     ours = connection.execute("PRAGMA application_id").fetchone()[0]
     if ours != APPLICATION_ID and not is_empty(connection):
-        raise sqlite3.DatabaseError("it is a SQLite database of something else")
+        raise sqlite3.DatabaseError("it is a SQLite database of another program")
     if is_empty(connection):
-        # This comes first: to a reader that comes now, or after a crash, it is ours and empty.
+        # The id comes first: a reader that opens the file now, or after a crash, sees it is ours.
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        _empty().backup(connection)  # at once: no reader sees a part of it
+        _empty().backup(connection)  # atomic: no reader sees a part of it
     else:
         _migrate(connection)
 
@@ -146,10 +147,10 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 
 def close(connection: sqlite3.Connection) -> None:
-    """Closes a whole database: one plain file, without write-ahead log.
+    """Closes a complete database, and leaves one plain file without a write-ahead log.
 
-    The write-ahead log stays if a reader has the database open; the next one folds it in. It also
-    stays beside a foreign journal, which SQLite would take for its own.
+    The write-ahead log stays if a reader has the database open; the next reader folds it in. It
+    also stays if there is a foreign journal, which SQLite would mistake for its own.
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -160,7 +161,7 @@ def close(connection: sqlite3.Connection) -> None:
 
 
 def fold(path: Path) -> None:
-    """Makes one plain file of a whole recording whose write-ahead log stayed, if possible."""
+    """Folds the write-ahead log of a complete recording into the database, if possible."""
     with contextlib.suppress(sqlite3.Error, OSError):
         close(open_for_writing(path, timeout=0.1))
 
@@ -168,20 +169,21 @@ def fold(path: Path) -> None:
 def open_readonly(
     path: Path, *, immutable: bool = False, in_use: bool = False
 ) -> sqlite3.Connection:
-    """Opens a recording's database to read it; nothing in the file can write or call anything.
+    """Opens a recording's database for reading; the file cannot make SQLite write or call anything.
 
-    It is opened read-only, its schema is not trusted, and values have a limit. Foreign files beside
-    it are not opened.
+    The connection is read-only, the schema is not trusted, and values have a maximum size. Foreign
+    files beside the database are not opened.
 
     Args:
         path: the database.
-        immutable: whether to open no file beside it; used by itself where none can be made.
+        immutable: whether to open no file beside it. This is the fallback where SQLite cannot
+            create one.
         in_use: whether its recorder, or a reader that finishes it, may be writing to it.
 
     Raises:
-        NotARecording: it is no SQLite file, or not one of ours.
-        NewerRecording: a newer acp-proxy made it.
-        UnreadableRecording: it is damaged or locked, or a file beside it is in the way.
+        NotARecording: it is not a SQLite file, or not one of acp-proxy.
+        NewerRecording: a newer version of acp-proxy made it.
+        UnreadableRecording: it is damaged or locked, or there is an unsafe file beside it.
     """
     _check_header(path)
     real = real_path(path)
@@ -214,7 +216,7 @@ def open_readonly(
         return connection
     with _closed_on_failure(connection):
         if ours != APPLICATION_ID:
-            raise NotARecording(path, "it is a SQLite database of something else")
+            raise NotARecording(path, "it is a SQLite database of another program")
         if version > VERSION:
             raise NewerRecording(path, version, VERSION)
         try:
@@ -225,7 +227,7 @@ def open_readonly(
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as those of SQLite do; False if it cannot be read."""
+    """Whether a file has the header of a SQLite database; False if it cannot be read."""
     try:
         with open_plain(path) as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -234,7 +236,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _is_refused(path: Path, error: Exception) -> bool:
-    """Whether a whole file could not be opened, because nothing can be made beside it."""
+    """Whether a complete file could not be opened because no file can be created beside it."""
     if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
         return False
     wal = Path(f"{path}{WAL}")
@@ -247,7 +249,7 @@ def _is_interrupted_write(error: Exception) -> bool:
 
 
 def _roll_back(path: Path) -> bool:
-    """Lets SQLite undo what a killed writer of ours has begun; False if it may not."""
+    """Lets SQLite undo the transaction of a killed writer of ours; False if that is not safe."""
     try:
         if not may_be_rolled_back(path, APPLICATION_ID):
             return False
@@ -259,31 +261,31 @@ def _roll_back(path: Path) -> bool:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether its recorder died before it had made the tables, which appear all at once."""
+    """Whether there are no tables, since the recorder died before it created them."""
     return not connection.execute(
         "SELECT 1 FROM main.sqlite_master WHERE tbl_name != '_sqlite_migrations'"
     ).fetchone()
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """Returns the error to raise for one that reading a recording has raised.
+    """Converts an error of reading a recording to the error to raise.
 
     Args:
         path: the recording.
-        error: what was raised.
+        error: the original error.
 
     Raises:
         KeyboardInterrupt: Ctrl-C has ended the statement.
     """
     raise_if_interrupted(error)
     if is_too_large(error):
-        most = f"{WHOLE_VALUE >> 20} MiB, or a name or label than {LABEL >> 20} MiB"
+        most = f"{WHOLE_VALUE >> 20} MiB, or a name or label is larger than {LABEL >> 20} MiB"
         return UnreadableRecording(path, f"a value in it is larger than {most}")
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return UnreadableRecording(path, "another program has locked it; try again")
     if _is_interrupted_write(error):
-        return UnreadableRecording(path, "a program that was killed has left a change of it half "
-                                   f"done, in {path.name}{JOURNAL}")  # fmt: skip
+        return UnreadableRecording(path, "a program was killed while it changed the file; the "
+                                   f"change is half done, in {path.name}{JOURNAL}")  # fmt: skip
     if isinstance(error, OSError):
         return UnreadableRecording(path, reason(error))
     if isinstance(error, LineTooLarge):
@@ -306,9 +308,9 @@ def _check_header(path: Path) -> None:
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database to fill at one go; without a path a temporary one of our own.
+    """Opens an empty database that is filled in one go; a temporary one unless a path is given.
 
-    A failure leaves it unusable, so only a file that no other program can see yet is made this way.
+    A failure leaves it unusable, so the file must be one that no other program uses yet.
     """
     connection = sqlite3.connect(where, check_same_thread=False)
     with _closed_on_failure(connection):
@@ -320,7 +322,7 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
 
 @cache
 def _empty() -> sqlite3.Connection:
-    """An empty database; a copy of it takes a fortieth of the time of a new one."""
+    """Returns an empty database to copy, which is 40 times as fast as creating one."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     atexit.register(connection.close)
     _migrate(connection)
@@ -329,15 +331,15 @@ def _empty() -> sqlite3.Connection:
 
 @contextmanager
 def new_file(directory: Path) -> Iterator[Path]:
-    """Returns an empty file, for its owner alone, which the block fills and `place` moves.
+    """Returns an empty file that only its owner can read; the block fills it and `place` moves it.
 
     Args:
-        directory: where it is.
+        directory: where to create it.
 
     Raises:
-        OSError: nothing can be made there, or what was raised by SQLite. The file is removed.
+        OSError: it cannot be created, or SQLite raised an error. The file is removed.
     """
-    import tempfile  # which a reader does without
+    import tempfile  # readers do not need it
 
     fd, name = tempfile.mkstemp(prefix=".", suffix=".import", dir=directory)
     os.close(fd)
@@ -352,7 +354,7 @@ def new_file(directory: Path) -> Iterator[Path]:
 
 
 def plain_name(name: str) -> str:
-    """Turns any name into one that a file may have."""
+    """Turns any name into a valid file name."""
     plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
     return plain.strip("-.")[:60] or "recording"
 
@@ -362,7 +364,7 @@ def place(made: Path, target: Path) -> Path:
 
     Args:
         made: the database.
-        target: where it goes if that is free.
+        target: its path, unless that is taken.
     """
     for candidate in map(Path, candidates(str(target))):
         if has_files_beside(candidate):

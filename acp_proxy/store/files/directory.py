@@ -1,6 +1,6 @@
-"""Lists the recordings of a directory, the files and the row of each; deletes old or large ones.
+"""Lists the recordings of a directory with their files and rows; deletes old or large ones.
 
-A recording is a database, or a log that will become one, or a text form.
+A recording is a database, a log that will become a database, or a text form.
 """
 
 import contextlib
@@ -28,24 +28,24 @@ from acp_proxy.store.rows import Rows
 from acp_proxy.store.tables.views import LEVELS
 
 TEXT_SUFFIX = ".jsonl"
-"""The suffix of text forms; a file with this suffix and another beginning is something else."""
+"""The suffix of text forms; a file with this suffix may also be something else."""
 Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
 ]
 """A function like `map`, from paths to listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str]]
-"""Returns what is wrong with a conversation, and for whom it waits, in words; may raise
+"""Returns the problems of a conversation, and whom it waits for, in words; may raise
 `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
-"""Bytes of a prompt that are read for a list."""
+"""How many bytes of a prompt are read for a list."""
 _LAST_DAY = 253402214400.0
-"""Seconds from 1970 to the last day of the calendar; a file's time of change may be later."""
+"""Seconds from 1970 to the last day that Python can represent; a file may have a later time."""
 
 
 def paths(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory; for a log without database, the database's path."""
-    found = set()
+    """Returns the recordings of a directory; a log has the path of its future database."""
+    names = set()
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
             name = entry.name.removesuffix(LOG_SUFFIX)
@@ -54,12 +54,12 @@ def paths(directory: Path) -> list[Path]:
                 and entry.is_file()
                 and is_text(directory / entry.name)
             ):
-                found.add(name)
-    return [directory / name for name in sorted(found)]
+                names.add(name)
+    return [directory / name for name in sorted(names)]
 
 
 def read_recording(path: Path) -> Recording:
-    """Reads the row of a recording, of a text only the header; may raise `UnreadableRecording`."""
+    """Reads the row of a recording, or the header of a text; may raise `UnreadableRecording`."""
     if is_text(path):
         from acp_proxy.store.copies.text_import import header_of
 
@@ -74,7 +74,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def was_indexed(path: Path) -> bool:
-    """Whether a recording was made by a recorder, or is a text form, and was not imported."""
+    """Whether a recorder made a recording, or it is a text form; False if it was imported."""
     if has_files_beside(path) or not database.is_sqlite(path):
         return True
     with contextlib.closing(database.open_readonly(path)) as connection:
@@ -92,7 +92,7 @@ def started_at(path: Path) -> str:
 
 
 def recording_at(path: Path) -> Path | None:
-    """Returns the file or the log of the recording at a path; None if there is none."""
+    """Returns the path of the recording that a file or log belongs to; None if there is none."""
     if path.name.endswith(LOG_SUFFIX) and is_plain(path):
         return path.with_name(path.name.removesuffix(LOG_SUFFIX))
     has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
@@ -105,7 +105,7 @@ def recording_files(path: Path) -> list[Path]:
 
 
 def _names(path: Path) -> list[str]:
-    """The same as text: a list of a thousand recordings looks for thousands of them."""
+    """Returns these files as strings, since a long list checks thousands of them."""
     if path.suffix == TEXT_SUFFIX:
         return [str(path)]
     beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
@@ -113,7 +113,7 @@ def _names(path: Path) -> list[str]:
 
 
 def disk_size(path: Path) -> int:
-    """Returns the bytes that a recording takes, its log and side files included."""
+    """Returns the size of a recording on disk, its log and side files included."""
     return sum(status.st_size for status in statuses(path))
 
 
@@ -125,9 +125,9 @@ def statuses(path: Path) -> Iterator[os.stat_result]:
 
 
 def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
-    """Reads the id and the note of a recording; returns None if that would take long.
+    """Reads the id and the note of a recording; returns None if it cannot be read.
 
-    The log is not read, so a recording without rows has neither.
+    The log is not read, so the result is also None if the database has no rows yet.
     """
     try:
         if is_text(path):
@@ -155,9 +155,9 @@ class ListedRecording:
     problem: str | None = None
     """Why it cannot be read, or what is wrong with the file."""
     findings: tuple[Any, ...] | None = None
-    """What is wrong with the conversation; None if it was not looked for or could not be read."""
+    """The problems of the conversation; None if it was not examined or could not be read."""
     waiting: str = ""
-    """For whom a running conversation waits."""
+    """Whom a running conversation waits for."""
     has_faults: bool = False
     """Whether a fault fired in the conversation."""
     frames: int = 0
@@ -167,11 +167,11 @@ class ListedRecording:
     size: int = 0
     """Bytes on disk, its log included."""
     masked: int = 0
-    """How many secrets that are in the file are masked in this value."""
+    """How many secrets of the file are masked in this value."""
     made_by: str | None = None
-    """The command that made it for its own use: ``verify``; None if a person recorded it."""
+    """The command that made it for its own use, such as ``verify``; None if a user recorded it."""
     damaged: tuple[Path, ...] = ()
-    """The files with what could not be read of its log."""
+    """The files with the unreadable parts of its log."""
 
     @property
     def started_at(self) -> str:
@@ -190,33 +190,33 @@ def list_recordings(
 
     Args:
         recordings: their paths.
-        find: looks for what is wrong with each conversation; without it, none is looked at.
-        unredacted: whether to show secrets that are in the files.
-        mapped: reads each path; `map`, or a version of it that uses several processes.
+        find: finds the problems of each conversation; without it, none is examined.
+        unredacted: whether to show the secrets in the files.
+        mapped: applies a function to all paths: `map`, or a version that uses several processes.
     """
     work = partial(read_listed, find=find, unredacted=unredacted)
-    found = mapped(work, recordings)
-    return sorted(found, key=lambda listed: listed.started_at, reverse=True)
+    entries = mapped(work, recordings)
+    return sorted(entries, key=lambda listed: listed.started_at, reverse=True)
 
 
 def read_listed(
     path: Path, find: FindingSearch | None = None, *, unredacted: bool = False
 ) -> ListedRecording:
-    """Reads what a list shows of a recording; a broken one has a problem in place of its row.
+    """Reads the facts about a recording that a list shows; a broken one has a problem and no row.
 
     Args:
         path: the recording.
         find: as for `list_recordings`.
         unredacted: as for `list_recordings`.
     """
-    # Imported late: a replay looks for its recording here, and reads no list.
+    # Imported late: a replay uses this module to find its recording, and reads no list.
     from acp_proxy.store.queries.exchanges import turn_count
     from acp_proxy.store.queries.fired_faults import has_fired_faults
     from acp_proxy.store.queries.frames import first_prompt
     from acp_proxy.store.queries.recorded_events import made_by
 
     try:
-        # Only the beginning of the conversation is looked through for secrets: a list is quick.
+        # Only the start of the conversation is searched for secrets, so that a list is fast.
         with RecordingReader(path, unredacted=True) as reader:
             (findings, waiting), why_unchecked = _find(reader, find)
             recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
@@ -246,7 +246,7 @@ def read_listed(
 
 
 def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
-    """Returns what a list shows of a recording, masked; reads only the beginning of the recording.
+    """Masks the facts about a recording that a list shows; reads only the start of the recording.
 
     Args:
         rows: the recording, as it is stored.
@@ -279,7 +279,7 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
 def _find(
     reader: RecordingReader, find: FindingSearch | None
 ) -> tuple[tuple[tuple[Any, ...] | None, str], str | None]:
-    """Returns what was found, and why nothing could be looked for."""
+    """Returns the problems that were found, and why the recording could not be examined."""
     if find is None:
         return (None, ""), None
     try:
@@ -306,35 +306,35 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings that are too old, or take too much room, oldest first.
+    """Returns the recordings to delete, oldest first: too old, or beyond the total size.
 
-    Running ones, and files that cannot be read, are never among them.
+    Running recordings and unreadable files are never returned.
 
     Args:
         directory: the recordings directory.
-        older_than: the age of the last change from which on they are too old, in seconds.
-        larger_than: the bytes that all may take; the oldest are too many.
-        spare: a recording that is left out.
-        with_noted: whether those that have a note may be deleted as well.
+        older_than: how long ago the last change must be, in seconds.
+        larger_than: the total size to keep, in bytes; the oldest recordings are deleted first.
+        spare: a recording to keep.
+        with_noted: whether recordings with a note may be deleted as well.
     """
     known = [OldRecording(path, disk_size(path), _last_written(path)) for path in paths(directory)]
     total = sum(old.size for old in known)
     limit = None if older_than is None else time.time() - older_than
-    found = []
+    chosen = []
     for old in sorted(known, key=lambda old: (old.last_written, old.path)):
         is_old = limit is not None and old.last_written < limit
         is_too_much = larger_than is not None and total > larger_than
         if not (is_old or is_too_much) or old.path == spare:
             continue
         if _is_over(old.path) and (with_noted or not _has_note(old.path)):
-            found.append(old)
+            chosen.append(old)
             total -= old.size
-    return found
+    return chosen
 
 
 def delete(path: Path) -> bool:
-    """Deletes a recording, unless it runs or cannot be read; returns whether it was deleted."""
-    # A recorder may have started since `prunable` looked: its lock is asked for once more.
+    """Deletes a recording unless it runs or cannot be read; returns whether it was deleted."""
+    # A recorder may have started since `prunable` ran, so its lock is checked again.
     if not _is_over(path):
         return False
     for file in recording_files(path):

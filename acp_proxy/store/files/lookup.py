@@ -22,16 +22,16 @@ from acp_proxy.store.files.newest import in_reading_order, is_run, may_have, new
 from acp_proxy.store.reader import is_text
 
 _ID = re.compile("[0-9a-f]{4,12}")
-"""An id, or so much of it that it is likely meant as one."""
+"""An id, or a part of it that is long enough to be meant as an id."""
 _Known = tuple[Path, Recording]
 
 
 class LatestRecording(NamedTuple):
-    """Which recording ``latest`` means."""
+    """The recording that ``latest`` means."""
 
     path: Path
     passed_over: _Known | None = None
-    """The newest of all, if it is newer and another one was preferred."""
+    """The newest recording of all, if an older one was preferred."""
 
 
 def resolve(word: str, directory: Path, here: Path) -> Path:
@@ -43,13 +43,13 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
         here: the current directory, whose own recordings ``latest`` prefers.
 
     Raises:
-        NoSuchRecording: none is named so, or several are.
+        NoSuchRecording: no recording matches the word, or several do.
     """
     if word == "latest":
         return latest(directory, here).path
-    found, other = _at_path((Path(word), directory / word))
-    if found is not None:
-        return found
+    path, other = _at_path((Path(word), directory / word))
+    if path is not None:
+        return path
     try:
         if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
             raise NoSuchRecording(
@@ -66,65 +66,65 @@ def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
     """Finds the first recording at one of several paths, with a suffix or without.
 
     Returns:
-        The recording, and the first file that may be of another tool.
+        The recording, and the first file that may belong to another tool.
     """
     other = None
     for place in places:
         for suffix in ("", ".db", TEXT_SUFFIX):
             named = Path(f"{place}{suffix}")
-            if (found := recording_at(named)) is None:
+            if (path := recording_at(named)) is None:
                 continue
             if suffix == ".db" or _is_ours(named, suffix):
-                return found, other
-            other = other or found
+                return path, other
+            other = other or path
     return None, other
 
 
 def is_named(word: str, directory: Path) -> bool:
-    """Whether a word is the path, the name or the id of a recording, and not only a part of it.
+    """Whether a word is the whole path, name or id of a recording, or the start of an id.
 
     Args:
-        word: what may be meant otherwise, such as a filter.
+        word: a word that may also mean something else, such as a filter.
         directory: the recordings directory.
     """
-    found, _ = _at_path((Path(word), directory / word))
-    if found is not None:
-        has_log = is_plain(Path(f"{found}{LOG_SUFFIX}"))
-        return found.suffix == ".db" or has_log or is_sqlite(found) or is_text(found)
+    path, _ = _at_path((Path(word), directory / word))
+    if path is not None:
+        has_log = is_plain(Path(f"{path}{LOG_SUFFIX}"))
+        return path.suffix == ".db" or has_log or is_sqlite(path) or is_text(path)
     return word == "latest" or (_ID.fullmatch(word) is not None and bool(_ids(word, directory)))
 
 
-def hidden_by(found: Path, word: str, directory: Path) -> Path | None:
-    """Returns the recording of the directory that a word would mean without a file of that name.
+def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
+    """Returns the recording of the directory that a file of the same name hides.
 
     Args:
-        found: the file, which was found by its path.
-        word: what the user wrote.
+        file: the file that the word means, since it exists at that path.
+        word: the user's word.
         directory: the recordings directory.
 
     Returns:
-        None if there is no such recording, or it is the one that was found.
+        None if there is no such recording, or if it is that file.
     """
-    if Path(word).name != word or not is_plain(found):
+    if Path(word).name != word or not is_plain(file):
         return None
     hidden, _ = _at_path([directory / word])
     if hidden is None and _ID.fullmatch(word):
         hidden = next(iter(_ids(word, directory)), None)
-    is_same = hidden is None or (is_plain(hidden) and hidden.samefile(found))
+    is_same = hidden is None or (is_plain(hidden) and hidden.samefile(file))
     return None if is_same else hidden
 
 
 def _ids(start: str, directory: Path) -> list[Path]:
-    """Returns the recordings of a directory whose id begins so."""
+    """Returns the recordings of a directory whose id begins with a text."""
     likely = _readable(path for path in paths(directory) if may_have(path, start))
     return [path for path, recording in likely if recording.id.startswith(start)]
 
 
 def _is_ours(named: Path, suffix: str) -> bool:
-    """Whether a file is what a word means that has not its suffix.
+    """Whether a file is a recording, so that a word without its suffix can mean it.
 
-    Other tools have files of such names: what ``app.log`` was imported into is called ``app``, and
-    has to be found beside it.
+    Other tools have files of such names: ``app.log`` is imported as a recording called ``app``,
+    which has to be found although ``app.log`` is beside it.
     """
     if is_plain(named):
         return suffix != TEXT_SUFFIX or is_text(named)
@@ -138,7 +138,7 @@ def _is_ours(named: Path, suffix: str) -> bool:
 
 
 def _by_name_or_id(word: str, directory: Path) -> Path:
-    """Finds the one recording with a name, the start of an id, or a part of a name."""
+    """Finds the only recording with a name, the start of an id, or a part of a name."""
     every = paths(directory)
     likely = (path for path in every if word in path.name or may_have(path, word))
     known = _without_texts_of_databases(_readable(likely))
@@ -161,7 +161,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
         )
     named = listed([f"{path.name} ({match.id})" for path, match in matches], EXAMPLES)
     raise NoSuchRecording(
-        f"{word!r} fits {len(matches)} recordings: {named}; give more of the name or the id,"
+        f"{word!r} matches {len(matches)} recordings: {named}; give more of the name or the id,"
         " or the file"
     )
 
@@ -169,8 +169,8 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
 def latest(directory: Path, here: Path) -> LatestRecording:
     """Finds the newest recording that was made in a directory, or else the newest of all.
 
-    One that was imported, or whose directory is not known, counts as made in any. What a command
-    has recorded for its own use does not count, unless there is nothing else.
+    An imported recording, or one whose directory is not known, counts as made in any directory. A
+    recording that a command made for its own use counts only if there is no other.
 
     Args:
         directory: the recordings directory.
@@ -182,7 +182,7 @@ def latest(directory: Path, here: Path) -> LatestRecording:
     order = in_reading_order(directory)
     every = newest_first(directory, order=order)
     first = next(every, (directory, None))
-    own = (one for one in chain([first], every) if one[1] is not None and not is_run(one[0]))
+    own = (e for e in chain([first], every) if e[1] is not None and not is_run(e[0]))
     newest, known = next(own, first)
     if known is None:
         raise NoSuchRecording(
@@ -197,7 +197,7 @@ def latest(directory: Path, here: Path) -> LatestRecording:
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:
-    """Finds the recording that `latest` would mean if there were only those that are running.
+    """Finds the recording that `latest` would choose among the running ones.
 
     Args:
         directory: the recordings directory.
@@ -208,29 +208,29 @@ def latest_running(directory: Path, here: Path) -> LatestRecording | None:
     running = _readable(path for path in _with_log(directory) if has_recorder(path))
     if not running:
         return None
-    own = [one for one in running if one[1].cwd == str(here)]
+    own = [entry for entry in running if entry[1].cwd == str(here)]
     newest = next(iter(newest_first(directory)))
     return _latest((own or running)[0][0], newest)
 
 
-def _latest(found: Path, newest: tuple[Path, Recording | None]) -> LatestRecording:
+def _latest(chosen: Path, newest: tuple[Path, Recording | None]) -> LatestRecording:
     path, recording = newest
-    if recording is None or path == found:
-        return LatestRecording(found)
-    return LatestRecording(found, (path, recording))
+    if recording is None or path == chosen:
+        return LatestRecording(chosen)
+    return LatestRecording(chosen, (path, recording))
 
 
 def _readable(every: Iterable[Path]) -> list[_Known]:
-    """Reads the recordings that can be read, newest first."""
-    found = []
+    """Reads some recordings, newest first; leaves out those that cannot be read."""
+    readable = []
     for path in every:
         with contextlib.suppress(UnreadableRecording):
-            found.append((path, read_recording(path)))
-    return sorted(found, key=lambda known: known[1].started_at, reverse=True)
+            readable.append((path, read_recording(path)))
+    return sorted(readable, key=lambda known: known[1].started_at, reverse=True)
 
 
 def _with_log(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory that have a log, as each running one has."""
+    """Returns the recordings of a directory that have a log; each running one has a log."""
     with contextlib.suppress(OSError):
         names = sorted(entry.name for entry in os.scandir(directory))
         logs = [name for name in names if name.endswith(f".db{LOG_SUFFIX}")]
@@ -239,7 +239,7 @@ def _with_log(directory: Path) -> list[Path]:
 
 
 def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
-    """Leaves out the texts of recordings whose database is there as well."""
+    """Leaves out the text form of a recording whose database is there as well."""
     every = list(knowns)
     databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
     return [
@@ -250,7 +250,7 @@ def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
 
 
 def _other(word: str, directory: Path) -> str | None:
-    """Describes a path that leads to no recording, without opening it; None if there is nothing."""
+    """Describes what is at a path instead of a recording, without opening it; None if nothing."""
     for place in (Path(word), directory / word) if word else ():
         if (problem := trouble_with(place)) is not None:
             return f"cannot look at {place}: {problem}"

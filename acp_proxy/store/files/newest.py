@@ -1,9 +1,9 @@
 """Finds the newest recordings of a directory without reading all of them.
 
-A file is changed last when its recording has begun already, so the time of its last change is a
-bound: the newest recording that was read is the newest of all once it began later than any other
-file was changed. Clocks are set and files are copied, so the bound gets another day. A file that
-seems older than any recording can be has a wrong time, and is read first.
+No recording starts after the last change of its file, so that time is an upper bound. Files are
+read in the order of their bounds: once a recording started later than the bounds of all files that
+are left, it is the newest. Clocks are set and files are copied, so a day is added to each bound. A
+file that seems older than any recording can be has a wrong time, and is read first.
 """
 
 import contextlib
@@ -28,11 +28,11 @@ _SLACK_S = 86400.0
 _SMALL = 4 << 20
 """The largest file, in bytes, whose contents are searched."""
 _INDEXED = '"next_seq"'
-"""What the indexer remembers in a recording that was not imported."""
+"""A key of the indexer's state, which imported recordings do not have."""
 _UTF_8 = b"\0\0\0\1"
 """The text encoding in the header of a database."""
 _FIRST_S = 1_577_836_800.0
-"""The year 2020, before which nothing was recorded."""
+"""The year 2020, since nothing was recorded earlier."""
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
@@ -45,12 +45,13 @@ def newest_first(
 ) -> Iterator[tuple[Path, Recording | None]]:
     """Yields the recordings of a directory, newest first; unreadable ones are last, without rows.
 
-    As few are read as are needed to know the next one. One that was imported is as old as its file.
+    Recordings are read lazily, only as many as are needed to know the next one. An imported
+    recording counts as new as its file.
 
     Args:
         directory: where they are.
-        made_in: leaves out recordings that are known to be made in other directories than this
-            one, and were not imported.
+        made_in: leaves out recordings that are known to be made in another directory, unless they
+            were imported.
         order: the result of `in_reading_order`, if it was called already.
     """
     known: list[tuple[float, Path, Recording]] = []
@@ -78,7 +79,7 @@ def newest_first(
 
 def is_run(path: Path) -> bool:
     """Whether a command such as `verify` made a recording for its own use."""
-    if not may_have(path, '"made_by"'):  # the member, which hardly any other recording has
+    if not may_have(path, '"made_by"'):  # hardly any other recording has this member
         return False
     with contextlib.suppress(UnreadableRecording), RecordingReader(path, unredacted=True) as reader:
         return made_by(reader) is not None
@@ -86,10 +87,10 @@ def is_run(path: Path) -> bool:
 
 
 def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
-    """Whether a recording's row may have a text; searches the bytes of small files only.
+    """Whether a recording's row may contain a text; only small files are searched.
 
-    SQLite writes a text as it is. To find it in the bytes takes a tenth of the time that it takes
-    to open the database.
+    SQLite writes texts unchanged, and a search of the bytes is ten times as fast as opening the
+    database.
 
     Args:
         path: the recording.
@@ -100,7 +101,7 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
         return True
     try:
         with open_plain(path) as file:
-            # Room is made for all that is asked for, and room for 4 MiB takes longer than a file.
+            # A buffer of the requested size is allocated, and 4 MiB takes longer than most files.
             limit = min(os.fstat(file.fileno()).st_size + 1, _SMALL)
             data = file.read(limit)
     except OSError:
@@ -108,15 +109,15 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
     if not data.startswith(MAGIC) or data[56:60] != _UTF_8 or len(data) == limit:
         return True
     wanted = text.encode(errors="surrogatepass")
-    if (found := data.count(wanted)) and is_directory:
-        found -= data.count(wanted + b"/")
-    return found > 0 or _is_divided(data, wanted)
+    if (count := data.count(wanted)) and is_directory:
+        count -= data.count(wanted + b"/")
+    return count > 0 or _is_divided(data, wanted)
 
 
 def _is_divided(data: bytes, wanted: bytes) -> bool:
-    """Whether a text may begin in one page of a database and go on in another one.
+    """Whether a text may begin in one page of a database and continue in another.
 
-    A page with the rest of a row begins with the number of the next one, in four bytes.
+    A page with the rest of a row begins with the number of the next page, in four bytes.
     """
     size = int.from_bytes(data[16:18], "big") or 1
     for start in range(max(size, 512) + 4, len(data), max(size, 512)):
@@ -128,9 +129,9 @@ def _is_divided(data: bytes, wanted: bytes) -> bool:
 
 
 def _bound(path: Path) -> float:
-    """Returns a time, in seconds since 1970, before which a recording has begun."""
+    """Returns the latest possible start of a recording, in seconds since 1970."""
     changed = 0.0
-    for file in (path, f"{path}{LOG_SUFFIX}"):  # as text, since a path takes its time
+    for file in (path, f"{path}{LOG_SUFFIX}"):  # a string, since a Path is slower
         with contextlib.suppress(OSError):
             changed = max(changed, os.stat(file).st_mtime)  # noqa: PTH116
     return changed + _SLACK_S if changed >= _FIRST_S else inf

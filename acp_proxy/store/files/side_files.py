@@ -1,9 +1,9 @@
-"""Checks the files that SQLite finds beside a database by their names, before SQLite gets its path.
+"""Checks the side files of a database before SQLite opens it.
 
-They may come with the archive of a bug report. A pipe makes SQLite wait for ever. A rollback
-journal may name a second file, the super-journal of a transaction over several databases: SQLite
-deletes that file, wherever it is, once the journal is rolled back. No recorder writes such a
-journal, since a recording is one database.
+SQLite finds these files by their names, and they may come with the archive of a bug report. A pipe
+would make SQLite wait for ever. A rollback journal may name a second file, the super-journal of a
+transaction over several databases; SQLite deletes that file, wherever it is, once the journal is
+rolled back. No recorder writes such a journal, since a recording is a single database.
 """
 
 import errno
@@ -17,14 +17,14 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, SQLITE_SUFFIXES
 
 WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
-"""What the names of files end with that are beside a database until it is complete and closed."""
+"""The suffixes of the files that are beside a database until it is complete and closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""Begins a rollback journal, and ends one that names a super-journal."""
+"""Found at the start of a rollback journal, and at the end if it names a super-journal."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
 _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
-"""The version at its start, in the machine's byte order; or nothing yet."""
+"""How an index begins: with the version in the machine's byte order, or with zeros."""
 _APPLICATION_ID = 68
-"""Its offset in a database's header."""
+"""The offset of the id in a database's header."""
 _WAL_MODE = b"\2\2"
 
 
@@ -36,25 +36,25 @@ class UnsafeSideFile(OSError):
 
 
 def has_files_beside(path: Path) -> bool:
-    """Whether a log or a file of SQLite is beside a database, whatever kind of file it is."""
+    """Whether there is a log or a file of SQLite beside a database, of any kind."""
     return any(os.path.lexists(f"{path}{suffix}") for suffix in SUFFIXES)
 
 
 def real_path(path: Path) -> Path:
-    """The path beside which SQLite looks for a database's side files: it follows links."""
+    """Returns the path that SQLite derives the side files from, since it follows links."""
     return path.resolve()
 
 
 def check_side_files(path: Path, *, to_write: bool) -> None:
-    """Makes sure that SQLite may open a database, whether or not it exists.
+    """Makes sure that SQLite can safely open a database, whether or not it exists.
 
     Args:
         path: the database, as `real_path` returns it.
-        to_write: whether SQLite may change its files. It removes a write-ahead log and a journal
-            even if they are something else of that name.
+        to_write: whether SQLite may change the files. It removes a file with the name of a
+            write-ahead log or a journal even if it is something else.
 
     Raises:
-        UnsafeSideFile: SQLite would wait for ever, or touch another file than the recording's.
+        UnsafeSideFile: SQLite would wait for ever, or touch a file of another program.
         OSError: a side file cannot be read.
     """
     for suffix in (WAL, SHARED_MEMORY, JOURNAL):
@@ -66,17 +66,17 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
             " written it, so remove it"
         )
     if to_write or _has_wal(path):
-        _check_begins(path, SHARED_MEMORY, _SHARED_STARTS, "index of a write-ahead log")
+        _check_begins(path, SHARED_MEMORY, _SHARED_STARTS, "an index of a write-ahead log")
     if to_write:
-        _check_begins(path, WAL, _WAL_MAGICS, "write-ahead log")
-        _check_begins(path, JOURNAL, (_MAGIC, b"\0"), "journal")
+        _check_begins(path, WAL, _WAL_MAGICS, "a write-ahead log")
+        _check_begins(path, JOURNAL, (_MAGIC, b"\0"), "a journal")
 
 
 def check_plain(path: Path) -> None:
-    """Makes sure that a database that is to be written is a plain file, or not there yet.
+    """Makes sure that a database to write is a plain file, or does not exist yet.
 
     Raises:
-        UnsafeSideFile: it is something else; a symbolic link may lead to any file.
+        UnsafeSideFile: it is something else; a symbolic link could lead to any file.
     """
     if (kind := kind_at(path)) is not None:
         raise UnsafeSideFile(f"{path.name} is {kind}: expected a plain file, or none")
@@ -87,23 +87,24 @@ def may_be_rolled_back(path: Path, application_id: int) -> bool:
 
     Args:
         path: the database, as `real_path` returns it; its side files have been checked.
-        application_id: of our databases.
+        application_id: the id in the header of our databases.
     """
     header = _read(path, 100)
     is_begun = path.stat().st_size > int.from_bytes(header[16:18], "big")
-    found = int.from_bytes(header[_APPLICATION_ID : _APPLICATION_ID + 4], "big")
-    return (found == application_id or (found == 0 and not is_begun)) and has_journal(path)
+    stored_id = int.from_bytes(header[_APPLICATION_ID : _APPLICATION_ID + 4], "big")
+    return (stored_id == application_id or (stored_id == 0 and not is_begun)) and has_journal(path)
 
 
 def has_journal(path: Path) -> bool:
-    """Whether a rollback journal is beside a database, and not another file of that name."""
+    """Whether there is a rollback journal beside a database; the name alone does not count."""
     return _read(_beside(path, JOURNAL), len(_MAGIC)) == _MAGIC
 
 
 def needs_no_side_file(path: Path) -> bool:
-    """Whether SQLite would make or change files beside a database although they are empty.
+    """Whether a database can be read without its side files, which SQLite would create or change.
 
-    That is so if its header asks for a write-ahead log and there is none, or a foreign file.
+    This is the case if its header asks for a write-ahead log and there is none, or if a foreign
+    file has its name.
     """
     if _has_wal(path):
         return False
@@ -117,21 +118,21 @@ def _has_wal(path: Path) -> bool:
 def _check_begins(path: Path, suffix: str, starts: tuple[bytes, ...], what: str) -> None:
     start = _read(_beside(path, suffix), max(map(len, starts)))
     # SQLite cuts the index to three bytes before it makes a new one.
-    if start and not any(one.startswith(start[: len(one)]) for one in starts):
+    if start and not any(known.startswith(start[: len(known)]) for known in starts):
         raise UnsafeSideFile(
-            f"{path.name}{suffix} is no {what}, and SQLite would change or remove it"
+            f"{path.name}{suffix} is not {what}, and SQLite would change or remove it"
         )
 
 
 def _beside(path: Path, suffix: str) -> str:
-    return f"{path}{suffix}"  # a list of a thousand recordings looks for thousands of them
+    return f"{path}{suffix}"  # a string: a long list checks thousands of them
 
 
 def _read(path: Path | str, size: int) -> bytes:
-    """Reads the start of a file, or with a negative size its end; nothing if it does not exist.
+    """Reads the start of a file, or its end if ``size`` is negative.
 
-    Nothing is read from a file that is too short for such an end: while a journal is being made, it
-    gets its start.
+    Returns nothing if the file does not exist, or if it is shorter than the end to read, such as a
+    journal that SQLite has only begun to write.
     """
     try:
         fd = os.open(path, os.O_RDONLY | system.PLAIN)

@@ -1,10 +1,11 @@
 """Masks secrets in the rows that were written before the secrets were recognized.
 
-A secret is often recognized by its place, as in the environment of an MCP server, after a message
-or a log line has shown it already. So when the conversation is over, the rows up to the latest
-place at which a secret was recognized are searched once more with all that is known, as a reader
-masks a recording. The masked rows are written in one transaction, which also notes that it is done
-(`IndexerState.search_before`); only then the log may go, which alone knows the secrets.
+A secret is often recognized by its place, such as the environment of an MCP server, after an
+earlier message or log line has already shown it. So at the end of the conversation, the rows before
+the place where the last secret was recognized are searched again for all known secrets, as a reader
+masks a recording. The masked rows are written in one transaction, which also stores that the search
+is complete (`IndexerState.search_before`). Only then may the log be removed, since only the log
+knows the secrets.
 """
 
 import sqlite3
@@ -24,18 +25,20 @@ _COLUMNS = {
     "events": ("seq", "seq", ("data",)),
     "faults_fired": ("rowid", "place", ("received", "delivered")),
 }
-"""Of each table the key, the same key in the masked rows, and the columns that may be masked."""
+"""For each table: its key, that key in the masked rows, and the columns that may be masked."""
 
 
 def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
-    """Masks what was indexed before a secret in it was recognized; call it at the end of the log.
+    """Masks rows that were indexed before their secrets were recognized.
+
+    Call it at the end of the log.
 
     Args:
-        indexer: has indexed all of the log into the main tables of its connection.
-        watch: sees each row before it is searched, and may raise an error.
+        indexer: the indexer, after it has indexed all of the log into the main tables.
+        watch: gets each row before it is searched, and may raise an error.
 
     Raises:
-        sqlite3.Error: nothing was written. Likewise for what `watch` has raised.
+        sqlite3.Error: nothing was written. The same is true for an error of `watch`.
     """
     state, masking = indexer.state, indexer.masking
     if masking is None or not state.search_before:
@@ -68,9 +71,9 @@ def mask_rows(
 
     Args:
         connection: the recording, outside of a transaction.
-        redactor: has read the rows, and knows the secrets.
+        redactor: the redactor that has read the rows, and so knows the secrets.
         until: the number of the last row.
-        recording: the row of the recording, if it is known.
+        recording: the row of the recording, if there is one.
         watch: as for `mask_earlier`.
 
     Returns:

@@ -1,11 +1,11 @@
-"""Turns a capture log into rows, in batches that neither lose nor double a frame.
+"""Turns a capture log into rows, in batches that neither lose nor repeat a frame.
 
 Each batch is one transaction that also stores the log offset and the state of the indexer
-(`IndexerState`). So the next indexer goes on from exactly there with the same code: in the same
-process, in another one after a crash, or in a reader that may not write.
+(`IndexerState`). So the next indexer continues exactly there with the same code: in the same
+process, in another process after a crash, or in a reader that may not write.
 
-It does not know when to run (`record.indexing`), who may finish a dead recording (`log_recovery`),
-what a record means (`record_handler`), and how rows are written (`row_writer`).
+Other modules decide when the indexer runs (`record.indexing`), who may finish a dead recording
+(`log_recovery`), what a record means (`record_handler`), and how rows are written (`row_writer`).
 """
 
 import sqlite3
@@ -32,12 +32,12 @@ class Indexer:
     Args:
         connection: a database with our tables, writable at least in ``schema``.
         log: the log, read from the offset in the database's ``indexing`` row on.
-        schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
-        waits: whether a line stays in the log while what follows may show a secret in it; a reader
-            shows what there is.
+        schema: ``main``, or ``tail`` for a reader that adds the part that is not indexed yet.
+        waits: whether to leave a line in the log while later lines may still show a secret in it.
+            A reader does not wait.
 
     Raises:
-        ValueError: the stored state cannot be read, or the log begins later than the rows end.
+        ValueError: the stored state cannot be read, or the log begins after the end of the rows.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Indexer:
         if self.state.offset > log.base:
             self._handler.masking = masking_at(log, self.state.offset, waits=waits)
         self.has_damage = False
-        """Whether some of the log could not be read by this indexer."""
+        """Whether this indexer found a part of the log that it could not read."""
         self._is_uncommitted = False
-        self._read_to = self.state.offset  # beyond the state's while a batch is not committed
+        self._read_to = self.state.offset  # ahead of the state's until a batch is committed
 
     @property
     def behind(self) -> int:
@@ -71,14 +71,14 @@ class Indexer:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the rows have all of the log, unfinished lines included."""
+        """Whether the rows contain the whole log, unfinished lines included."""
         unfinished = any(framer.segments for framer in self.state.framers.values())
         return not (unfinished or self._is_uncommitted or any(self.state.parts.values()))
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
-        """Returns the requests that wait for their answer, as far as the log is indexed.
+        """Returns the requests that wait for an answer, as far as the log is indexed.
 
-        One that a fault has kept from arriving waits for nothing.
+        Requests that a fault kept from arriving are left out.
         """
         waiting = self._rows.conversation.open_requests(direction)
         dropped = self._rows.dropped_by_faults([exchange.request_seq for exchange in waiting])
@@ -88,13 +88,13 @@ class Indexer:
         """Indexes a batch.
 
         Args:
-            limit: about how many bytes of log it has.
+            limit: about how many bytes of log to index.
 
         Returns:
-            The bytes of log that were committed, 0 at the end of the log.
+            The number of bytes that were committed; 0 at the end of the log.
 
         Raises:
-            sqlite3.Error: nothing was committed. The batch is kept, and the next step tries again.
+            sqlite3.Error: nothing was committed. The batch is kept for the next step.
         """
         start = self.state.offset
         if self._is_uncommitted:
@@ -114,13 +114,13 @@ class Indexer:
         return self.state.offset - start
 
     def settle(self) -> None:
-        """Ends the recording of a writer that died: unfinished lines become frames.
+        """Ends the recording of a dead recorder: unfinished lines become frames.
 
         Raises:
-            sqlite3.Error: as `step`.
+            sqlite3.Error: as for `step`.
         """
         if self._handler.masking is not None:
-            self._handler.masking.waits = False  # nothing follows any more
+            self._handler.masking.waits = False  # no more lines follow
             while self.step():
                 pass
         if self.log.is_damaged_from(self._read_to):
@@ -129,7 +129,7 @@ class Indexer:
         self._commit()
 
     def _note_damage(self, end: int, t_ns: int) -> None:
-        """Notes that nothing could be read up to an offset."""
+        """Notes that the log could not be read up to an offset."""
         self._handler.note(damaged_log.note(self._read_to, end - self._read_to), t_ns)
         self._read_to = end
         self._is_uncommitted = True
@@ -137,18 +137,18 @@ class Indexer:
 
     @property
     def masking(self) -> Masking | None:
-        """What masks the lines of the log; None if they are not masked."""
+        """The masking of the log's lines; None if they are not masked."""
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns what has to be the first record of the log if it is emptied; may be nothing."""
+        """Returns the payload of the first record after the log is emptied; may be empty."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:
-        """Notes in the recording's row that its log still has a part of it.
+        """Notes in the recording's row that a part of the recording is only in its log.
 
         Raises:
-            sqlite3.Error: it cannot be written.
+            sqlite3.Error: the row cannot be written.
         """
         with self.connection:
             self.connection.execute("UPDATE recording SET state = 'unindexed'")
@@ -159,7 +159,7 @@ class Indexer:
         try:
             self._rows.commit()
         except sqlite3.Error:
-            # What is collected is ahead of the database, so the offset has to stay with it.
+            # The rows are kept for another try, so the offset stays at the last commit.
             self.state.offset = committed
             self._is_uncommitted = True
             raise
@@ -167,7 +167,7 @@ class Indexer:
 
 
 class _NoRows:
-    """Takes rows and keeps none."""
+    """Accepts rows and discards them."""
 
     def add_frame(self, *_: Any, **__: Any) -> None: ...
 
@@ -175,12 +175,12 @@ class _NoRows:
 
 
 def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
-    """Masks again what is indexed already, since only the log has what masking remembers.
+    """Restores the state of masking from the indexed part of a log; it is stored nowhere else.
 
     Args:
         log: the log.
-        offset: logical, how far it is indexed.
-        waits: for what comes after.
+        offset: the logical offset up to which the log is indexed.
+        waits: see `Indexer`; used for the rest of the log.
     """
     rows = cast("RowWriter", _NoRows())
     handler = RecordHandler(IndexerState(), log, rows, waits=False)

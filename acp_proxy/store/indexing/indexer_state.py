@@ -15,42 +15,42 @@ from acp_proxy.recording.recording import Recording
 
 @define
 class IndexerState:
-    """What an indexer remembers; stored as JSON, so its names are a format.
+    """The state of an indexer; stored as JSON, so the names of its fields are a file format.
 
-    `RowWriter` counts and correlates in it, `RecordHandler` keeps what is known of streams and of
-    the recording, and `Indexer` moves ``offset``.
+    `RowWriter` uses it to count and correlate, `RecordHandler` keeps the state of the streams and
+    the recording in it, and `Indexer` advances ``offset``.
     """
 
     offset: int = 0
-    """Logical: everything before it is in rows or in `framers`."""
+    """The logical offset: everything before it is in rows or in `framers`."""
     next_seq: int = 1
     origin_ns: int = 0
     last_ns: int = 0
     wall_ns: int = 0
     closed: bool = False
-    """Whether the log's last record was seen."""
+    """Whether the last record of the log was read."""
     framers: dict[Stream, LineFramer] = field(
         factory=lambda: {stream: LineFramer() for stream in Stream}
     )
     undelivered: dict[Stream, int] = field(factory=dict)
-    """Bytes of an unfinished line that were read and not written on."""
+    """Bytes of an unfinished line that were read but not forwarded."""
     latest: dict[Stream, int] = field(factory=dict)
-    """The number of the last line that was received on each stream."""
+    """The number of the last line received on each stream."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)
-    """The places of the pieces of a line that a fault has changed or made up."""
+    """The places in the log of the pieces of a line that a fault changed or injected."""
     held: dict[int, int] = field(factory=dict)
-    """The frames that faults hold: `frames.seq`, by the number in the log."""
+    """The frames that faults are holding back: `frames.seq`, by their number in the log."""
     masked_sizes: dict[int, int] = field(factory=dict)
-    """The sizes of the latest masked frames as they were received, in bytes without newlines."""
+    """The received sizes of the latest masked frames, in bytes without newlines."""
     search_before: int = 0
-    """Up to this number secrets were recognized, and earlier rows are not searched for them yet;
-    0 if there are none."""
+    """Secrets were recognized in rows before this number, and the rows before them have not been
+    searched for these secrets yet; 0 if no search is due."""
     correlation: State = field(factory=State)
     recording: Recording | None = None
 
 
 def load_state(connection: sqlite3.Connection) -> IndexerState:
-    """Reads the state that the last indexer of a database stored; a fresh one if there was none.
+    """Reads the state that the last indexer of a database stored; a new state if there is none.
 
     Raises:
         ValueError: it cannot be read.
@@ -65,10 +65,10 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 
 
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
-    """Adapts what an earlier version has stored to the fields of today.
+    """Adapts the state that an earlier version stored to the current fields.
 
-    Before version 0.2 the state of a connection knew the terminals of the draft alone, by their
-    sessions; ``settled`` tells such a state. A dialect was detected by one message, and stays.
+    Before version 0.2, a state contained only the terminals of the draft, with their sessions; such
+    a state has ``settled``. The dialect was detected from a single message, and is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

@@ -1,6 +1,6 @@
 """Reads the lines of a log and masks them before they become rows.
 
-A masked line may have another length, and one that is too large to be held is read in pieces.
+A masked line may have another length, and a line that is too large for memory is read in pieces.
 Everything derived from a line, such as its labels, is read from the masked line. The state of
 masking (secrets, and the key of the markers) is stored in the log only, never with the rows. To
 continue masking a log, read the state from its first record, or mask the lines that are already
@@ -27,13 +27,13 @@ from acp_proxy.store.indexing.row_batch import LargeLine
 from acp_proxy.store.log.log_reader import LOG_STREAMS, LogReader
 
 _PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
-"""Fields of events that contain only text of acp-proxy itself."""
+"""Fields of events that contain only text written by acp-proxy."""
 _LAST = {capture_log.GAP, capture_log.CLOSE}
 _STDERR = Stream.STDERR  # looking it up takes a while
 
 
 def masked_fields(redactor: Redactor, fields: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of an event without the secrets in them.
+    """Returns the fields of an event, masked.
 
     Args:
         redactor: the redactor of the recording.
@@ -54,14 +54,14 @@ def masked_fields(redactor: Redactor, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 class Masking:
-    """Masks the lines of one log, in their order.
+    """Masks the lines of one log, in order.
 
     Args:
-        log: the log, from which the lines that follow are read.
+        log: the log; used to look ahead at later lines.
         level: ``secrets`` or ``private``.
         state: the state of the redactor after the earlier lines.
-        waits: whether to raise `NotYet` for a line if later lines decide what is masked in it, and
-            are not written yet; if not, the line is masked without them.
+        waits: whether to raise `NotYet` if the masking of a line depends on later lines that are
+            not written yet; otherwise the line is masked without them.
     """
 
     def __init__(self, log: LogReader, level: str, state: RedactorState, *, waits: bool) -> None:
@@ -74,17 +74,17 @@ class Masking:
         self._framer = LineFramer()
         self._offset = 0
         self._searched: int | None = None
-        """What `Redactor.search_lines` returned for the lines of the chunk."""
+        """The result of `Redactor.search_lines` for the lines of the chunk."""
         self._begun = 0
-        """How many of these lines begin before the chunk: 1 or 0."""
+        """How many of these lines begin before the chunk: 0 or 1."""
 
     def dump(self) -> bytes:
-        """Returns the state as the payload of a record, from which `load` can continue."""
+        """Returns the state as the payload of a record; see `load`."""
         stored = {"level": self.level, "state": converter.unstructure(self.redactor.snapshot())}
         return converter.dumps(stored).encode()
 
     def begin(self, lines: list[Line], framer: LineFramer, offset: int, chunk: bytes) -> None:
-        """Prepares for the lines of a chunk; call it before `line`, which reads what follows.
+        """Prepares for the lines of a chunk; call it before `line`.
 
         Args:
             lines: all lines that end in the chunk, in order.
@@ -99,7 +99,7 @@ class Masking:
     def line(
         self, stream: Stream, raw: bytes, message: Message | None, number: int | None
     ) -> bytes:
-        """Returns a masked line.
+        """Masks a line.
 
         Args:
             stream: the stream that the line was read from.
@@ -108,7 +108,7 @@ class Masking:
             number: the number of the line in the chunk, from 1; None if no line follows it.
 
         Raises:
-            NotYet: later lines decide what is masked, and are not written yet.
+            NotYet: the masking depends on later lines that are not written yet.
         """
         self._place = stream, number
         searched = self._searched if number is not None and number > self._begun else None
@@ -116,7 +116,7 @@ class Masking:
         return apply(raw, edits) if edits else raw
 
     def _following(self) -> Iterator[bytes]:
-        """Yields the lines after the latest one in its stream, without their newlines."""
+        """Yields the lines that follow the current line in its stream, without newlines."""
         stream, number = self._place
         if number is None:
             return
@@ -143,7 +143,7 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
 
     Args:
         log: the log.
-        payload: what `Masking.dump` returned.
+        payload: the result of `Masking.dump`.
         waits: see `Masking`.
     """
     try:
@@ -157,12 +157,12 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
 
 
 def start(log: LogReader, level: str, state: RedactorState, *, waits: bool) -> Masking | None:
-    """Returns a masking of a log from its beginning, or None if the log is not to be masked.
+    """Returns the masking of a log from its start, or None if the log is not masked.
 
     Args:
         log: the log.
         level: the value of the recorder's option ``--redact``.
-        state: the key of the markers, and what is known of secrets already.
+        state: the key of the markers, and the secrets that are known from the start.
         waits: see `Masking`.
     """
     if level not in ("secrets", "private") or not _is_key(state.key):
@@ -184,7 +184,7 @@ class ReadLine(NamedTuple):
     newline: bytes
     body: bytes | LargeLine
     received: int | None
-    """Its size in bytes as it was received, if something in it is masked."""
+    """The received size in bytes, if something in the line is masked."""
 
 
 def read_line(
@@ -195,36 +195,36 @@ def read_line(
     raw: bytes | None = None,
     number: int | None = None,
 ) -> ReadLine:
-    """Reads a line.
+    """Reads a line, and masks it.
 
     Args:
         log: the log.
-        masking: masks the line; None where nothing is to be masked.
-        stream: where it was read.
-        line: its place.
-        raw: its bytes, if they are at hand.
-        number: how many lines of its chunk are read with it; None if nothing follows it.
+        masking: masks the line; None if nothing is masked.
+        stream: the stream of the line.
+        line: its place in the log.
+        raw: its bytes, if the caller has them.
+        number: its number in its chunk, from 1; None if no line follows it.
 
     Raises:
-        NotYet: what follows the line decides what is masked in it, and is not logged yet.
+        NotYet: the masking depends on later lines that are not logged yet.
     """
     if raw is None and line.size > LARGE_LINE:
         return _outlined(log, masking, stream, line)
     whole = log.read_segments(line.segments) if raw is None else raw
     newline = _newline_of(line, whole)
-    held = whole[: len(whole) - len(newline)]
-    message = Message(Kind.STDERR) if stream is _STDERR else read(held)
+    body = whole[: len(whole) - len(newline)]
+    message = Message(Kind.STDERR) if stream is _STDERR else read(body)
     received = None
     if masking is not None:
-        masked = masking.line(stream, held, message, number)
-        if masked is not held:
-            received, held = len(held), masked
-            message = message if stream is _STDERR else read(held)
-    return ReadLine(message, newline, held, received)
+        masked = masking.line(stream, body, message, number)
+        if masked is not body:
+            received, body = len(body), masked
+            message = message if stream is _STDERR else read(body)
+    return ReadLine(message, newline, body, received)
 
 
 def _outlined(log: LogReader, masking: Masking | None, stream: Stream, line: Line) -> ReadLine:
-    """Reads the header of a line that is too large to hold from its two edges."""
+    """Reads a line that is too large for memory by its first and last bytes."""
     tail = log.read_range(line.segments, line.size - LINE_EDGE, LINE_EDGE)
     newline = _newline_of(line, tail)
     tail = tail[: len(tail) - len(newline)]

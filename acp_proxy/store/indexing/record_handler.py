@@ -1,8 +1,8 @@
-"""Turns the records of a log into frames, events and the recording's row, one handler a kind.
+"""Turns the records of a log into frames, events and the recording's row; each kind has a handler.
 
-A chunk of a stream is split into lines, and the header of each line is read. A record of faults
-changes the last line of its stream or adds one. Every other record is an event, some of which also
-change the recording's row. What no recorder writes is skipped, and never raises an error.
+A chunk of a stream is split into lines, and the header of each line is read. A record about faults
+changes the last line of its stream or adds a line. Every other record is an event; some of them
+also change the recording's row. Records that no recorder writes are skipped without an error.
 """
 
 import json
@@ -35,23 +35,23 @@ from acp_proxy.store.log.log_reader import (
 )
 
 _CUT_OFF = "the recorder was killed, or could not write any more"
-"""Why a recording has no end, as far as its log shows."""
+"""The reason why a recording without a recorded end has ended."""
 _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
 
 
 class RecordHandler:
-    """Handles the records of one log in their order.
+    """Handles the records of one log in order.
 
     Args:
-        state: of the indexer.
-        log: for lines that began in an earlier chunk, or are too large to hold.
-        rows: takes frames and events.
-        waits: whether a piece of text that may end with the beginning of a secret is left for later
-            while the log does not show how it goes on.
+        state: the state of the indexer.
+        log: the log, for lines that began in an earlier chunk or are too large for memory.
+        rows: receives frames and events.
+        waits: whether a piece of text that may end with the start of a secret has to wait until
+            the log shows how it continues.
 
     Attributes:
-        masking: masks lines and events; None where nothing is to be masked.
+        masking: masks lines and events; None if nothing is masked.
     """
 
     def __init__(
@@ -67,8 +67,7 @@ class RecordHandler:
         """Adds the content of a record to the rows.
 
         Raises:
-            NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
-                added.
+            NotYet: the masking depends on later records that are not logged yet. Nothing was added.
         """
         known = self.masking.redactor.known if self.masking is not None else 0
         try:
@@ -78,7 +77,7 @@ class RecordHandler:
                 self._state.search_before = self._state.next_seq
 
     def _handle(self, record: LogRecord) -> None:
-        if record.kind == capture_log.MASKING:  # when the log was emptied says nothing
+        if record.kind == capture_log.MASKING:  # its time says nothing about the conversation
             self._continue_masking(record)
             return
         self._state.last_ns = record.t_ns
@@ -90,16 +89,16 @@ class RecordHandler:
             return
         if record.kind == capture_log.BASE:
             return
-        fields = self._masked_fields(event_data(record))  # of the first record by `_start`
+        fields = self._masked_fields(event_data(record))  # `_start` masks the first record
         if (of_event := self._OF_EVENTS.get(record.kind)) is not None:
             of_event(self, record, fields)
-        if record.kind != capture_log.CLOSE:  # its row in `recording` has it
+        if record.kind != capture_log.CLOSE:  # which only changes the recording's row
             t_ns = max(0, record.t_ns - self._state.origin_ns)
             kind = EVENT_KINDS.get(record.kind, "note")
             self._rows.add_event(kind, t_ns, json.dumps(fields))
 
     def settle(self) -> None:
-        """Ends the recording of a writer that died: unfinished lines become frames."""
+        """Ends the recording of a dead recorder: unfinished lines become frames."""
         state = self._state
         for stream in Stream:
             self._finish_line(stream, state.last_ns)
@@ -112,17 +111,17 @@ class RecordHandler:
             )
 
     def note(self, fields: _Fields, t_ns: int) -> None:
-        """Adds a note of our own.
+        """Adds a note by acp-proxy.
 
         Args:
-            fields: without anything to be masked.
-            t_ns: by the recorder's clock.
+            fields: its fields, which need no masking.
+            t_ns: its time by the recorder's clock.
         """
         t_ns = max(0, t_ns - self._state.origin_ns)
         self._rows.add_event("note", t_ns, json.dumps(fields))
 
     def note_handshake(self) -> None:
-        """Adds to the recording's row what the handshake shows of the two peers."""
+        """Adds the facts about both peers from the handshake to the recording's row."""
         state = self._state
         if state.recording is not None:
             state.recording = evolve(state.recording, **asdict(state.correlation.handshake))
@@ -152,7 +151,7 @@ class RecordHandler:
         bodies: list[bytes | None],
         before: LineFramer,
     ) -> None:
-        """Adds the lines of a chunk when it is certain what is masked in each of them."""
+        """Adds the lines of a chunk once the masking of all of them is decided."""
         assert self.masking is not None
         self.masking.begin(lines, self._state.framers[stream], record.end, record.payload)
         mark = self.masking.redactor.mark()
@@ -165,13 +164,13 @@ class RecordHandler:
             self._state.framers[stream] = before
             self.masking.redactor.restore(mark)
             raise
-        for line, one in zip(lines, read, strict=True):
-            self._add_read(stream, line, one)
+        for line, masked in zip(lines, read, strict=True):
+            self._add_read(stream, line, masked)
 
     def _add_line(
         self, stream: Stream, line: Line, raw: bytes | None = None, delivered: str = "full"
     ) -> None:
-        """Adds a frame; its bytes are read from the log if they are not given."""
+        """Adds a frame; reads its bytes from the log unless they are given."""
         self._add_read(
             stream, line, read_line(self._log, self.masking, stream, line, raw), delivered
         )
@@ -189,7 +188,7 @@ class RecordHandler:
         )
 
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
-        """Makes a frame of the bytes after the last newline of a stream that has ended."""
+        """Makes a frame of the bytes after the last newline of a stream that ended."""
         lost = self._state.undelivered.pop(stream, 0)
         line = self._state.framers[stream].finish(t_ns)
         if line is not None:
@@ -197,7 +196,7 @@ class RecordHandler:
             self._add_line(stream, line, delivered=delivered)
 
     def _keep_part(self, record: LogRecord, stream: Stream) -> None:
-        """Keeps the place of a piece of a line, for the record of faults that follows."""
+        """Keeps the place of a piece of a line for the record about faults that follows."""
         place = (record.offset, len(record.payload))
         self._state.parts.setdefault(stream, []).append(place)
 
@@ -205,7 +204,7 @@ class RecordHandler:
         return self._log.read_segments(tuple(self._state.parts.pop(stream, ())))
 
     def _mark_fault(self, record: LogRecord, stream: Stream) -> None:
-        """Marks the last line of a stream with the rule that fired at it."""
+        """Marks the last line of a stream with the rule that fired on it."""
         changed = self._masked_made(stream, self._take_parts(stream))
         fields = event_data(record)
         rule, action = _rule_and_action(fields)
@@ -221,7 +220,7 @@ class RecordHandler:
             self._rows.add_fired(seq, rule, action, Same.LINE, delivered, late_ns)
 
     def _add_made(self, record: LogRecord, stream: Stream) -> None:
-        """Adds a line that a fault made up; a part of a line is one without a newline."""
+        """Adds a line that a fault injected; a part of a line has no newline."""
         state, made = self._state, self._take_parts(stream)
         line = self._masked_made(stream, made)
         fields = event_data(record)
@@ -238,13 +237,13 @@ class RecordHandler:
         self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
 
     def _late_ns(self, seq: int, fields: _Fields) -> int | None:
-        """Returns how late a line went out; None if that is not known, or not yet."""
-        if (held := number(fields, "held", None)) is not None:
-            self._state.held[held] = seq
+        """Returns how late a line was forwarded; None if that is not known, or not yet."""
+        if (key := number(fields, "held", None)) is not None:
+            self._state.held[key] = seq
         return number(fields, "late", None)
 
     def _note_sent(self, record: LogRecord, _: Stream) -> None:
-        """Adds to a line that was held how late it went out."""
+        """Adds to a line that was held back how late it was forwarded."""
         fields = event_data(record)
         seq = self._state.held.pop(number(fields, "held", 0), None)
         late_ns = number(fields, "late", None)
@@ -254,7 +253,7 @@ class RecordHandler:
     def _start(self, record: LogRecord, fields: _Fields) -> None:
         state = self._state
         if state.recording is not None:
-            return  # a recorder writes one; of a second one the rows would depend on the batches
+            return  # a recorder writes one; with a second one, rows would depend on the batches
         state.origin_ns = number(fields, "origin", record.t_ns)
         state.wall_ns = number(fields, "wall", 0)
         self._rows.set_dialect(str(fields.get("dialect", "auto")))
@@ -284,7 +283,7 @@ class RecordHandler:
             self._finish_line(stream, record.t_ns)
 
     def _note_undelivered(self, record: LogRecord, fields: _Fields) -> None:
-        """Marks the frames that the last bytes of a stream belong to."""
+        """Marks the frames at the end of a stream that were not delivered."""
         stream, lost = LOG_STREAMS.get(record.stream), number(fields, "bytes", 0)
         if stream is None:
             return
@@ -295,7 +294,7 @@ class RecordHandler:
             self._rows.mark_undelivered(stream, lost)
 
     def _close_gap(self, record: LogRecord, fields: _Fields) -> None:
-        """Ends the lines of which bytes are missing: what follows is no part of them."""
+        """Ends each line with missing bytes, since the bytes that follow belong to another line."""
         for stream in Stream:
             if stream in fields:
                 self._finish_line(stream, record.t_ns)
@@ -317,7 +316,7 @@ class RecordHandler:
             self.masking = line_masking.load(self._log, record.payload, waits=self._waits)
 
     def _masked_made(self, stream: Stream, line: bytes) -> bytes:
-        """Returns a line that a fault has changed or made up as it may be stored."""
+        """Masks a line that a fault changed or injected."""
         if self.masking is None or not line:
             return line
         raw = line.removesuffix(b"\n").removesuffix(b"\r")
@@ -325,7 +324,7 @@ class RecordHandler:
         return apply(raw, edits) + line[len(raw) :] if edits else line
 
     def _masked_fields(self, fields: _Fields) -> _Fields:
-        """Returns the fields of an event as they may be stored."""
+        """Masks the fields of an event."""
         if self.masking is None:
             return fields
         return line_masking.masked_fields(self.masking.redactor, fields)

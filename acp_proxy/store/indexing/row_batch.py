@@ -1,4 +1,4 @@
-"""Rows that wait to be written, and the statements that write them: one transaction a batch."""
+"""Rows to write, and the statements that write them; a batch is one transaction."""
 
 import json
 import sqlite3
@@ -14,9 +14,9 @@ from acp_proxy.recording.recording import Recording, origin_values
 from acp_proxy.store.tables.schema import DELIVERED_CODES, NEWLINES, STREAM_CODES
 
 _KEPT = {"id", "name", "started_at", "note"}
-"""Columns of `recording` that are written once; the rest follows the conversation."""
+"""Columns of `recording` that are written only once; the others change with the conversation."""
 _LATER = ("note", "origin")
-"""Columns of `recording` that version 1 did not have."""
+"""Columns of `recording` that were added after version 1."""
 _EXCHANGE_COLUMNS = (
     "id", "direction", "method", "rpc_id", "session",
     "request_seq", "response_seq", "latency_ns", "outcome",
@@ -35,50 +35,50 @@ FiredRow = tuple[
 
 
 class Same(Enum):
-    """Stands in a row of ``faults_fired`` for the bytes of the frame, which are copied from it."""
+    """Placeholder in a row of ``faults_fired`` for bytes that are copied from the frame."""
 
     LINE = "the line that was received"
 
 
 @frozen
 class LargeLine:
-    """A line that is too large to hold."""
+    """A line that is too large for memory."""
 
     size: int
     """Bytes, without the newline."""
     pieces: Callable[[], Iterable[bytes]]
-    """Gives it piece by piece, anew whenever it is called."""
+    """Returns the pieces of the line, from the start at each call."""
 
 
 @define
 class RowBatch:
-    """The rows of one batch. What could not be written stays, and can be written again."""
+    """The rows of one batch; if writing fails, they are kept and can be written again."""
 
     frames: list[Row] = field(factory=list)
     """Rows of ``frame_rows``."""
     large: list[tuple[Row, LargeLine]] = field(factory=list)
-    """Rows of ``frame_rows`` without their line, and the line."""
+    """Rows of ``frame_rows`` without their line, each with the line."""
     events: list[Row] = field(factory=list)
     labels: list[tuple[int, str]] = field(factory=list)
     fired: list[FiredRow] = field(factory=list)
     """Rows of ``faults_fired``."""
     late: list[tuple[int, int]] = field(factory=list)
-    """How late frames went out that a fault has held, and their numbers."""
+    """How late frames were forwarded after a fault held them back, with their numbers."""
     touched: list[tuple[str, int, int]] = field(factory=list)
-    """Rule, code of what was delivered, and number of frames at which a fault has fired."""
+    """Rule, code of the delivery, and number of each frame that a fault fired on."""
     undelivered: list[_Undelivered] = field(factory=list)
-    """Stream, how many of its last bytes were not delivered, before which number; and the sizes of
-    frames as they were received, by number, where masking has changed them."""
+    """Streams with undelivered bytes: the stream, the number of undelivered bytes at its end, the
+    number of the next frame, and by number the received sizes of frames that masking changed."""
     exchanges: dict[int, Exchange] = field(factory=dict)
     turns: dict[int, Turn] = field(factory=dict)
     recording: Recording | None = None
     """The recording's row, if it has to be written."""
     state: tuple[int, str] | None = None
-    """The log's offset and the indexer's state behind this batch, if there is to be a next."""
+    """The log's offset and the indexer's state after this batch, if more batches follow."""
 
     def keep(self, transition: Transition) -> None:
-        """Keeps the exchanges and turns that a message has changed."""
-        if transition.updated is not None:  # by most frames
+        """Keeps the exchanges and turns that a message changed."""
+        if transition.updated is not None:  # true for most frames
             self.turns[transition.updated.id] = transition.updated
         elif (exchange := transition.opened or transition.answered) is not None:
             self.exchanges[exchange.id] = exchange
@@ -94,7 +94,7 @@ class RowBatch:
 
         Args:
             connection: a database with our tables.
-            schema: where they are written.
+            schema: the database to write to.
 
         Raises:
             sqlite3.Error: they could not be written; the caller has to roll back.
@@ -118,7 +118,7 @@ class RowBatch:
             many(replace.format(table, _marks(len(columns))), rows)
         for fired in self.fired:
             _write_fired(connection, schema, fired)
-        if self.late:  # a database of an older version has no such column
+        if self.late:  # older databases do not have this column
             many(f"UPDATE {schema}.faults_fired SET late_ns = ? WHERE seq = ?", self.late)
         if self.recording is not None:
             write_recording(connection, schema, self.recording)
@@ -152,7 +152,7 @@ def _mark_undelivered(
         (before, STREAM_CODES[stream]),
     )
     for seq, flags, size in latest:
-        size = sizes.get(seq, size) + ((flags >> 2) & 3)  # the code of a newline is its length
+        size = sizes.get(seq, size) + ((flags >> 2) & 3)  # a newline's code equals its length
         marks.append((DELIVERED_CODES["none" if lost >= size else "partial"] << 4, seq))
         lost -= size
         if lost <= 0:
@@ -171,7 +171,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
         delivered = _line(connection, schema, seq, whole=True)
     row = {"seq": seq, "rule": rule, "action": action, "received": received}
     row |= {"delivered": delivered, "late_ns": late_ns}
-    if late_ns is None:  # likewise
+    if late_ns is None:  # older databases do not have this column
         del row["late_ns"]
     connection.execute(
         f"INSERT INTO {schema}.faults_fired ({', '.join(row)}) VALUES ({_marks(len(row))})",
@@ -180,7 +180,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """The bytes of a frame, with its newline if ``whole``; one of an earlier batch is in main."""
+    """Returns the bytes of a frame, with its newline if ``whole``; the frame may be in main."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):
@@ -189,16 +189,16 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
 
 
 def write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
-    """Writes what is known of the recording, and leaves what a person may edit; no commit.
+    """Writes the row of the recording without a commit; keeps the columns that a user may edit.
 
     Args:
         connection: a database with our tables.
-        schema: where the row is written.
+        schema: the database to write to.
         recording: the row.
     """
     row = asdict(recording)
     row["origin"] = recording.origin and json.dumps(origin_values(recording.origin))
-    # A database of an older version that may not be written has no such columns.
+    # An older database that may not be written to does not have these columns.
     for name in _LATER:
         if row[name] is None:
             del row[name]

@@ -1,11 +1,11 @@
-"""Numbers and correlates frames and events in their order, and writes their rows.
+"""Numbers and correlates frames and events in order, and writes their rows.
 
-Both the indexer, which takes them out of a log, and the import of the text form use it, so that
-both make the same rows for the same frames. A frame's exchange, turn and so on are found here.
+The indexer, which reads a log, and the import of the text form both use it, so that the same frames
+always become the same rows. This module derives each frame's exchange, turn and other labels.
 
-Some labels follow from the dialect. When that turns out to be another one, which may happen up to
-the end of the first turn, all frames so far are labelled again in the transaction of the batch:
-their sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
+Some labels depend on the dialect. If another dialect is detected later, which may happen up to the
+end of the first turn, all frames so far are labelled again in the transaction of the batch: their
+sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
 
 It does not know where frames come from, or how a line becomes a message.
 """
@@ -41,22 +41,22 @@ SELECT seq, t_ns, flags & 3, session, turn,
 FROM {{}}.frame_rows WHERE flags & 3 < 3 ORDER BY seq
 """
 _MOST_SIZES = 512
-"""Masked frames of which the size is kept: more than are on their way at any time."""
+"""How many sizes of masked frames are kept: more than are in transit at any time."""
 
 
 class RowWriter:
-    """Collects rows and writes them, a batch in one transaction.
+    """Collects rows and writes them; each batch is one transaction.
 
     Args:
         connection: a database with our tables, writable at least in ``schema``.
-        state: the writer counts and correlates in it; its user sets ``recording``, and ``next_seq``
-            where the numbers jump.
-        schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
-        resumable: whether each batch stores ``state`` for the next indexer, and the rows continue
-            those that are there. Otherwise they are all there will be.
+        state: the numbers and correlations, which the writer updates. The caller sets
+            ``recording``, and ``next_seq`` if numbers are skipped.
+        schema: ``main``, or ``tail`` for a reader that adds the part that is not indexed yet.
+        resumable: whether each batch continues existing rows and stores ``state`` for the next
+            indexer. Otherwise this writer writes all rows of the recording.
 
     Attributes:
-        correlator: the machine that labels the frames.
+        conversation: the state machine that labels the frames.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class RowWriter:
         self._is_mislabelled = False
 
     def set_dialect(self, dialect: str) -> None:
-        """Sets the dialect of all frames that follow; ``auto`` detects it from them."""
+        """Sets the dialect of all later frames; ``auto`` detects it from them."""
         self.conversation = Connection(self.state.correlation, dialect)
         self._dialect = self.conversation.dialect or V1
 
@@ -100,17 +100,18 @@ class RowWriter:
         """Adds the next frame.
 
         Args:
-            stream: where it was read.
+            stream: the stream of the frame.
             message: its header; of kind stderr on that stream.
-            newline: what ended it, of the schema's ``NEWLINE_CODES``.
+            newline: its line ending, a key of ``NEWLINE_CODES``.
             t_ns: nanoseconds from the start of the recording to its last byte.
             lag_ns: nanoseconds from its first byte to its last.
             raw: its bytes without the newline; a large line is copied at the commit.
             delivered: ``full``, ``partial`` or ``none``.
-            fault: the rule that fired at it.
+            fault: the rule that fired on it.
             masked: whether something in it is masked.
-            received: bytes that were received, if masking has changed the size.
-            answered: of an answer whose request is not in the recording: the method, if known.
+            received: the received size in bytes, if masking changed it.
+            answered: the method of the request, if the frame answers a request that is not in the
+                recording.
         """
         state, label = self.state, self._label
         seq = state.next_seq
@@ -156,7 +157,7 @@ class RowWriter:
         """Adds the next event.
 
         Args:
-            kind: such as ``exit``.
+            kind: its kind, such as ``exit``.
             t_ns: nanoseconds from the start of the recording.
             data: a JSON object.
         """
@@ -176,26 +177,26 @@ class RowWriter:
         """Adds a row of ``faults_fired``.
 
         Args:
-            seq: the frame, already added if bytes are to be copied from it.
+            seq: the number of the frame. It must have been added if bytes are copied from it.
             rule: the rule's name.
-            action: what it did.
-            received: the bytes that came, without newline; None for a line that the fault made up.
-            delivered: the bytes that went out, with newline; None if nothing did.
-            late_ns: how long after they came; None if nothing did, or if that is not known.
+            action: the action of the rule.
+            received: the received bytes, without newline; None for a line that the fault injected.
+            delivered: the forwarded bytes, with newline; None if nothing was forwarded.
+            late_ns: the delay of the forwarded bytes; None if there are none, or if it is unknown.
         """
         self._batch.fired.append((seq, rule, action, received, delivered, late_ns))
 
     def mark_late(self, seq: int, late_ns: int) -> None:
-        """Marks a line that a fault has held with how late it went out.
+        """Sets the delay of a line that a fault held back.
 
         Args:
             seq: its frame.
-            late_ns: nanoseconds.
+            late_ns: the delay in nanoseconds.
         """
         self._batch.late.append((late_ns, seq))
 
     def mark_fault(self, seq: int, rule: str, delivered: str) -> None:
-        """Marks a frame at which a rule fired.
+        """Marks a frame that a rule fired on.
 
         Args:
             seq: the frame.
@@ -205,17 +206,17 @@ class RowWriter:
         self._batch.touched.append((rule, DELIVERED_CODES.get(delivered, 0) << 4, seq))
 
     def mark_undelivered(self, stream: Stream, lost: int) -> None:
-        """Marks the frames that the last bytes of a stream belong to.
+        """Marks the frames at the end of a stream that were not delivered.
 
         Args:
-            stream: where they were read.
-            lost: how many bytes were read and could not be written on.
+            stream: the stream.
+            lost: how many bytes at its end were read but could not be forwarded.
         """
         sizes = dict(self.state.masked_sizes)
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns which of some written frames were not delivered because of a fault."""
+        """Returns those of some written frames that a fault kept from being delivered."""
         if not seqs:
             return set()
         sql = (
@@ -225,10 +226,10 @@ class RowWriter:
         return {seq for (seq,) in self.connection.execute(sql, (json.dumps(seqs),))}
 
     def commit(self) -> None:
-        """Writes all that was collected in one transaction.
+        """Writes all collected rows in one transaction.
 
         Raises:
-            sqlite3.Error: nothing was written. All is kept, and the next commit tries again.
+            sqlite3.Error: nothing was written. The rows are kept for the next commit.
         """
         batch, state = self._batch, self.state
         correlation, place = state.correlation, (self.connection, self._schema)
@@ -254,9 +255,9 @@ class RowWriter:
         return (self.state.offset, converter.dumps(self.state)) if self._resumable else None
 
     def finish(self, recording: Recording) -> None:
-        """Writes what is left, and the row of a recording that is now whole.
+        """Writes the remaining rows, and the final row of the recording.
 
-        Durations that are not known are removed from the rows of exchanges and turns.
+        Unknown durations are removed from the rows of exchanges and turns.
 
         Args:
             recording: the row.
@@ -272,7 +273,7 @@ class RowWriter:
             self.connection.commit()
 
     def _keep_size(self, seq: int, size: int) -> None:
-        """Keeps the size of a frame for `mark_undelivered`, which looks at the latest ones."""
+        """Keeps the size of a frame for `mark_undelivered`, which needs the latest sizes."""
         sizes = self.state.masked_sizes
         sizes[seq] = size
         if len(sizes) > _MOST_SIZES:
@@ -281,11 +282,11 @@ class RowWriter:
     def _label(self, text: str | None) -> int | None:
         if text is None:
             return None
-        found = self._labels.get(text)
-        if found is None:
-            found = self._labels[text] = len(self._labels) + 1
-            self._batch.labels.append((found, text))
-        return found
+        label_id = self._labels.get(text)
+        if label_id is None:
+            label_id = self._labels[text] = len(self._labels) + 1
+            self._batch.labels.append((label_id, text))
+        return label_id
 
 
 def label_again(connection: sqlite3.Connection, schema: str, state: State, dialect: str) -> State:
@@ -294,14 +295,15 @@ def label_again(connection: sqlite3.Connection, schema: str, state: State, diale
     Args:
         connection: a database with our tables; nothing is committed.
         schema: ``main``, or ``tail``, whose rows follow those of ``main``.
-        state: of the machine behind the last frame.
-        dialect: what it has found out.
+        state: the state of the conversation after the last frame.
+        dialect: the detected dialect.
 
     Returns:
-        The state that the machine has then.
+        The new state of the conversation.
 
     Raises:
-        sqlite3.Error: they could not be written, for instance since the file is open for reading.
+        sqlite3.Error: the rows could not be written, for instance because the file is open
+            read-only.
     """
     again, batch = Connection(State(), dialect), RowBatch()
     labels: dict[str | None, int] = {}
@@ -310,9 +312,9 @@ def label_again(connection: sqlite3.Connection, schema: str, state: State, diale
         changed = []
         for seq, t_ns, stream, *old, head, tail in connection.execute(_FRAMES.format(name)):
             message = read(head) if tail is None else read_outline(head, tail)
-            done = again.feed(seq, t_ns, DIRECTIONS[STREAMS[stream]], message)
-            batch.keep(done)
-            new = [labels.get(done.session), done.turn]
+            transition = again.feed(seq, t_ns, DIRECTIONS[STREAMS[stream]], message)
+            batch.keep(transition)
+            new = [labels.get(transition.session), transition.turn]
             if new != old:
                 changed.append((*new, seq))
         sql = f"UPDATE {name}.frame_rows SET session = ?, turn = ? WHERE seq = ?"

@@ -1,8 +1,8 @@
-"""Keeps what could not be read of a log when the log is removed.
+"""Keeps the unreadable parts of a log when the log is removed.
 
-A disk, or whatever was between it and us, may have spoiled bytes in the middle of a log. Indexing
-leaves them out and notes in the recording where they were. They go into ``NAME.db.damaged`` for its
-owner alone, since nobody can mask what cannot be read. If that name is taken, they go into
+A disk, for instance, may have damaged bytes in the middle of a log. Indexing leaves them out, and
+notes their place in the recording. They are written to ``NAME.db.damaged``, readable by its owner
+alone, since unreadable bytes cannot be masked. If that name is taken, they are written to
 ``NAME.db.damaged-2`` and so on; an existing file is never changed.
 """
 
@@ -31,21 +31,21 @@ def note(at: int, size: int) -> dict[str, Any]:
     """Returns the fields of the note about bytes that could not be read.
 
     Args:
-        at: the offset of the first, from the start of the recording's log.
-        size: how many.
+        at: the offset of the first byte, from the start of the recording's log.
+        size: the number of bytes.
     """
     reason = f"{size:,} bytes of its log could not be read, from byte {at:,} on"
     return {"action": ACTION, "reason": reason, "at": at, "bytes": size}
 
 
 def places(connection: sqlite3.Connection, table: str = "events") -> list[tuple[int, int]]:
-    """Returns the offset and the size of whatever could not be read, as the recording's notes say.
+    """Returns the offset and size of each unreadable part, from the recording's notes.
 
     Args:
         connection: the recording.
-        table: the events.
+        table: the table of events.
     """
-    found = []
+    spans = []
     for (text,) in connection.execute(_NOTES.format(table)):
         data = None
         with suppress(ValueError, RecursionError):  # a foreign file may have anything
@@ -53,43 +53,43 @@ def places(connection: sqlite3.Connection, table: str = "events") -> list[tuple[
         if isinstance(data, dict) and data.get("action") == ACTION:
             at, size = data.get("at"), data.get("bytes")
             if isinstance(at, int) and isinstance(size, int) and size > 0:
-                found.append((at, size))
-    return found
+                spans.append((at, size))
+    return spans
 
 
 def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path | None:
-    """Writes what could not be read of a log beside its database, before the log is removed.
+    """Writes the unreadable parts of a log beside its database, before the log is removed.
 
     Args:
         path: the database.
-        connection: its rows, which have all of the log.
+        connection: the database, after all of the log was indexed.
         log: the log.
 
     Returns:
-        The file; None if all could be read.
+        The file; None if the whole log could be read.
 
     Raises:
         OSError: it cannot be written, so the log has to stay.
     """
-    found, end = [], log.base
+    spans, end = [], log.base
     for at, size in sorted(places(connection)):
         at, stop = max(at, end), min(at + size, log.end)
         if at < stop:
-            found.append((at, stop - at))
+            spans.append((at, stop - at))
             end = stop
-    if not found:
+    if not spans:
         return None
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags("O_NOFOLLOW")
     for file in map(Path, _names(path)):
         try:
             fd = os.open(file, flags, 0o600)
         except FileExistsError:
-            if _holds(file, log, found):  # whoever wrote it was killed before the log was removed
+            if _holds(file, log, spans):  # whoever wrote it was killed before the log was removed
                 return file
             continue
         try:
             with open(fd, "wb") as target:  # noqa: PTH123  a descriptor
-                target.writelines(_pieces(log, found))
+                target.writelines(_pieces(log, spans))
         except OSError:
             file.unlink()
             raise
@@ -98,31 +98,31 @@ def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path |
 
 
 def files(path: Path) -> list[Path]:
-    """Returns the files with what could not be read of a recording's log.
+    """Returns the files with the unreadable parts of a recording's log.
 
     Args:
         path: the database.
     """
-    found = []
+    kept = []
     for name in _names(path):
         if not os.path.lexists(name):
             break
-        found.append(Path(name))
-    return found
+        kept.append(Path(name))
+    return kept
 
 
-def warning(path: Path, found: list[tuple[int, int]], where: Path) -> str:
-    """Returns what a reader says about a recording whose log was damaged.
+def warning(path: Path, spans: list[tuple[int, int]], where: Path) -> str:
+    """Returns the warning about a recording whose log was damaged.
 
     Args:
         path: the recording.
-        found: the places, at least one.
-        where: the file that has what could not be read.
+        spans: offset and size of the unreadable parts, at least one.
+        where: the file that contains them.
     """
-    at, size = found[0]
-    more = f", and {len(found) - 1:,} more places" if len(found) > 1 else ""
+    at, size = spans[0]
+    more = f", and {len(spans) - 1:,} more places" if len(spans) > 1 else ""
     return (
-        f"{path} lacks what could not be read of its log: {size:,} bytes from byte {at:,} on{more};"
+        f"{path} lacks the unreadable parts of its log: {size:,} bytes from byte {at:,} on{more};"
         f" they are in {where}"
     )
 
@@ -133,21 +133,21 @@ def _names(path: Path) -> Iterator[str]:
         yield f"{path}{DAMAGED_SUFFIX}-{number}"
 
 
-def _pieces(log: "LogReader", found: list[tuple[int, int]]) -> Iterator[bytes]:
-    for at, size in found:
+def _pieces(log: "LogReader", spans: list[tuple[int, int]]) -> Iterator[bytes]:
+    for at, size in spans:
         for start in range(at, at + size, PIECE):
             yield log.read(start, min(PIECE, at + size - start))
 
 
-def _holds(file: Path, log: "LogReader", found: list[tuple[int, int]]) -> bool:
-    """Whether a file has these places of a log and nothing else."""
+def _holds(file: Path, log: "LogReader", spans: list[tuple[int, int]]) -> bool:
+    """Whether a file contains exactly these parts of a log."""
     try:
         fd = os.open(file, os.O_RDONLY | system.PLAIN)
     except OSError:
         return False
     try:
         at = 0
-        for piece in _pieces(log, found):
+        for piece in _pieces(log, spans):
             if os.pread(fd, len(piece), at) != piece:
                 return False
             at += len(piece)

@@ -1,7 +1,7 @@
 """Reads a capture log, even while it is written or when its end is torn.
 
-A log may come from anybody, so its fields are decoded into what a database can hold, whatever they
-are.
+A log may come from anybody, so fields are decoded to values that a database can hold, whatever they
+contain.
 """
 
 import os
@@ -55,7 +55,7 @@ EVENT_KINDS = {
     NOTE: "note",
     EFFECT: "fault",
 }
-"""The contract's name of each kind; one that has none is a note."""
+"""The documented name of each kind of event; other kinds are notes."""
 
 LOG_STREAMS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
 _NUMBERS = (
@@ -86,17 +86,17 @@ class LogRecord:
     t_ns: int
     """Nanoseconds of the recorder's monotonic clock."""
     offset: int
-    """Logical, of the payload."""
+    """The logical offset of the payload."""
     payload: bytes
 
     @property
     def end(self) -> int:
-        """The logical offset after it."""
+        """The logical offset after the record."""
         return self.offset + len(self.payload)
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file begins as a log does; False if it cannot be read."""
+    """Whether a file has the header of a log; False if it cannot be read."""
     with suppress(OSError, struct.error), open_plain(path) as file:
         magic, kind, *_ = HEADER.unpack(file.read(HEADER_SIZE))
         return bool(magic == MAGIC and kind == BASE)
@@ -121,15 +121,15 @@ class LogReader:
             raise LogMoved
 
     def rebase(self) -> None:
-        """Reads where the file begins, after its own recorder has emptied it."""
+        """Reads the offset of the file's start again, after its recorder has emptied it."""
         self.base = self._read_base()
 
     def read(self, offset: int, size: int) -> bytes:
         """Reads bytes of the log; fewer at the end of the file.
 
         Args:
-            offset: logical, of the first.
-            size: how many.
+            offset: the logical offset of the first byte.
+            size: the number of bytes.
         """
         return os.pread(self.fd, size, offset - self.base + BASE_SIZE)
 
@@ -141,9 +141,9 @@ class LogReader:
         """Reads a part of some segments, without reading the rest.
 
         Args:
-            segments: in order.
-            start: how many of their bytes are left out.
-            size: the largest number of bytes that are read.
+            segments: the segments in order.
+            start: the number of bytes to skip.
+            size: the largest number of bytes to read.
         """
         parts = []
         for offset, length in segments:
@@ -157,11 +157,11 @@ class LogReader:
         return b"".join(parts)
 
     def pieces(self, segments: tuple[Segment, ...], size: int) -> Iterator[bytes]:
-        """Reads segments one after the other.
+        """Yields the bytes of each segment.
 
         Args:
-            segments: in order.
-            size: the largest number of bytes that are read in all.
+            segments: the segments in order.
+            size: the largest number of bytes to read in all.
         """
         for offset, length in segments:
             if piece := self.read(offset, length)[:size]:
@@ -169,28 +169,27 @@ class LogReader:
                 yield piece
 
     def records(self, offset: int, limit: int) -> Iterator[LogRecord]:
-        """Yields whole records.
+        """Yields complete records.
 
-        A record that is not whole at the end of the file is not yielded: it may still be written,
-        or never.
-        One that is broken in the middle is skipped, up to the next that is not.
+        An incomplete record at the end of the file is not yielded, since its writer may still be
+        at work. A broken record in the middle is skipped, up to the next valid header.
 
         Args:
-            offset: logical, where to begin.
-            limit: about how many bytes of log are read.
+            offset: the logical offset to begin at.
+            limit: about how many bytes of the log to read.
         """
         stop = offset + limit
-        block, place = b"", 0  # what was read at `offset`, and how far it has been used
+        block, place = b"", 0  # the bytes read at `offset`, and how many of them were used
         while offset + place < stop:
             need = HEADER_SIZE
             if len(block) - place >= HEADER_SIZE:
                 magic, kind, stream, length, t_ns = HEADER.unpack_from(block, place)
                 if not _plausible(magic, kind, stream, length, t_ns):
-                    found = self._next_header(offset + place + 1)
-                    if found is None:
+                    next_header = self._next_header(offset + place + 1)
+                    if next_header is None:
                         return
-                    offset, block, place = found, b"", 0
-                    stop = max(stop, found + 1)  # or the next call would begin here once more
+                    offset, block, place = next_header, b"", 0
+                    stop = max(stop, next_header + 1)  # or the next call would begin here again
                     continue
                 need += length
             if len(block) - place < need or not block:
@@ -204,10 +203,10 @@ class LogReader:
             yield LogRecord(kind, stream, t_ns, offset + start, block[start:place])
 
     def is_damaged_from(self, offset: int) -> bool:
-        """Whether the end of a log is more than a record that its writer did not finish.
+        """Whether the end of a log is damaged, not just a record that its writer did not finish.
 
         Args:
-            offset: logical, after the last record that could be read.
+            offset: the logical offset after the last readable record.
         """
         header = self.read(offset, HEADER_SIZE)
         if len(header) < HEADER_SIZE:
@@ -252,11 +251,11 @@ _LISTS = {
     "arg": "command", "file": "files", "program": "programs",
     SECRETS_KEY: SECRETS_KEY, HASHES_KEY: HASHES_KEY,
 }  # fmt: skip
-"""Fields that are lists, and what they are called in events."""
+"""Fields that are lists, with their names in events."""
 
 
 def event_data(record: LogRecord) -> dict[str, Any]:
-    """Decodes an event's fields: numbers as numbers, lists (arguments, files) as lists."""
+    """Decodes the fields of an event to texts, numbers, and lists such as arguments and files."""
     data: dict[str, Any] = {}
     if name := STREAM_NAMES[record.stream]:
         data["stream"] = name
@@ -275,17 +274,17 @@ def event_data(record: LogRecord) -> dict[str, Any]:
 
 
 def number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
-    """Returns a field that has to be a number.
+    """Returns a field that should be a number.
 
     Args:
         data: the fields, as `event_data` returns them.
         key: the field's name.
-        default: used if it is missing or no number.
+        default: returned if the field is missing or not a number.
     """
-    found = data.get(key)
-    return found if isinstance(found, int) else default
+    value = data.get(key)
+    return value if isinstance(value, int) else default
 
 
 def _storable(text: str) -> str:
-    """Text that a database can hold: bytes that are not UTF-8 are written as escapes."""
+    """Returns a text that a database can hold; bytes that are not UTF-8 become escapes."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")

@@ -1,10 +1,10 @@
-"""Recovers what only the log of a recording has: finishes a dead recording, or reads its tail.
+"""Recovers frames that are only in the log: finishes a dead recording, or reads its tail.
 
-The recorder holds an exclusive lock on its log, so a reader that gets the lock has found a dead
-recording. To finish it, the reader holds the lock as well, so that no other one does; and before it
-takes the lock, it removes the permission to write the log. By that, others know that no recorder
-holds it. Where no reader may finish the recording, or its recorder lives, a reader frames the tail
-of the log into temporary tables.
+The recorder holds an exclusive lock on its log, so if a reader gets the lock, the recorder is dead.
+The reader holds the lock while it finishes the recording, so that no other reader does the same.
+Before it takes the lock, it removes the permission to write to the log, which tells others that no
+recorder holds the lock. If the recorder runs, or the reader may not finish the recording, the
+reader indexes the tail of the log into temporary tables.
 """
 
 import contextlib
@@ -36,10 +36,11 @@ _NO_LOCKS = (
 
 
 def open_log(path: Path) -> int:
-    """Opens a log, for writing where we may, since only then its lock can be had everywhere.
+    """Opens a log, for writing if permitted, since some systems only lock writable files.
 
     Raises:
-        OSError: there is none, it is no plain file, we may not read it, or the system has no locks.
+        OSError: there is no log, it is not a plain file or not readable, or the system has no
+            locks.
     """
     if (kind := kind_at(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
@@ -54,7 +55,7 @@ def open_log(path: Path) -> int:
 
 
 def has_recorder(path: Path) -> bool:
-    """Whether the recorder of the recording whose database is at ``path`` lives."""
+    """Whether the recorder of the recording at ``path`` is running."""
     try:
         fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
     except OSError:
@@ -66,7 +67,7 @@ def has_recorder(path: Path) -> bool:
 
 
 def is_live(fd: int) -> bool:
-    """Whether the recorder of a log lives."""
+    """Whether the recorder of a log is running."""
     return not is_free(fd) and bool(os.fstat(fd).st_mode & _WRITABLE)
 
 
@@ -78,7 +79,7 @@ def is_free(fd: int) -> bool:
 
 
 def is_finished_or_dead(path: Path) -> bool:
-    """Whether there is a recording of ours at ``path`` and no recorder lives; indexes nothing."""
+    """Whether there is a recording at ``path`` without a running recorder; indexes nothing."""
     try:
         ours = path.exists() and not _is_blank(path)
         fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
@@ -108,8 +109,8 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
         log_path: the log's path.
 
     Raises:
-        UnreadableRecording: it is no log, or only a part of one.
-        LogMoved: it is empty; its recorder may be about to write its first record.
+        UnreadableRecording: it is not a log, or only a part of a log.
+        LogMoved: it is empty; its recorder may be about to write the first record.
     """
     try:
         log = LogReader(fd)
@@ -120,7 +121,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     if log.end < log.base + HEADER_SIZE:
         raise LogMoved
     if log.base:
-        raise UnreadableRecording(log_path, f"it is only an end, and {path} is missing")
+        raise UnreadableRecording(log_path, f"it is only the end of a log, and {path} is missing")
     if not any(record.kind == START for record in log.records(0, HEADER_SIZE)):
         why = "it does not say what was recorded"
         if log.is_damaged_from(0):
@@ -130,7 +131,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
 
 
 def _import_hint(fd: int) -> str:
-    """Says what to do if a log is one of another tool."""
+    """Returns what to do if the file is a log of another tool, as the end of an error message."""
     from acp_proxy.imports.log_formats import import_hint
 
     try:
@@ -140,13 +141,13 @@ def _import_hint(fd: int) -> str:
 
 
 def check_unfinished(path: Path) -> bool:
-    """Whether a log waits to be finished by a reader; neither changes nor creates a file.
+    """Whether a reader has to finish a log; neither changes nor creates a file.
 
     Args:
         path: the database's path.
 
     Returns:
-        False if there is no log, its recorder lives, or another reader finishes it.
+        False if there is no log, its recorder is running, or another reader is finishing it.
 
     Raises:
         UnreadableRecording: no reader can finish it.
@@ -167,7 +168,7 @@ def check_unfinished(path: Path) -> bool:
         if path.exists() and path.stat().st_size:
             database.open_readonly(path, immutable=True).close()
     except LogMoved:
-        raise NotARecording(log_path, "it has no whole record") from None
+        raise NotARecording(log_path, "it has no complete record") from None
     except OSError as e:
         raise UnreadableRecording(path, reason(e)) from None
     finally:
@@ -176,15 +177,15 @@ def check_unfinished(path: Path) -> bool:
 
 
 def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
-    """Indexes what a dead recorder left and removes its log; False if we may not.
+    """Indexes the log of a dead recorder and removes it; False if that is not permitted.
 
     Args:
         path: the database's path.
-        fd: the open log, which is not locked.
+        fd: the open log, not locked.
         log_path: the log's path.
 
     Raises:
-        UnreadableRecording: the database is none of ours, or damaged. Nothing is changed.
+        UnreadableRecording: the database is damaged, or not of acp-proxy. Nothing is changed.
     """
     mode = stat.S_IMODE(os.fstat(fd).st_mode)
     try:
@@ -214,9 +215,9 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
 
 
 def _give_back(fd: int, mode: int) -> None:
-    """Restores a log's permissions, unless another reader has taken it, and needs them so.
+    """Restores the permissions of a log, unless another reader holds its lock and has changed them.
 
-    Readers share the lock for a moment, and a shared lock is never a recorder's.
+    Readers share the lock for a moment; a recorder never holds a shared lock.
     """
     if not system.share_lock(fd):
         return
@@ -227,7 +228,7 @@ def _give_back(fd: int, mode: int) -> None:
 
 
 def is_at(path: Path, fd: int) -> bool:
-    """Whether an open file is still the one at a path.
+    """Whether the path of an open file still leads to it.
 
     Args:
         path: where it was opened.
@@ -240,15 +241,15 @@ def is_at(path: Path, fd: int) -> bool:
 
 
 def finish(path: Path, log: LogReader) -> None:
-    """Indexes all of a log whose recorder is gone, and closes the database.
+    """Indexes the whole log of a dead recorder, and closes the database.
 
     Args:
         path: the database, whether or not it exists.
         log: the log.
 
     Raises:
-        OSError, sqlite3.Error: the database cannot be made or written.
-        ValueError: it cannot be understood, or is not the log's.
+        OSError, sqlite3.Error: the database cannot be created or written.
+        ValueError: the stored state cannot be read, or does not belong to the log.
     """
     connection = database.create(path)
     try:
@@ -264,22 +265,22 @@ def finish(path: Path, log: LogReader) -> None:
 
 
 class LogTail:
-    """What a log has and the rows do not, framed into temporary tables.
+    """The frames of a log that are not in the database yet, in temporary tables.
 
-    The rows and the tail have to fit together, although a recorder, or a reader that finishes what
-    a dead one left, may be moving frames from the tail to the rows. So the tail holds a read
-    transaction on the rows, and checks after each reading of the log that log and rows still begin
-    and end at the same offset, and that the indexer's state is the same.
+    A recorder, or a reader that finishes the recording, may move frames from the log to the rows of
+    the database at any time. So the tail keeps a read transaction on these rows, and checks each
+    time after it has read the log: the log still starts at the same offset, and the rows still end
+    at the same offset with the same state of the indexer.
 
     Args:
         connection: the rows, with an empty database ``tail`` attached.
         log: the log.
 
     Attributes:
-        indexer: frames the log, and knows the secrets in it.
+        indexer: indexes the log, and knows the secrets in it.
 
     Raises:
-        ValueError: the log begins later than the rows end.
+        ValueError: the log begins after the end of the rows.
     """
 
     def __init__(self, connection: sqlite3.Connection, log: LogReader) -> None:
@@ -296,14 +297,14 @@ class LogTail:
 
     @property
     def has_recorder(self) -> bool:
-        """Whether the recorder lives."""
+        """Whether the recorder is running."""
         return is_live(self._log.fd)
 
     def read(self) -> None:
-        """Frames what is new in the log, then holds the rows that go with it.
+        """Indexes the new part of the log, then begins a read transaction on the matching rows.
 
         Raises:
-            LogMoved: somebody has indexed meanwhile, so rows and tail overlap or gape.
+            LogMoved: somebody has indexed meanwhile, so rows and tail overlap or leave a gap.
         """
         self._connection.commit()
         self._log.check()
@@ -311,14 +312,14 @@ class LogTail:
             while self.indexer.step(PIECE):
                 pass
         check_labels(self._connection, "tail.labels")
-        # The recorder empties the log only after it has committed the rows. So if the log is the
-        # same now, and the rows as this transaction sees them end where the tail begins, no frame
-        # is in both or in neither.
+        # The recorder empties the log only after it has committed the rows. So if the log is still
+        # the same, and the rows in this transaction end where the tail begins, then each frame is
+        # in exactly one of them.
         self._log.check()
         self._hold_rows()
 
     def settle(self) -> None:
-        """Ends the recording of a recorder that is gone: unfinished lines become frames.
+        """Ends the recording of a dead recorder: unfinished lines become frames.
 
         Raises:
             LogMoved: another reader has indexed meanwhile.
@@ -334,7 +335,7 @@ class LogTail:
             raise LogMoved
 
     def _indexed(self) -> tuple[int, str]:
-        """The log offset up to which the rows go, and the indexer's state there."""
+        """Returns the log offset where the rows end, and the indexer's state there."""
         sql = "SELECT log_offset, state FROM main.indexing"
         row: tuple[int, str] | None = self._connection.execute(sql).fetchone()
         return row or (0, "")

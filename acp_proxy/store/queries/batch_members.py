@@ -1,7 +1,7 @@
-"""The messages of a batch, each with the columns that a frame of its own would have.
+"""Splits a batch into messages, each with the columns that it would have as a frame of its own.
 
-The columns of the batch hold only what all of its messages share. What each message belongs to
-follows from its text, its exchange and the turns of its session.
+The columns of the batch hold only the values that all of its messages share. The exchange, session
+and turn of each message follow from its text, its exchange and the turns of its session.
 """
 
 from collections import deque
@@ -30,12 +30,12 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     """Returns the messages of a batch in their order; never raises for their content.
 
     Args:
-        batch: a row of `frames`, of kind batch; at least its ``seq``, ``stream`` and ``raw``.
+        batch: a row of `frames` of kind batch, with at least ``seq``, ``stream`` and ``raw``.
         query: runs a SELECT over the recording.
 
     Returns:
         For each message a copy of the row with the columns of the message and of its exchange, and
-        with ``member``, its place in the batch from 0 on. Empty if the batch was too large to read.
+        with ``member``, its index in the batch. Empty if the batch was too large to read.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:
@@ -44,8 +44,8 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     exchanges = _Exchanges(batch, query)
     begun: dict[str | None, deque[int]] = {}
     latest: dict[str, int | None] = {}
-    """The open turn of each session; like what was begun, it is asked for once."""
-    found = []
+    """The open turn of each session; queried once, like the turns in ``begun``."""
+    rows = []
     for place, message in enumerate(messages):
         row = _member(batch, place, message)
         exchanges.join(row)
@@ -59,8 +59,8 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
                 opened = query(_OPEN, (session, seq, seq))
                 latest[session] = next((turn["id"] for turn in opened), None)
             row["turn"] = latest[session]
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def _member(batch: Row, place: int, message: Message) -> Row:
@@ -83,7 +83,7 @@ def _member(batch: Row, place: int, message: Message) -> Row:
 
 
 class _Exchanges:
-    """The exchanges that a batch is part of; each belongs to one of its messages.
+    """The exchanges of a batch; each belongs to one of its messages.
 
     Args:
         batch: the batch.
@@ -93,10 +93,10 @@ class _Exchanges:
     def __init__(self, batch: Row, query: _Query) -> None:
         self._query = query
         self._left: dict[tuple[str | None, str | None], deque[Row]] = {}
-        """By their direction and id token."""
+        """Exchanges by direction and id token."""
         self._asked: dict[int, Row | None] = {}
         self._in_batch: dict[int, dict[str | None, Message]] = {}
-        """The requests of other batches by their ids; of several with one id the first."""
+        """The requests of other batches by id; the first if several have the same id."""
         seq = batch["seq"]
         for exchange in query(_EXCHANGES, (seq, seq)):
             asks = exchange["direction"] == batch["stream"]
@@ -105,7 +105,7 @@ class _Exchanges:
                 self._left.setdefault(key, deque()).append(exchange)
 
     def join(self, row: Row) -> None:
-        """Adds to a message what is known from its exchange, if it has one."""
+        """Adds the columns of its exchange to a message, if it has one."""
         if row["kind"] not in (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR):
             return
         asks = row["kind"] == Kind.REQUEST
@@ -129,12 +129,12 @@ class _Exchanges:
         return self._asked[seq]
 
     def _names(self, request: Row, exchange: Row) -> tuple[str | None, str | None]:
-        """The tool call and the terminal that a request names; it may be in a batch, too."""
+        """Returns the tool call and the terminal of a request, which may itself be in a batch."""
         if request["kind"] != Kind.BATCH:
             return request["tool_call"], request["terminal"]
         if (seq := request["seq"]) not in self._in_batch:
             members = read(bytes(request["raw"])).members
-            requests = (one for one in reversed(members) if one.kind is Kind.REQUEST)
-            self._in_batch[seq] = {one.rpc_id: one for one in requests}
+            requests = (member for member in reversed(members) if member.kind is Kind.REQUEST)
+            self._in_batch[seq] = {member.rpc_id: member for member in requests}
         message = self._in_batch[seq].get(exchange["rpc_id"])
         return (None, None) if message is None else (message.tool_call, message.terminal)

@@ -1,4 +1,4 @@
-"""Queries of the exchanges and turns of a recording, one function each.
+"""Queries of the exchanges and turns of a recording, one function for each.
 
 Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
 """
@@ -13,11 +13,11 @@ from acp_proxy.store.rows import Rows
 
 
 class ExchangeRow(NamedTuple):
-    """A request and its answer; the answer's members are None while there is none."""
+    """A request and its answer; the columns of the answer are None if there is no answer."""
 
     id: int
     direction: str
-    """Of the request."""
+    """The direction of the request."""
     method: str | None
     rpc_id: str | None
     session: str | None
@@ -28,19 +28,19 @@ class ExchangeRow(NamedTuple):
 
 
 class TurnRow(NamedTuple):
-    """A turn with its counters."""
+    """A turn and its counts."""
 
     id: int
     session: str | None
     prompt_seq: int
     end_seq: int | None
-    """None if it never ended."""
+    """None if the turn never ended."""
     stop_reason: str | None
     duration_ns: int | None
     updates: int
     tool_calls: int
     outcome: str | None
-    """Of the prompt."""
+    """The outcome of the prompt."""
 
 
 _TURNS = (
@@ -65,13 +65,13 @@ def exchanges(
 
     Args:
         rows: the recording.
-        methods: only those with one of these methods, if any are given.
-        direction: only those whose request went there.
-        outcome: only those with this outcome.
-        is_open: only those without an answer.
-        span: the first and the last number that a request may have.
-        order: the column by which they are sorted.
-        most: the largest count; all if it is negative.
+        methods: only exchanges with one of these methods, if any are given.
+        direction: only exchanges whose request had this direction.
+        outcome: only exchanges with this outcome.
+        is_open: only exchanges without an answer.
+        span: only exchanges whose request is between these two numbers.
+        order: the column to sort by.
+        most: the largest number of exchanges; no limit if it is negative.
     """
     wanted = {"direction": direction, "outcome": outcome}
     equal = {name: value for name, value in wanted.items() if value is not None}
@@ -82,19 +82,19 @@ def exchanges(
     names = ", ".join(ExchangeRow._fields)
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
     sql = f"SELECT {names} FROM exchanges {where} ORDER BY {order} LIMIT {most}"
-    found = rows.query(sql, (*methods, *equal.values(), *(span or ())))
-    return (ExchangeRow(*row.values()) for row in found)
+    selected = rows.query(sql, (*methods, *equal.values(), *(span or ())))
+    return (ExchangeRow(*row.values()) for row in selected)
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last initialization; an answered one if there is any."""
+    """Returns the last initialization, preferably one that was answered."""
     order = "response_seq IS NULL, id DESC"
-    found = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
-    return next(found, None)
+    matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
+    return next(matches, None)
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges; one that makes a fork has the session from which the fork is made."""
+    """Yields all exchanges; an exchange that forks a session has that session, not the new one."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -104,7 +104,7 @@ def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
 
 
 def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
-    """Returns the numbers of the answered exchanges that were open in any of some spans of time.
+    """Returns the ids of the answered exchanges that were open during any of some spans of time.
 
     Args:
         rows: the recording.
@@ -119,34 +119,34 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
 
 
 def is_any_open_at(rows: Rows, seq: int) -> bool:
-    """Whether a request before a frame has its answer after it, or none at all.
+    """Whether a request before a frame was answered after it, or never.
 
     Args:
         rows: the recording.
         seq: the number of the frame.
     """
     chosen = "WHERE request_seq < ? AND ifnull(response_seq, ?) > ? LIMIT 1"
-    found = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_NUMBER, seq))
-    return any(True for _ in found)
+    matches = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_NUMBER, seq))
+    return any(True for _ in matches)
 
 
 def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
-    """Returns how long answers took, by their numbers, in nanoseconds.
+    """Returns the latencies of answers in nanoseconds, by their numbers.
 
     Args:
         rows: the recording.
-        seqs: numbers of frames; those that are no answers are left out.
+        seqs: numbers of frames; frames that are not answers are left out.
     """
     sql = (
         "SELECT response_seq, latency_ns FROM exchanges WHERE latency_ns IS NOT NULL"
         " AND response_seq IN (SELECT value FROM json_each(?))"
     )
-    found = rows.query(sql, (json.dumps([*seqs]),))
-    return {row["response_seq"]: row["latency_ns"] for row in found}
+    answers = rows.query(sql, (json.dumps([*seqs]),))
+    return {row["response_seq"]: row["latency_ns"] for row in answers}
 
 
 def open_exchange_count(rows: Rows) -> int:
-    """Counts the requests that have no answer."""
+    """Counts the requests without an answer."""
     return _count(rows, "exchanges WHERE response_seq IS NULL")
 
 
@@ -156,9 +156,9 @@ def error_count(rows: Rows) -> int:
 
 
 def first_request_of_sessions(rows: Rows) -> dict[str, int]:
-    """Returns the number of the first request about each session, in the order of the numbers.
+    """Returns the number of the first request about each session, in order of the numbers.
 
-    Those of nes/start are left out, since no prompt can be sent to them.
+    Sessions of nes/start are left out, since they accept no prompts.
     """
     sql = (
         "SELECT session, min(request_seq) AS seq FROM exchanges WHERE session IS NOT NULL"
@@ -179,14 +179,14 @@ def turns(rows: Rows) -> list[TurnRow]:
 
 
 def turn_of(rows: Rows, turn: int) -> TurnRow | None:
-    """Returns a turn; None if there is none of that number.
+    """Returns a turn by its number; None if there is no such turn.
 
     Args:
         rows: the recording.
         turn: the number of the turn.
     """
-    found = rows.query(f"{_TURNS} WHERE id = ?", (turn,))
-    return next((TurnRow(*row.values()) for row in found), None)
+    matches = rows.query(f"{_TURNS} WHERE id = ?", (turn,))
+    return next((TurnRow(*row.values()) for row in matches), None)
 
 
 def turn_count(rows: Rows) -> int:
@@ -196,12 +196,12 @@ def turn_count(rows: Rows) -> int:
 
 def last_turn(rows: Rows) -> int:
     """Returns the number of the last turn; 0 if there is none."""
-    found = rows.query("SELECT id FROM turns ORDER BY id DESC LIMIT 1")
-    return int(next(found, {"id": 0})["id"])
+    last = rows.query("SELECT id FROM turns ORDER BY id DESC LIMIT 1")
+    return int(next(last, {"id": 0})["id"])
 
 
 def open_turn_count(rows: Rows) -> int:
-    """Counts the turns that have no end."""
+    """Counts the turns that never ended."""
     return _count(rows, "turns WHERE end_seq IS NULL")
 
 
@@ -210,7 +210,7 @@ def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
 
     Args:
         rows: the recording.
-        session: the session; None for none.
+        session: the session; None for messages without a session.
         after: the number of the frame.
     """
     return next(iter(cancels(rows, session, after, 1)), None)
@@ -221,9 +221,9 @@ def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]
 
     Args:
         rows: the recording.
-        session: the session; None for none.
+        session: the session; None for messages without a session.
         after: the number of the frame.
-        most: how many at the most.
+        most: the largest number of results.
     """
     sql = (
         "SELECT seq FROM frames WHERE method = 'session/cancel' AND session IS ?"

@@ -1,7 +1,8 @@
-"""Queries of what faults did to a recording, and which frames the client received.
+"""Queries of the effects of faults, and of the frames that the client received.
 
-A recording that was made with faults holds what each peer sent, even what never arrived. The client
-received what was delivered of the agent's frames, and the frames that faults made up.
+A recording that was made with faults contains every frame that a peer sent, even if it never
+arrived. The client received those frames of the agent that were delivered, and the frames that
+faults injected.
 """
 
 import json
@@ -33,7 +34,7 @@ class LostAnswer(NamedTuple):
     response_seq: int
     rule: str
     is_broken: int
-    """1 for an answer that arrived, but not as JSON."""
+    """1 for an answer that arrived as invalid JSON, otherwise 0."""
 
 
 class FaultedFrames:
@@ -43,9 +44,9 @@ class FaultedFrames:
         connection: the recording, with all of its rows in the main tables.
 
     Attributes:
-        lost: numbers of frames of the agent that never arrived.
-        injected: numbers of frames that faults made up.
-        changed: numbers of frames in whose place other bytes were delivered, perhaps equal ones.
+        lost: numbers of the agent's frames that never arrived.
+        injected: numbers of the frames that faults injected.
+        changed: numbers of the frames that were replaced, perhaps by the same bytes.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -59,19 +60,19 @@ class FaultedFrames:
         self.lost = {seq for (seq,) in connection.execute(_LOST)} if fired else set()
 
     def reached_client(self, seq: int, *, from_agent: bool) -> bool:
-        """Whether the client received a frame of the agent, or sent one of its own.
+        """Whether a frame belongs to the conversation as the client saw it.
 
         Args:
-            seq: the frame.
-            from_agent: whether it is the agent's, as the client received it.
+            seq: the number of the frame.
+            from_agent: True asks whether the client received it, False whether a peer sent it.
         """
         return seq not in (self.lost if from_agent else self.injected)
 
     def delivered(self, seq: int) -> tuple[bytes, str]:
-        """Returns what arrived in place of a changed frame, and what ended its line."""
+        """Returns the bytes that were delivered for a changed frame, and their line ending."""
         (data,) = self._connection.execute(_DELIVERED, (seq,)).fetchone()
         if not isinstance(data, bytes):
-            raise TypeError(f"what was delivered of frame {seq} is {type(data).__name__}")
+            raise TypeError(f"the delivered bytes of frame {seq} are {type(data).__name__}")
         for newline in ("\r\n", "\n"):
             if data.endswith(newline.encode()):
                 return bytes(data[: -len(newline)]), newline
@@ -79,12 +80,12 @@ class FaultedFrames:
 
 
 def fired_faults(rows: Rows) -> Iterator[Row]:
-    """Yields what came and what went out where faults fired."""
+    """Yields the received and the delivered bytes of each fired fault."""
     return rows.query("SELECT seq, received, delivered FROM faults_fired ORDER BY seq, rowid")
 
 
 def has_fired_faults(rows: Rows) -> bool:
-    """Whether a fault has done anything, to a frame or otherwise."""
+    """Whether a fault had any effect, on a frame or otherwise."""
     sql = (
         "SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM faults_fired)"
         " OR EXISTS (SELECT 1 FROM events WHERE kind = 'fault')"
@@ -93,7 +94,7 @@ def has_fired_faults(rows: Rows) -> bool:
 
 
 def fired_counts(rows: Rows) -> dict[str, int]:
-    """Returns how often each rule fired, by its name, in the order in which they first fired."""
+    """Returns how often each rule fired, by its name, ordered by the first time."""
     sql = (
         "SELECT rule, count(*) AS n FROM faults_fired WHERE received IS NOT NULL"
         " GROUP BY rule ORDER BY min(seq)"
@@ -102,17 +103,17 @@ def fired_counts(rows: Rows) -> dict[str, int]:
 
 
 class FrameEffect(NamedTuple):
-    """What one rule did to frames, in one way."""
+    """One kind of effect that a rule had on frames."""
 
     rule: str
     action: str
     effect: str
-    """made, withheld, changed or same; the last for frames that were delayed, for instance."""
+    """made, withheld, changed or same; ``same`` for delayed frames, for instance."""
     frames: int
 
 
 def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
-    """Returns what rules did to frames, in the order in which they first did so.
+    """Returns the effects of rules on frames, ordered by the first occurrence.
 
     Args:
         rows: the recording.
@@ -121,7 +122,7 @@ def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
     is_same = (
         "length(delivered) BETWEEN length(received) AND length(received) + 2"
         " AND substr(delivered, 1, length(received)) = received"
-    )  # but for what ends its line
+    )  # except for the line ending
     sql = (
         "SELECT rule, action, CASE WHEN received IS NULL THEN 'made' WHEN delivered IS NULL"
         f" THEN 'withheld' WHEN {is_same} THEN 'same' ELSE 'changed' END AS effect, count(*) AS n"
@@ -134,7 +135,7 @@ def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
 
 
 def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
-    """Returns the numbers of the first frames that a rule touched or made up.
+    """Returns the numbers of the first frames that a rule touched or injected.
 
     Args:
         rows: the recording.
@@ -146,7 +147,7 @@ def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
 
 
 def count_undated_frames(rows: Rows) -> int:
-    """Returns how many frames went out, of those of `touched_frames`, nobody knows when."""
+    """Counts the frames of `touched_frames` that were delivered at an unknown time."""
     sql = (
         "SELECT count(DISTINCT seq) AS n FROM faults_fired"
         " WHERE delivered IS NOT NULL AND late_ns IS NULL"
@@ -156,13 +157,13 @@ def count_undated_frames(rows: Rows) -> int:
 
 
 def injected_frames(rows: Rows) -> dict[int, str]:
-    """Returns the rules that injected frames, by the number of the frame."""
+    """Returns which rules injected frames, by the number of the frame."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
     return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
 
 
 def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
-    """Returns the rules that withheld frames from their receiver, by the number of the frame.
+    """Returns which rules kept frames from their receiver, by the number of the frame.
 
     Args:
         rows: the recording.
@@ -193,17 +194,17 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
 
 
 def touched_frames(rows: Rows) -> set[int]:
-    """Returns the numbers of frames that faults touched, only delayed or made up."""
+    """Returns the numbers of all frames that faults touched, delayed or injected."""
     return {row["seq"] for row in rows.query("SELECT seq FROM faults_fired")}
 
 
 def undelivered_frames(rows: Rows, stream: str, span: tuple[int, int], most: int) -> list[int]:
-    """Returns the numbers of frames that were not delivered whole.
+    """Returns the numbers of frames that were not delivered completely.
 
     Args:
         rows: the recording.
         stream: the stream.
-        span: the first and last number that count.
+        span: the first and the last number to consider.
         most: the largest count.
     """
     sql = (

@@ -1,11 +1,11 @@
 """Reads the frames that a filter matches from one table of coded rows.
 
-A reader has one such table, or two while a log is left: the rows and the tail. The database chooses
-candidates by the filter's condition, and the filter decides. Memory stays flat and the first frame
-comes at once: a condition first gives numbers, and the frames themselves, which may be large, are
-fetched for a few numbers at a time. Where no more than labels and lines are needed, rows are
-decoded without a dict or a call for each, since there may be a million. In a third of that time,
-SQLite itself passes over what continues a run of updates that an agent streams without a pause.
+A reader has one such table, or two while there is a log: the rows and the tail. The database
+selects candidates by the filter's condition, and the filter decides. To keep memory flat and return
+the first frame at once, a query first selects only numbers; then the frames, which may be large,
+are fetched for a few numbers at a time. If only labels and lines are needed, rows are decoded
+without a dict or a function call for each, since there may be a million. Runs of updates that an
+agent streams without a pause are joined by SQLite itself, in a third of that time.
 """
 
 import json
@@ -39,10 +39,10 @@ from acp_proxy.store.tables.schema import (
 if TYPE_CHECKING:
     from acp_proxy.recording.filters import Filter
 
-# Without a filter nothing of the grammar is imported: a summary starts sooner.
+# The filter grammar is imported only if there is a filter, so that a summary starts sooner.
 
 _FIRST, _LATER = 64, 1024
-"""How many numbers are fetched at a time: few at first, so that the first frame comes at once."""
+"""How many numbers are fetched at a time: few at first, to return the first frame at once."""
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
 _OF_EXCHANGE = (
     "e.request_seq, e.response_seq, e.latency_ns,"
@@ -66,9 +66,9 @@ _CONTINUES = (
     " AND f.seq NOT IN (SELECT e.seq FROM turns AS t CROSS JOIN {rows} AS e ON e.seq = t.end_seq"
     f" WHERE e.kind = {_NOTIFICATION})"
 )
-"""Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
-updates of one turn that are about no tool call and no terminal, and do not end the turn. Hardly any
-update ends one, and it takes no time to look for a number among none."""
+"""Whether a frame ``f`` continues the run of the frame ``p`` directly before it: both are updates
+of one turn that concern neither a tool call nor a terminal, and do not end the turn. The query for
+updates that end a turn is cheap, since there are hardly any."""
 
 _Begun = tuple[int, int, str, str, bytes | None]
 """The first frame of a run: its number, time, stream, kind and line."""
@@ -78,21 +78,21 @@ _Begun = tuple[int, int, str, str, bytes | None]
 class FrameTable:
     """One table of coded rows.
 
-    All that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged, and `LineTooLarge`
-    if a filter asks for the text of a line that is only read in pieces.
+    Every method that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged, and
+    `LineTooLarge` if a filter needs the text of a line that can only be read in pieces.
     """
 
     connection: sqlite3.Connection
-    """The database that has it."""
+    """The database that contains the table."""
     rows: str
     """The table's name."""
     labels: str
-    """The table of texts, or a SELECT in parentheses."""
+    """The table of labels, or a SELECT in parentheses."""
     every: str
-    """The texts of the whole recording, likewise."""
+    """The labels of the whole recording: a table, or a SELECT in parentheses."""
     lines: LineColumns = AS_STORED
     masked: str | None = None
-    """A database that has lines in place of some of these, masked."""
+    """The database with masked lines that replace some of these, if there is one."""
 
     def frames(self, chosen: "Filter | None", after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, in order; see `Rows.frames`.
@@ -105,7 +105,7 @@ class FrameTable:
         is_exact = where.exact
         for row in self._candidates(where, after):
             if row["stream"] is None:
-                raise Mistyped(f"frame {row['seq']} is of no stream")
+                raise Mistyped(f"frame {row['seq']} has an unknown stream")
             if row["kind"] == "batch":
                 row["members"] = members_of(row, partial(select, self.connection))
             if not is_exact and is_excerpt(row):
@@ -120,14 +120,14 @@ class FrameTable:
         *,
         with_lines: bool,
     ) -> Iterable[StoredFrame]:
-        """Streams frames without what fired and what is paired with them; see `Rows.heads`.
+        """Streams frames without their fired faults and exchanges; see `Rows.heads`.
 
-        A million take a few seconds, unless the filter asks for the text of messages itself.
+        A million frames take a few seconds, unless the filter needs the text of messages.
 
         Args:
             chosen: the filter; None for all frames.
-            span: the first and the last number that count, in place of a filter.
-            with_lines: whether each comes with its line.
+            span: the first and the last number to read, instead of a filter.
+            with_lines: whether to read each line.
         """
         where = self._where(chosen) if span is None else Where("f.seq BETWEEN ? AND ?", span)
         if not where.exact:
@@ -141,7 +141,7 @@ class FrameTable:
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
 
     def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
-        """Streams number, time and line of some frames; see `Rows.lines_between`.
+        """Streams number, time and line of some frames; see `Rows.lines_of`.
 
         Args:
             first: the number of the first frame.
@@ -157,13 +157,13 @@ class FrameTable:
             yield seq, t_ns, raw
 
     def runs(self, pause_ns: int, first: int, single_upto: int) -> Iterator[FrameRun]:
-        """Streams frames in order, the updates of a run as one; see `Rows.runs`.
+        """Streams frames in order, joins the updates of a run; see `Rows.runs`.
 
         Args:
             pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
                 run by itself.
-            first: the number from which on frames are read.
-            single_upto: the number up to which each frame is a run by itself.
+            first: the number of the first frame to read.
+            single_upto: up to this number each frame is a run by itself.
         """
         execute, lines = self.connection.execute, self.lines
         continues = _CONTINUES.format(rows=self.rows)
@@ -180,7 +180,7 @@ class FrameTable:
         values = first, update, max(first, single_upto), pause_ns
         begun: _Begun | None = None
         for seq, t_ns, stream, kind, line, *last in execute(sql, values):
-            if begun is not None:  # what directly precedes a run is the end of the one before
+            if begun is not None:  # the frame directly before a run is the end of the previous run
                 end = execute(last_before, (seq,)).fetchone() if last[0] is None else last
                 yield _run(begun, end)
             if type(t_ns) is not int or (type(line) is not bytes and line is not None):
@@ -218,7 +218,7 @@ class FrameTable:
 
         Args:
             kind: any but ``notification``.
-            without: numbers of frames that do not count.
+            without: numbers of frames to ignore.
         """
         # The index has the condition "kind > 1": SQLite uses it only if the query repeats that.
         sql = (
@@ -232,7 +232,7 @@ class FrameTable:
         }
 
     def _where(self, chosen: "Filter | None") -> Where:
-        """A filter in SQL; with batches, if there are any, since that takes no index."""
+        """Translates a filter to SQL; adds batches only if there are any, since that is slow."""
         if chosen is None:
             return EVERY_ROW
         from acp_proxy.store.queries.sql_conditions import translate, with_batches
@@ -243,13 +243,13 @@ class FrameTable:
         return with_batches(where) if has_batches else where
 
     def _matches_batch(self, seq: int, chosen: "Filter") -> bool:
-        """Whether a filter matches a message of a batch; its columns alone do not show it."""
+        """Whether a filter matches a message of a batch; the columns of the batch do not tell."""
         from acp_proxy.recording.filters import all_of, parse
 
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Streams at least the frames beyond a number for which a condition holds."""
+        """Streams the frames beyond a number that meet a condition, and perhaps others."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"
@@ -261,9 +261,9 @@ class FrameTable:
         some = f"{select_from} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
         numbers = self._select("f.seq", where, after)
         size = _FIRST
-        while found := numbers.fetchmany(size):
+        while chunk := numbers.fetchmany(size):
             size = _LATER
-            numbered = json.dumps([seq for (seq,) in found])
+            numbered = json.dumps([seq for (seq,) in chunk])
             yield from select(self.connection, some, (numbered,))
 
     def _select(self, columns: str, where: Where, after: int | None = None) -> sqlite3.Cursor:
@@ -276,7 +276,7 @@ class FrameTable:
 
 
 class _Texts(dict[int | None, str | None]):
-    """The text of each label, read when it is asked for; None of none."""
+    """The text of each label, read on demand; None for no label."""
 
     def __init__(self, connection: sqlite3.Connection, labels: str) -> None:
         super().__init__({None: None})
@@ -292,7 +292,7 @@ class _Texts(dict[int | None, str | None]):
 
 
 def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFrame]:
-    """Decodes rows of `_HEAD`, the size and the line, or NULL."""
+    """Decodes rows with the columns `_HEAD`, the size, and the line or NULL."""
     for seq, t_ns, stream, kind, method, exchange, session, turn, call, terminal, size, raw in rows:
         if type(t_ns) is not int or type(size) is not int:
             raise Mistyped(f"frame {seq} has no time or no size")
@@ -303,7 +303,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFra
                 seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], texts[method], exchange,
                 texts[session], turn, texts[call], texts[terminal], size, raw,
             )  # fmt: skip
-            # What a NamedTuple does itself, in half the time.
+            # The same as calling the NamedTuple, in half the time.
             yield tuple.__new__(StoredFrame, values)
         except (KeyError, TypeError):
             raise Mistyped(f"frame {seq} has an unknown code") from None
@@ -315,9 +315,9 @@ def _head_of(row: Row, *, with_lines: bool) -> StoredFrame:
 
 
 def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:
-    """A run, by its first frame and the number and the time of its last one."""
+    """Makes a run from its first frame, and the number and time of its last frame."""
     last_seq, last_ns = end
     if type(last_ns) is not int:
         raise Mistyped(f"frame {last_seq} has no time")
-    # What a NamedTuple does itself, in half the time.
+    # The same as calling the NamedTuple, in half the time.
     return tuple.__new__(FrameRun, (*begun, last_seq, last_ns))

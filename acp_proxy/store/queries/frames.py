@@ -1,4 +1,4 @@
-"""Queries of the frames of a recording, one function each.
+"""Queries of the frames of a recording, one function for each.
 
 Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
 """
@@ -14,7 +14,7 @@ from acp_proxy.store.rows import Rows
 from acp_proxy.store.tables.checked_values import Row
 
 Span = tuple[int, int]
-"""The first and the last number of a stretch of frames."""
+"""The first and the last number of some consecutive frames."""
 _FRAME = "seq, t_ns, stream, kind, method, exchange, session, turn, tool_call, terminal, size"
 """The columns of a `StoredFrame` without its line."""
 _START = f"substr(raw, 1, {LINE_EDGE}) AS raw"
@@ -49,7 +49,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
     Args:
         rows: the recording.
-        largest: bytes; of a line that is larger, only the first 64 KiB are read.
+        largest: the size in bytes beyond which only the first 64 KiB of a line are read.
     """
     sql = (
         f"SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, {LINE_EDGE}) END AS raw"
@@ -60,19 +60,19 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
 
 def masked_frames(rows: Rows) -> Iterator[Row]:
-    """Yields the frames in which something is masked, in order."""
+    """Yields the frames with masked values, in order."""
     sql = "SELECT seq, stream, kind, size, raw FROM frames WHERE masked = 1 ORDER BY seq"
     return rows.query(sql)
 
 
 def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) -> Iterator[Row]:
-    """Yields frames in order; of a line that is too large, the first 64 KiB.
+    """Yields frames in order, with at most the first 64 KiB of a large line.
 
     Args:
         rows: the recording.
         seqs: the numbers.
-        whole: the size of the largest line that is read whole, in bytes.
-        batch: the same for a batch.
+        whole: the size of the largest line that is read completely, in bytes.
+        batch: the same limit for a batch.
     """
     sql = (
         "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
@@ -92,8 +92,8 @@ def start_of_line(rows: Rows, seq: int, most: int) -> tuple[str, bytes] | None:
         most: the largest size of the start, in bytes.
     """
     sql = "SELECT kind, substr(raw, 1, ?) AS raw FROM frames WHERE seq = ?"
-    found = rows.query(sql, (most, seq))
-    return next(((row["kind"], bytes(row["raw"])) for row in found), None)
+    matches = rows.query(sql, (most, seq))
+    return next(((row["kind"], bytes(row["raw"])) for row in matches), None)
 
 
 def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
@@ -108,7 +108,7 @@ def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
 
 
 def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
-    """Yields to what frames belong; an answer has the method and the session of its request.
+    """Yields method, session and turn of frames; an answer has those of its request.
 
     Args:
         rows: the recording.
@@ -124,14 +124,14 @@ def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
 
 
 def parse_error_of(rows: Rows, seq: int) -> str | None:
-    """Returns why a frame is no message.
+    """Returns the reason why a frame is not a message.
 
     Args:
         rows: the recording.
         seq: the number of the frame.
     """
-    found = rows.query("SELECT parse_error FROM frames WHERE seq = ?", (seq,))
-    return next((row["parse_error"] for row in found), None)
+    matches = rows.query("SELECT parse_error FROM frames WHERE seq = ?", (seq,))
+    return next((row["parse_error"] for row in matches), None)
 
 
 def last_stderr_lines(
@@ -141,9 +141,9 @@ def last_stderr_lines(
 
     Args:
         rows: the recording.
-        most: the largest count.
-        size: the largest size of each, in bytes; a longer one is cut.
-        among: the numbers of the lines that count, in order; None for all.
+        most: the largest number of lines.
+        size: the size in bytes to which longer lines are cut.
+        among: the numbers of the lines to consider, in order; None for all.
     """
     start = f"CASE WHEN length(raw) > {size} THEN substr(raw, 1, {size}) ELSE raw END"
     chosen = "kind = 'stderr'" if among is None else "seq IN (SELECT value FROM json_each(?))"
@@ -154,21 +154,21 @@ def last_stderr_lines(
 
 def stderr_numbers(rows: Rows) -> list[int]:
     """Returns the numbers of all lines on stderr."""
-    if "stderr" not in rows.first_of_kind("stderr"):  # by an index, where most have none
+    if "stderr" not in rows.first_of_kind("stderr"):  # uses an index; most recordings have none
         return []
     sql = "SELECT seq FROM frames WHERE kind = 'stderr' ORDER BY seq"
     return [row["seq"] for row in rows.query(sql)]
 
 
 def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
-    """Returns the numbers of lines on stderr that are objects and contain a text.
+    """Returns the numbers of lines on stderr that are JSON and contain a text.
 
     Args:
         rows: the recording.
         text: the text.
         most: the largest count.
     """
-    if "stderr" not in rows.first_of_kind("stderr"):  # by an index, where most have none
+    if "stderr" not in rows.first_of_kind("stderr"):  # uses an index; most recordings have none
         return []
     sql = (
         "SELECT seq FROM frames WHERE kind = 'stderr' AND instr(raw, ?)"
@@ -178,7 +178,7 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
 
 
 def stray_errors(rows: Rows, most: int) -> list[int]:
-    """Returns the numbers of the first errors that answer no request of the recording.
+    """Returns the numbers of the first errors that do not answer a recorded request.
 
     Args:
         rows: the recording.
@@ -192,25 +192,25 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
 
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
-    """Returns the frames that no newline ended, which are the last ones of a stream, with it."""
+    """Returns number and stream of each stream's last frame if it has no newline."""
     sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
     last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
     return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
 
 
 def number_after(rows: Rows, count: int) -> int | None:
-    """Returns the number of the frame behind the first ones of both peers; None if there is none.
+    """Returns the number of the frame after the first ones of both peers; None if there is none.
 
     Args:
         rows: the recording.
-        count: how many come before it.
+        count: how many frames to skip.
     """
     sql = "SELECT seq FROM frames WHERE stream != 'stderr' ORDER BY seq LIMIT 1 OFFSET ?"
     return next((row["seq"] for row in rows.query(sql, (count,))), None)
 
 
 def labels_of(rows: Rows, column: str) -> list[str]:
-    """Returns the different texts of a column of frames; this looks at every frame.
+    """Returns the distinct texts of a column of frames; reads every frame.
 
     Args:
         rows: the recording.
@@ -222,12 +222,12 @@ def labels_of(rows: Rows, column: str) -> list[str]:
 
 
 def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None:
-    """Returns the first message of a stream; None if it has none.
+    """Returns the first message of a stream; None if there is none.
 
     Args:
         rows: the recording.
         stream: the stream.
-        after: only those beyond this number.
+        after: only messages beyond this number.
     """
     sql = (
         f"SELECT {_FRAME} FROM frames WHERE stream = ? AND seq > ?"
@@ -238,13 +238,13 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
 
 def batches(rows: Rows) -> set[int]:
     """Returns the numbers of all batches."""
-    if not rows.first_of_kind("batch"):  # by an index, where most have none
+    if not rows.first_of_kind("batch"):  # uses an index; most recordings have none
         return set()
     return {row["seq"] for row in rows.query("SELECT seq FROM frames WHERE kind = 'batch'")}
 
 
 def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[StoredFrame]:
-    """Yields the frames of a stream before a number, the last one first.
+    """Yields the frames of a stream before a number, the latest first.
 
     Args:
         rows: the recording.
@@ -259,15 +259,15 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Stor
 def call_frames(
     rows: Rows, session: str | None, tool_call: str, after: int
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
-    """Yields the frames about the tool calls with an id, in order; none of a batch.
+    """Yields the frames about the tool calls with an id, in order, except batches.
 
-    Of a large line the frame has the first 64 KiB, and beside it are the last 64 KiB.
+    The frame of a large line has its first 64 KiB; its last 64 KiB are yielded with the frame.
 
     Args:
         rows: the recording.
-        session: of the tool calls.
+        session: the session of the tool calls.
         tool_call: their id.
-        after: the frames up to this number are left out.
+        after: only frames beyond this number.
     """
     sql = (
         f"SELECT {_FRAME}, CASE WHEN size <= {SMALL_LINE} THEN raw"
@@ -284,14 +284,14 @@ def call_frames(
 def edges_of_call(
     rows: Rows, session: str | None, tool_call: str, span: Span, most: int
 ) -> list[bytes]:
-    """Returns the first 64 KiB of the first and of the last lines about a tool call, in order.
+    """Returns the first and the last lines about a tool call, in order, at most 64 KiB of each.
 
     Args:
         rows: the recording.
-        session: of the tool call.
+        session: the session of the tool call.
         tool_call: its id.
-        span: the first and last number that count.
-        most: the largest count of either; if there are fewer, some come twice.
+        span: the first and the last number to consider.
+        most: the number of first lines, and of last lines; they overlap if there are few.
     """
     sql = (
         f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
@@ -305,12 +305,12 @@ def edges_of_call(
 
 
 def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the numbers of a turn's updates of tool calls, and of all batches in between.
+    """Yields the numbers of a turn's updates of tool calls, and of all batches in the span.
 
     Args:
         rows: the recording.
         turn: the number of the turn.
-        span: the first and last number that count.
+        span: the first and the last number to consider.
     """
     sql = (
         "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
@@ -320,13 +320,13 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
 
 
 def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
-    """Yields the numbers of the frames that are about a tool call, and of no batch.
+    """Yields the numbers of the frames about a tool call, except batches.
 
     Args:
         rows: the recording.
-        session: of the tool call.
+        session: the session of the tool call.
         tool_call: its id.
-        span: the first and last number that count.
+        span: the first and the last number to consider.
     """
     sql = (
         "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
@@ -336,17 +336,17 @@ def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) 
 
 
 def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
-    """Yields the numbers of the frames that are about a terminal, its creation included.
+    """Yields the numbers of the frames about a terminal, its creation included.
 
-    It ends where another terminal of the same id is created.
+    It ends where another terminal with the same id is created.
 
     Args:
         rows: the recording.
-        session: of the terminal.
+        session: the session of the terminal.
         terminal: its id.
-        first: the first number that counts.
+        first: the first number to consider.
     """
-    # "+" keeps SQLite from the index of methods, by which it would look at all terminals.
+    # "+" keeps SQLite from using the index of methods, which would make it read all terminals.
     sql = (
         "SELECT seq, (SELECT request_seq FROM exchanges WHERE response_seq = frames.seq"
         " AND +method = 'terminal/create') AS created FROM frames"
@@ -363,6 +363,6 @@ def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: in
 
 
 def _last(rows: Rows, column: str, table: str) -> int:
-    """The value of a column in the last row of a table; 0 if the table is empty."""
-    found = rows.query(f"SELECT {column} FROM {table} ORDER BY seq DESC LIMIT 1")
-    return int(next(found, {column: 0})[column])
+    """Returns the value of a column in the last row of a table; 0 if the table is empty."""
+    last = rows.query(f"SELECT {column} FROM {table} ORDER BY seq DESC LIMIT 1")
+    return int(next(last, {column: 0})[column])

@@ -1,9 +1,9 @@
 """Masks a recording while it is read, if it was not masked when it was recorded.
 
-All lines are searched once, in their order, before anything is shown. Masked lines, events and
-fired faults are stored in a temporary database, ``masked``. The views of a recording (`views`)
-prefer them to the rows of the file. So readers need no code for masking, and for a recording
-without secrets only the search takes time.
+All lines are searched once, in order, before anything is shown. Masked lines, events and fired
+faults are stored in a temporary database, ``masked``. The views of a recording (`views`) prefer
+them to the rows of the file. So readers need no code for masking, and a recording without secrets
+costs only the time of the search.
 """
 
 import json
@@ -28,7 +28,7 @@ from acp_proxy.store.tables.schema import NEWLINE_CODES, STREAMS
 from acp_proxy.store.tables.views import MASKED, MASKED_LINES, first_place
 
 _TOGETHER = 16
-"""Rows whose lines are searched at once."""
+"""How many lines are searched at once."""
 _TABLES = (
     "frame_rows (seq INTEGER PRIMARY KEY, raw BLOB)",
     "events (seq INTEGER PRIMARY KEY, data TEXT)",
@@ -69,28 +69,28 @@ def mask(
     level: Level | None = None,
     known: Mapping[str, str] | None = None,
 ) -> "MaskedRows":
-    """Attaches a database for masked rows to a connection, and returns what fills it.
+    """Attaches a database for masked rows to a connection, and returns the `MaskedRows` to fill it.
 
     Args:
         connection: the recording, outside of any transaction.
-        schemas: the databases that have rows: the tail, if there is one, and the file.
+        schemas: the databases with rows: the tail, if there is one, and the file.
         marker_key: the key of the markers, in hexadecimal digits.
-        level: what is masked; secrets by default.
-        known: the markers of secrets that are known already, by the secret.
+        level: what to mask; secrets by default.
+        known: the markers of known secrets, by the secret.
 
     Raises:
-        sqlite3.Error: a temporary file cannot be made.
+        sqlite3.Error: a temporary file cannot be created.
     """
-    what = level or Level()
+    chosen = level or Level()
     markers = Markers(bytes.fromhex(marker_key))
     values = {value: markers.of(kind_in(old), value) for value, old in (known or {}).items()}
     state = RedactorState(marker_key, values=values)
-    redactor = Redactor(state, private=what.private, paths=what.paths, extra=what.extra)
+    redactor = Redactor(state, private=chosen.private, paths=chosen.paths, extra=chosen.extra)
     return MaskedRows(connection, redactor, schemas, level)
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
-    """Returns the row of a recording without the secrets in it.
+    """Returns the row of a recording, masked.
 
     Args:
         recording: the row.
@@ -112,8 +112,8 @@ class MaskedRows:
     Args:
         connection: the recording, outside of any transaction.
         redactor: finds the secrets.
-        schemas: the databases that have rows: the tail, if there is one, and the file.
-        level: what is masked; secrets by default.
+        schemas: the databases with rows: the tail, if there is one, and the file.
+        level: what to mask; secrets by default.
 
     Attributes:
         count: how many values were masked.
@@ -133,7 +133,7 @@ class MaskedRows:
         self._level, self._is_asked = (level or Level()).name, level is not None
         self._after, self._until = 0, LAST_NUMBER
         self._learned = 0
-        """The number up to which secrets were recognized since rows were masked again."""
+        """The number of the last row where a secret was recognized since rows were masked again."""
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
         self._of_row = redactor.again()
@@ -145,7 +145,7 @@ class MaskedRows:
         connection.commit()
 
     def read(self, watch: Watch | None = None) -> None:
-        """Masks the rows that were added to the recording since the last call.
+        """Masks the rows that were added since the last call.
 
         Args:
             watch: shows the progress.
@@ -163,10 +163,10 @@ class MaskedRows:
             self._connection.commit()
 
     def mask_again(self, redactor: Redactor, until: int, watch: Watch | None = None) -> None:
-        """Masks the first rows with what is known of secrets that were recognized after them.
+        """Masks the first rows again, for secrets that were recognized in later rows.
 
         Args:
-            redactor: has read these rows, and knows the secrets.
+            redactor: the redactor that has read these rows, and so knows the secrets.
             until: the number of the last row.
             watch: as for `read`.
         """
@@ -190,7 +190,7 @@ class MaskedRows:
         return self._redactor.snapshot().values
 
     def recording(self, recording: Recording) -> Recording:
-        """Returns the row of the recording without the secrets in it."""
+        """Returns the row of the recording, masked."""
         known = self._recordings.get(recording)
         if known is None:
             known = masked_recording(recording, self._of_row)
@@ -217,7 +217,7 @@ class MaskedRows:
         upcoming = next(others, None)
         made = self._made(schema)
         remaining = iter(rows)
-        # Who asks for a level may limit the time of each row, so each is masked before the next.
+        # With a level, the watch may limit the time of each row, so rows are masked one by one.
         together = 1 if self._is_asked else _TOGETHER
         known = self._redactor.known
         while some := list(islice(remaining, together)):
@@ -241,7 +241,7 @@ class MaskedRows:
             self._learned = self._after
 
     def _hold_nothing(self, rows: list[Any], made: set[int]) -> bool:
-        """Whether one search shows that nothing is to be masked in some consecutive rows."""
+        """Whether a single search shows that some consecutive rows have nothing to mask."""
         lines = [raw for _, code, raw, _ in rows if code in _MESSAGES and type(raw) is bytes]
         if len(lines) < len(rows) or not made.isdisjoint(seq for seq, _, _, _ in rows):
             return False
@@ -269,14 +269,14 @@ class MaskedRows:
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Returns functions that mask an event or a fired fault, each with the number of a frame.
+        """Returns functions that mask an event or a fired fault, each with a number.
 
-        Call a function before the first frame with a higher number is masked.
+        Call each function before any frame with a higher number is masked.
         """
         execute = self._connection.execute
         bounds = self._after, self._until
         events = execute(f"SELECT seq FROM {schema}.events WHERE seq > ? AND seq <= ?", bounds)
-        found = [(seq, partial(self._event, schema, seq)) for (seq,) in events]
+        others = [(seq, partial(self._event, schema, seq)) for (seq,) in events]
         fired = execute(
             f"SELECT rowid, seq FROM {schema}.faults_fired WHERE rowid > ? AND seq <= ?"
             " ORDER BY rowid",
@@ -285,18 +285,18 @@ class MaskedRows:
         for place, seq in fired:
             self._fired_after[schema] = place
             if isinstance(seq, int):
-                found.append((seq, partial(self._fired, schema, place, seq)))
-        found.sort(key=lambda one: one[0])
-        self._after = max([self._after, *(seq for seq, _ in found)])
-        return iter(found)
+                others.append((seq, partial(self._fired, schema, place, seq)))
+        others.sort(key=lambda pair: pair[0])
+        self._after = max([self._after, *(seq for seq, _ in others)])
+        return iter(others)
 
     def _made(self, schema: str) -> set[int]:
-        """Returns the numbers of frames that faults added, which are no pieces of longer texts."""
+        """Returns the numbers of frames that faults injected, which never continue another text."""
         sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
         return {seq for (seq,) in self._connection.execute(sql)}
 
     def _following(self, schema: str, seq: int, code: int) -> Iterator[bytes]:
-        """Yields the lines of a stream after the frame ``seq``, except those that faults added."""
+        """Yields the lines of a stream after the frame ``seq``, except injected ones."""
         for each in self._schemas[self._schemas.index(schema) :]:
             rows = self._connection.execute(
                 f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"
@@ -338,7 +338,7 @@ class MaskedRows:
     def _fired(self, schema: str, place: int, seq: int) -> None:
         """Masks the received and the delivered bytes of a fired fault.
 
-        Bytes that are equal to those of the frame are replaced by those of the masked frame.
+        Bytes that equal the frame are replaced by the masked frame.
         """
         columns = (
             f"CASE WHEN length({name}) <= {WHOLE_VALUE} THEN {name} END"
@@ -348,7 +348,7 @@ class MaskedRows:
             f"SELECT {', '.join(columns)} FROM {schema}.faults_fired WHERE rowid = ?", (place,)
         ).fetchone()
         stream, raw, masked = self._frame(seq)
-        found = [
+        values = [
             value
             if not isinstance(value, bytes)
             else masked + value[len(raw) :]
@@ -356,12 +356,12 @@ class MaskedRows:
             else self._alone(stream, value)
             for value in (received, delivered)
         ]
-        if found != [received, delivered]:
+        if values != [received, delivered]:
             sql = f"REPLACE INTO {MASKED}.faults_fired VALUES (?, ?, ?)"
-            self._connection.execute(sql, (place + first_place(schema), *found))
+            self._connection.execute(sql, (place + first_place(schema), *values))
 
     def _frame(self, seq: int) -> tuple[Stream, bytes, bytes]:
-        """Returns the stream of a frame, its line and its masked line.
+        """Returns the stream, the line and the masked line of a frame.
 
         Both lines are empty if the line is too large, or if there is no such frame.
         """

@@ -1,4 +1,4 @@
-"""Queries of the events of a recording, and which of them end a peer or its streams."""
+"""Queries of the events of a recording, and of the events with which a peer leaves."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ ENDING_KINDS = ("eof", "signal", "exit")
 """The kinds of event with which a peer leaves."""
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
-"""Why the stream to the agent ended, where the client did not end it."""
+"""Reasons for the end of the stream to the agent that are not the client's."""
 
 
 def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
@@ -29,7 +29,7 @@ def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
 
 
 def clock_origin_ns(rows: Rows) -> int | None:
-    """Returns the recorder's monotonic clock at the start, in nanoseconds; None if not known."""
+    """Returns the recorder's monotonic clock at the start, in nanoseconds; None if unknown."""
     start = next(events(rows, "start"), None)
     origin = start.data.get("origin") if start is not None else None
     return origin if isinstance(origin, int) else None
@@ -43,17 +43,17 @@ def made_by(rows: Rows) -> str | None:
 
 
 def is_agent_leaving(event: RecordedEvent) -> bool:
-    """Whether the agent exits or ends its output with an event."""
+    """Whether an event is the agent's exit or the end of its output."""
     return event.kind == "exit" or _is_eof(event, Stream.TO_CLIENT)
 
 
 def is_client_leaving(event: RecordedEvent) -> bool:
-    """Whether the client closes its end with an event."""
+    """Whether the client closes its end of the connection with an event."""
     return _is_eof(event, Stream.TO_AGENT) and event.data.get("reason") not in _NOT_THE_CLIENT
 
 
 def is_stopping_signal(event: RecordedEvent) -> bool:
-    """Whether an event is a signal on which an agent stops, from any sender."""
+    """Whether an event is a signal that stops an agent, from any sender."""
     return event.kind == "signal" and event.data.get("signal") in STOPPING
 
 
@@ -69,14 +69,14 @@ def is_peer_leaving(event: RecordedEvent) -> bool:
 
 
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
-    """Returns the number of the event with which the agent ended its output by itself.
+    """Returns the number of the event with which the agent ended its output on its own.
 
-    An agent was stopped if, before it exited or ended its output, its client had closed its end or
-    a signal to stop was passed on or sent to it, or if such a signal has killed it. Any other exit
-    is the agent's own.
+    The agent was stopped if the client had closed its end, or if a stopping signal was sent or
+    passed on to it, before it exited or ended its output; or if such a signal killed it. Any other
+    exit is the agent's own.
 
     Args:
-        events: at least those of `ENDING_KINDS`, in recorded order.
+        events: at least the events of `ENDING_KINDS`, in recorded order.
 
     Returns:
         None if the agent was stopped, or if its end is not recorded.
@@ -86,7 +86,7 @@ def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     for event in events:
         if not has_left and (is_client_leaving(event) or is_stopping_signal(event)):
             return None
-        # A signal to the whole process group is seen here only after it has killed the agent.
+        # A signal to the whole process group is recorded only after it has killed the agent.
         if event.kind == "exit" and event.data.get("signal") in STOPPING:
             return None
         if left_at is None and _is_eof(event, Stream.TO_CLIENT):

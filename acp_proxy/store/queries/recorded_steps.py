@@ -1,4 +1,4 @@
-"""Reads a recording as the replay engines use it: steps in order, payloads by number."""
+"""Reads a recording for the replay engines: steps in order, payloads by number."""
 
 import contextlib
 import sqlite3
@@ -27,13 +27,13 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.schema import KIND_CODES, KINDS, NEWLINES, STREAM_CODES
 
 _STEPS = 256
-"""Steps that are read at a time."""
+"""How many steps are read at a time."""
 _AHEAD, _AHEAD_BYTES, _HELD_BYTES = 64, 1 << 20, 4 << 20
-"""How many frames, and about how many bytes, are read ahead, and how many bytes are held."""
+"""How many frames and about how many bytes are read ahead, and how many bytes are kept."""
 
 
 _SMALL = 4096
-"""Bytes of the largest update that is searched for the announcement of a session."""
+"""The size of the largest update that is searched for the announcement of a session."""
 _SELECT = f"""
 SELECT f.seq, f.t_ns, f.flags & 3, f.kind, m.text, f.rpc_id, s.text, f.exchange,
   e.session, e.request_seq, e.response_seq,
@@ -53,19 +53,19 @@ WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 _Exchanges = dict[tuple[str | None, bool], tuple[Any, ...]]
-"""Exchanges that a batch is part of, by the id and whether the batch has the request."""
+"""The exchanges of a batch, by their id and whether the batch has the request."""
 
 
 class RecordedSteps:
-    """The steps of a recording, as far as it was written when it was opened.
+    """The steps of a recording, up to the state in which it was opened.
 
-    Implements `engine.shared.steps.Script`.
+    Implements `recording.steps.Script`.
 
     Args:
         reader: the recording.
-        as_sent: whether the agent's requests and notifications are wanted as it sent them, and not
-            as faults have changed them. Answers are always those that the client received, since
-            what it did next followed from them.
+        as_sent: whether to return the agent's requests and notifications as it sent them, not as
+            faults changed them. Answers are always returned as the client received them, since its
+            next messages depended on them.
     """
 
     def __init__(self, reader: RecordingReader, *, as_sent: bool = False) -> None:
@@ -74,7 +74,7 @@ class RecordedSteps:
         self._reader = reader
         self._connection = reader.connection
         self._path = reader.path
-        self._wire = _WIRE.format(reader.tables[0].lines.held)
+        self._wire = _WIRE.format(reader.tables[0].lines.whole)
         self._after = 0
         self._wires: dict[int, Wire] = {}
         self._held = 0
@@ -90,7 +90,7 @@ class RecordedSteps:
         """Returns the next steps in recorded order; none at the end.
 
         Raises:
-            DamagedRecording: the file is damaged, as from all that reads.
+            DamagedRecording: the file is damaged. Every method that reads may raise this.
         """
         steps: list[Step] = []
         sql = f"{_SELECT} ORDER BY f.seq LIMIT {_STEPS}"
@@ -110,12 +110,12 @@ class RecordedSteps:
         return wire
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds messages of the client, in order.
+        """Yields later messages of the client, in order.
 
         Args:
             method: their method.
             kind: their kind.
-            after: only those beyond this number.
+            after: only messages beyond this number.
         """
         sql = (
             f"{_SELECT} AND f.method = (SELECT id FROM labels WHERE text = ?) AND f.kind = ?"
@@ -127,14 +127,14 @@ class RecordedSteps:
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Raises the errors of a broken file as damage, and not as the client's mistake."""
+        """Converts the errors of a broken file, so that they are not blamed on the client."""
         try:
             yield
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
             raise database.unreadable(self._path, e) from None
 
     def _read_ahead(self, seq: int) -> None:
-        """Holds a frame, and some that will probably be asked for next."""
+        """Reads a frame, and some frames that will probably be needed next."""
         (stream,) = self._query("SELECT flags & 3 FROM frame_rows WHERE seq = ?", (seq,))[0]
         if self._held > _HELD_BYTES:
             self._wires.clear()
@@ -158,21 +158,21 @@ class RecordedSteps:
         self._held += size + _AHEAD * 256
 
     def _large(self, seq: int) -> bytes:
-        """Reads a line that is larger than those that are read otherwise.
+        """Reads a line that is too large to be read ahead.
 
         Raises:
-            UnreadableRecording: it is too large to be held.
+            UnreadableRecording: it is too large to be replayed.
         """
         (size,) = self._query("SELECT size FROM frames WHERE seq = ?", (seq,))[0]
         if size > PLAYED_LINE:
             raise UnreadableRecording(
-                self._path, f"frame {seq} has {size} bytes, and a line of more than"
-                f" {PLAYED_LINE >> 20} MiB is not played"
+                self._path, f"frame {seq} has {size} bytes, and lines of more than"
+                f" {PLAYED_LINE >> 20} MiB are not played"
             )  # fmt: skip
         return b"".join(self._reader.pieces(seq))
 
     def _is_as_received(self, kind: Kind) -> bool:
-        """Whether a frame of the agent is wanted as its client received it."""
+        """Whether to return a frame of the agent as its client received it."""
         return not self._as_sent or kind in (Kind.RESPONSE, Kind.ERROR)
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
@@ -212,7 +212,7 @@ class RecordedSteps:
         return [step]
 
     def _name(self, step: Step) -> None:
-        """Sets the names that a step introduces, and those that it belongs to."""
+        """Sets the names that a step introduces, and the names that it belongs to."""
         raw = self.wire(step.seq).raw
         step.introduces = introduced(step.method, raw)
         if is_mcp(step.method) and step.kind in ("request", "notification"):
@@ -220,7 +220,7 @@ class RecordedSteps:
             step.names_session = read(raw).session is not None
 
     def _is_inferred(self, method: str | None) -> bool:
-        """Whether a message's session is only known from other messages."""
+        """Whether a message's session is known only from other messages."""
         is_unnamed = self.dialect == DRAFT and (method or "").startswith(
             ("fs/", "terminal/", "_mcp/")
         )
@@ -240,7 +240,7 @@ class RecordedSteps:
             step.kind = Kind.INVALID.value
             return [step]
         exchanges: _Exchanges = {}
-        for row in (*asked, *answered):  # of several with one id the last one counts
+        for row in (*asked, *answered):  # the last one with an id counts
             earlier = exchanges.get(key := (row[1], row[3] == step.seq))
             exchanges[key] = row if row[5] or not earlier else (*row[:5], earlier[5])
         return [

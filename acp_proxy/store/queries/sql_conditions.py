@@ -1,8 +1,7 @@
-"""Translates a filter's condition into SQL over rows that have numbers in place of words.
+"""Translates a filter's condition into SQL over coded rows, which have numbers instead of words.
 
-The names are those of a query over ``frame_rows AS f LEFT JOIN exchanges AS e``. A filter over a
-million frames is fast, because rows are compared by numbers; texts are compared once, in
-``labels``.
+The SQL uses the names of ``frame_rows AS f LEFT JOIN exchanges AS e``. A filter over a million
+frames is fast, because rows are compared by numbers; texts are compared only once, in ``labels``.
 """
 
 from collections.abc import Mapping
@@ -32,13 +31,13 @@ _CODED: dict[str, tuple[str, Mapping[Any, int]]] = {
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
-"""SQLite allows 1,000 levels, one for each ``OR``; the caller tests a longer filter itself."""
+"""SQLite allows 1,000 levels, one for each ``OR``; a longer filter is tested in Python."""
 _MOST_LEVELS = 15
-"""The stack of SQLite's parser has 100 entries, and a level takes up to five of them."""
+"""The stack of SQLite's parser has 100 entries, and each level uses up to five of them."""
 _MOST_STARS = 3
-"""SQLite tries all ways in which the stars of a pattern can match a text."""
+"""SQLite tries every way in which the stars of a pattern can match a text."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
-"""SQLite's GLOB stops at NUL, so a function of ours matches a text that contains one."""
+"""SQLite's GLOB stops at NUL, so texts with NUL are matched by a function of ours."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -50,9 +49,9 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
     """Translates a condition.
 
     Args:
-        condition: of a filter.
+        condition: the condition of a filter.
         labels: the table of labels, or a SELECT in parentheses.
-        every: the labels of the whole recording; the table of rows may be only a part of it.
+        every: the labels of the whole recording, since the rows may be only a part of it.
         size: SQL for the size of a line.
     """
     match condition:
@@ -61,8 +60,8 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
             known = [str(codes[value]) for value in values if value in codes]
             return Where(f"{expression} IN ({', '.join(known)})")
         case Among(column, values):
-            found = f"{{0}} IN ({', '.join('?' * len(values))})"
-            return _text(column, found, values, labels, every)
+            test = f"{{0}} IN ({', '.join('?' * len(values))})"
+            return _text(column, test, values, labels, every)
         case Like(column, pattern) if _is_simple(pattern):
             return _text(column, _LIKE, (pattern, pattern), labels, every)
         case Compare(column, operator, bound) if operator in _OPERATORS:
@@ -92,19 +91,19 @@ def _named(column: str, size: str) -> str:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether SQLite can match a pattern; its sets differ from fnmatch, and it stops at NUL."""
+    """Whether SQLite can match a pattern: its sets differ from fnmatch, and it stops at NUL."""
     return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
 
 
 def with_batches(where: Where) -> Where:
-    """Matches all batches as well, since a condition applies to the messages within."""
+    """Adds all batches to a condition, since it applies to the messages inside them."""
     if where.is_open:
         return where
     return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")
 
 
 def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
-    """Returns the test of a text, ``{0}``; of requests also a text that only the answer has."""
+    """Tests a text, ``{0}``; for requests also the session or terminal of the answer."""
     if column not in _LABELLED:
         return Where(test.format(f"f.{column}"), values)
     if column == "terminal":  # by the index of terminals, which an OR would not use

@@ -1,8 +1,8 @@
-"""Limits how large the values are that are read, and checks their types.
+"""Limits the size of values that are read, and checks their types.
 
-Recordings come from unknown people. A line may have any size, and SQLite itself checks no types.
-So SQLite is given a limit, beyond which a statement fails. Of a larger line, rows have an excerpt,
-its first bytes; all of it is read piece by piece.
+Recordings come from unknown people. A line may have any size, and SQLite does not check types. So
+SQLite gets a size limit, and a statement fails beyond it. A larger line is an excerpt in its row,
+its first bytes; the whole line is read in pieces.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from typing import Any
 from acp_proxy.base.limits import LABEL, LINE_EDGE, REMEMBERED, WHOLE_VALUE
 
 Row = dict[str, Any]
-"""A row by the names of its columns."""
+"""A row: values by column name."""
 
 _UNLIMITED = 2_000_000_000
 
 FITS = "fits_pattern"
-"""The function of a text and a pattern with ``*`` and ``?``; needs `limit`."""
+"""An SQL function of a text and a pattern with ``*`` and ``?``; needs `limit`."""
 
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
@@ -37,7 +37,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
     "raw": (bytes,),
 }
-"""The types of columns of these names, in any table."""
+"""The types of the columns with these names, in any table."""
 
 
 class Mistyped(Exception):
@@ -45,17 +45,17 @@ class Mistyped(Exception):
 
 
 class LineTooLarge(Exception):
-    """Raised when a filter needs the text of a line that is too large to be read as a whole."""
+    """Raised when a filter needs the text of a line that is too large for memory."""
 
     def __init__(self, seq: int, size: int) -> None:
         super().__init__(
-            f"frame {seq} has {size} bytes, too many for a filter to look into; size:<16M leaves it"
+            f"frame {seq} has {size} bytes, too many for a filter to search; size:<16M leaves it"
             " out"
         )
 
 
 def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> Iterator[Row]:
-    """Runs a SELECT and streams its rows by the names of their columns.
+    """Runs a SELECT and streams its rows, each by column name.
 
     Args:
         connection: an open recording.
@@ -71,7 +71,7 @@ def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> It
     checked: set[tuple[type, ...]] = set()
     for values in cursor:
         row = dict(zip(names, values, strict=True))
-        # Of a million rows nearly all have values of the same types.
+        # Nearly all of a million rows have values of the same types.
         if (types := (*map(type, values),)) not in checked:
             _check_types(row)
             if len(checked) < REMEMBERED:
@@ -93,15 +93,15 @@ def _check_data(text: str) -> None:
     except ValueError:
         data = None
     if not isinstance(data, dict):
-        raise Mistyped("an event is no JSON object")
+        raise Mistyped("an event is not a JSON object")
 
 
 def limit(connection: sqlite3.Connection, *schemas: str) -> None:
-    """Limits what the statements of a connection read, and adds our functions to SQLite's.
+    """Limits the size of values in a connection, and adds our SQL functions.
 
     Args:
         connection: an open recording.
-        schemas: the databases that have frames; each frame is in one of them.
+        schemas: the databases with frames; each frame is in one of them.
     """
 
     def line_start(seq: int) -> bytes:
@@ -117,11 +117,11 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
 
 @contextlib.contextmanager
 def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
-    """Sets another limit for a while.
+    """Sets another limit inside a block.
 
     Args:
         connection: an open recording.
-        size: bytes of the largest value; practically none by default.
+        size: the size of the largest value in bytes; practically unlimited by default.
     """
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
     try:
@@ -131,17 +131,17 @@ def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[
 
 
 def is_too_large(error: Exception) -> bool:
-    """Whether a statement has failed because of the limit."""
+    """Whether a statement failed because of the limit."""
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG
 
 
 def is_excerpt(row: Mapping[str, Any]) -> bool:
-    """Whether a row of `frames` has an excerpt in place of its line."""
+    """Whether a row of `frames` has only an excerpt of its line."""
     return bool(row["size"] > len(row["raw"]))
 
 
 def check_labels(connection: sqlite3.Connection, labels: str) -> None:
-    """Raises `sqlite3.Error` if a label is too long, of which each frame may name four.
+    """Raises `sqlite3.Error` if a label is too long, since each frame may have four labels.
 
     Args:
         connection: an open recording.

@@ -1,4 +1,4 @@
-"""How a database is made and brought up to date: an append-only list of small functions."""
+"""Creates and upgrades databases: an append-only list of small functions."""
 
 from sqlite_utils import Database, Migrations
 
@@ -10,7 +10,7 @@ migrations = Migrations("acp_proxy")
 
 @migrations(name="0001_recordings")
 def create_tables(db: Database) -> None:
-    """Everything that version 1 has."""
+    """Creates the tables of version 1."""
     db.table("recording").create(
         {
             **dict.fromkeys(("id", "name", "tool_version", "started_at", "ended_at", "state"), str),
@@ -38,10 +38,10 @@ def create_tables(db: Database) -> None:
         },
         pk="seq",
     )
-    # One index for both: a second costs another 11 bytes a frame, and a session is seldom rare.
+    # One index for both: a second one costs 11 bytes per frame, and few sessions are rare.
     db.table("frame_rows").create_index(["method", "session"])
     db.execute("CREATE INDEX frame_rows_odd ON frame_rows (kind) WHERE kind > 1")
-    # "IS NOT NULL" is the one condition that SQLite sees to follow from a join on the column.
+    # Only for "IS NOT NULL" does SQLite infer the condition from a join on the column.
     for name in ("tool_call", "terminal"):
         db.execute(
             f"CREATE INDEX frame_rows_{name} ON frame_rows ({name}) WHERE {name} IS NOT NULL"
@@ -72,7 +72,7 @@ def create_tables(db: Database) -> None:
     db.table("faults_fired").create(
         {"seq": int, "rule": str, "action": str, "received": bytes, "delivered": bytes}
     )
-    # How far the log has been indexed, and what the indexer remembered there.
+    # How much of the log is indexed, and the state of the indexer there.
     db.table("indexing").create({"id": int, "log_offset": int, "state": str}, pk="id")
     for name, select in STORED_VIEWS.items():
         db.create_view(name, select)
@@ -81,17 +81,17 @@ def create_tables(db: Database) -> None:
 
 @migrations(name="0002_note")
 def add_note(db: Database) -> None:
-    """A person's own words for a recording."""
+    """Adds the note that a user writes about a recording."""
     db.execute("ALTER TABLE recording ADD COLUMN note TEXT")
 
 
 @migrations(name="0003_origin")
 def add_origin(db: Database) -> None:
-    """What an imported recording was made from, as JSON."""
+    """Adds the origin of an imported recording, as JSON."""
     db.execute("ALTER TABLE recording ADD COLUMN origin TEXT")
 
 
 @migrations(name="0004_late")
 def add_late(db: Database) -> None:
-    """How much later than it was received a line went out, where a rule fired at it."""
+    """Adds the delay between receiving and forwarding a line that a rule fired on."""
     db.execute("ALTER TABLE faults_fired ADD COLUMN late_ns INTEGER")

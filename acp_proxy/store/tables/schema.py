@@ -1,10 +1,10 @@
-"""The database: how rows are coded, the views that are its contract, and what a table may be.
+"""The schema of the database: the codes in rows, the public views, and a check of foreign tables.
 
-People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`. Of these,
-`frames` is a view. A frame of 300 bytes would carry 100 more if its row had the words
-``to-client``, ``notification``, ``session/update`` and the session's id, and twice that with
-indexes; so ``frame_rows`` has numbers, and the texts are in ``labels``. With its indexes a row
-costs about 57 bytes beyond the frame itself.
+Users query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`; `frames` is a
+view. If each row contained the words ``to-client``, ``notification``, ``session/update`` and the
+session's id, a frame of 300 bytes would take 100 bytes more, and twice that with indexes. So
+``frame_rows`` contains numbers, and the texts are in ``labels``. With its indexes, a row costs
+about 57 bytes in addition to the frame.
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
 NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
 LINE_START = "line_start(f.seq)"
-"""The excerpt of the line of a row ``f``; needs `checked_values.limit`."""
+"""SQL for an excerpt of the line of a row ``f``; needs `checked_values.limit`."""
 MASKED = 1 << 6
 # Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
 
@@ -55,11 +55,11 @@ class Where:
     sql: str
     parameters: tuple[Any, ...] = ()
     exact: bool = True
-    """Whether it matches exactly the wanted rows; otherwise it may match more."""
+    """Whether it matches exactly the requested rows; otherwise it may match more."""
     tests: int = 1
-    """The number of comparisons in it."""
+    """The number of comparisons."""
     levels: int = 1
-    """How deeply they are nested."""
+    """The depth of nesting."""
 
     @property
     def is_open(self) -> bool:
@@ -85,7 +85,7 @@ _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10
 
 @frozen
 class LineColumns:
-    """SQL for the line of a row ``f``, and for what belongs to it."""
+    """SQL for the line of a row ``f``, its size, and whether it is masked."""
 
     line: str = "f.raw"
     """The line, whatever its size."""
@@ -94,25 +94,25 @@ class LineColumns:
     """Whether something in it is masked."""
 
     @property
-    def held(self) -> str:
+    def whole(self) -> str:
         """The line; NULL if it is too large."""
-        is_held = f"{self.size} <= {WHOLE_VALUE} OR typeof(f.raw) != 'blob'"
-        return f"CASE WHEN {is_held} THEN {self.line} END"
+        fits = f"{self.size} <= {WHOLE_VALUE} OR typeof(f.raw) != 'blob'"
+        return f"CASE WHEN {fits} THEN {self.line} END"
 
     @property
     def raw(self) -> str:
         """The line, or an excerpt of it; needs `checked_values.limit`."""
-        return f"{self.held.removesuffix(' END')} ELSE {LINE_START} END"
+        return f"{self.whole.removesuffix(' END')} ELSE {LINE_START} END"
 
 
 AS_STORED = LineColumns()
-"""Lines as the file has them."""
+"""Lines as stored in the file."""
 
 
 def valid_json(raw: str) -> str:
-    """Returns the condition that a line is JSON, and SQL for it as text.
+    """Returns ``CONDITION THEN TEXT`` in SQL: whether a line is JSON, and the line as text.
 
-    Of a large line nobody has read more than the edges, so it counts only if it is ASCII.
+    Only the edges of a large line were ever read, so it counts as JSON only if it is ASCII.
     """
     text = f"CAST({raw} AS TEXT)"
     return (
@@ -122,9 +122,9 @@ def valid_json(raw: str) -> str:
 
 
 def json_of(raw: str) -> str:
-    """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL where it is none, or stderr.
+    """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL if it is not JSON, or stderr.
 
-    SQLite reads JSON of any encoding, and Python no text that is not UTF-8.
+    SQLite accepts JSON in any encoding, but Python reads only text in UTF-8.
     """
     return (
         f"CASE WHEN f.kind != {KIND_CODES[Kind.STDERR]}"
@@ -133,13 +133,13 @@ def json_of(raw: str) -> str:
 
 
 def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
-    """Returns the columns of the view ``frames``, from the names of `frames_from`.
+    """Returns the columns of the view ``frames``, using the names of `frames_from`.
 
     Args:
         raw: SQL for the line.
         size: SQL for its size.
         masked: SQL for whether something in it is masked.
-        json: the column ``json`` with a comma, for which SQLite parses each line.
+        json: the column ``json`` with a comma, if wanted; SQLite parses each line to compute it.
     """
     return f"""
   f.seq, 'acp' AS channel,
@@ -154,11 +154,11 @@ def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
 
 
 def frames_from(rows: str, labels: str) -> str:
-    """Returns a FROM of coded rows, joined with their texts.
+    """Returns a FROM clause of coded rows, joined with their labels.
 
     Args:
         rows: the table of rows, or a SELECT in parentheses.
-        labels: the table of texts, likewise.
+        labels: the table of labels, or a SELECT in parentheses.
     """
     return f"""
 {rows} AS f
@@ -183,8 +183,8 @@ def frames_select(rows: str, labels: str, raw: str, size: str, masked: str) -> s
     return f"SELECT {columns}\nFROM {frames_from(rows, labels)}"
 
 
-# 200 characters take 800 bytes at the most. What may not be UTF-8 is joined from code points, since
-# other text makes Python's sqlite3 raise.
+# 200 characters take at most 800 bytes. Text that may not be UTF-8 is rebuilt from code points,
+# since Python's sqlite3 raises an error for invalid text.
 _START = "CAST(substr(raw, 1, 800) AS TEXT)"
 _PREVIEW = f"""
 CASE WHEN kind IN ('stderr', 'invalid') AND {_START} GLOB '*[^ -~]*' THEN (
@@ -223,8 +223,8 @@ FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
 TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
           "indexing")  # fmt: skip
 _TABLE_NAMES = ", ".join(f"'{name}'" for name in (*TABLES, "_sqlite_migrations"))
-# A foreign file may have a view in place of a table, which SQLite would compute without an end, or
-# a trigger, which would do more than was asked when a note is written.
+# A foreign file may have a view instead of a table, which SQLite might compute for ever, or a
+# trigger, which would do more than write a note.
 _ODD = f"""
 SELECT name, type FROM main.sqlite_master WHERE type = 'trigger'
 UNION ALL
@@ -239,11 +239,11 @@ LIMIT 1
 
 
 class ForeignTables(sqlite3.DatabaseError):
-    """Raised when a database has what no recorder makes."""
+    """Raised when a database has a table or trigger that no recorder makes."""
 
 
 def check_tables(connection: sqlite3.Connection) -> None:
-    """Raises `ForeignTables` if a table is no plain one or there is a trigger.
+    """Raises `ForeignTables` if a table is not a plain table, or if there is a trigger.
 
     Raises:
         sqlite3.Error: the database is damaged.

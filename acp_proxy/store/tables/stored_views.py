@@ -1,9 +1,9 @@
 """The views that are stored in the file of a recording, for queries with other programs.
 
-They are plain SQL, and use only what SQLite has had since version 3.31. A line may be anything, so
-members are read from valid JSON only. JSON may contain half of a surrogate pair, which Python's
-sqlite3 does not accept as text, so such text is made valid. The pieces of a message are joined
-before their escapes are decoded, since some agents cut between the two halves of a pair.
+They are plain SQL that works since SQLite 3.31. A line may be anything, so members are read only
+from valid JSON. JSON may contain half of a surrogate pair, which Python's sqlite3 does not accept
+as text, so such text is repaired. The pieces of a message are joined before their escapes are
+decoded, since some agents cut between the two halves of a pair.
 """
 
 import re
@@ -29,7 +29,7 @@ from acp_proxy.store.tables.schema import KIND_CODES, VIEWS, valid_json
 _UPDATED = TOOL_CALLS[1]
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
 _BLOCK = 500
-"""How many characters of a message are made valid at once, since SQLite's substr counts from the
+"""How many characters of a message are repaired at once, since SQLite's substr counts from the
 beginning of the text each time."""
 
 _ROLES = {
@@ -38,7 +38,7 @@ _ROLES = {
     "thought": (*THOUGHT_CHUNKS, WHOLE_THOUGHT),
     "summary": ("compaction_summary_chunk",),
 }
-"""Requests and updates with text, by who speaks in them."""
+"""The requests and updates with text, by the role that speaks in them."""
 
 
 def _listed(texts: tuple[str, ...]) -> str:
@@ -50,7 +50,7 @@ _WHOLE = _listed(WHOLE_MESSAGES)
 
 def _first(*paths: str, json: str = "json") -> str:
     """Returns SQL for the first of these members that exists; NULL if it is empty."""
-    return _found(f"json_extract({json}, '$.{path}')" for path in paths)
+    return _first_of(f"json_extract({json}, '$.{path}')" for path in paths)
 
 
 def _object(*paths: str) -> str:
@@ -61,13 +61,13 @@ def _object(*paths: str) -> str:
 
 def _within(*names: str) -> str:
     """Returns SQL for the first of these members, below the path ``place``, that exists."""
-    return _found(f"json_extract(json, place || '.{name}')" for name in names)
+    return _first_of(f"json_extract(json, place || '.{name}')" for name in names)
 
 
-def _found(members: Iterable[str]) -> str:
+def _first_of(members: Iterable[str]) -> str:
     every = [*members]
-    found = ", ".join(every)
-    return f"nullif({found if len(every) == 1 else f'coalesce({found})'}, '')"
+    joined = ", ".join(every)
+    return f"nullif({joined if len(every) == 1 else f'coalesce({joined})'}, '')"
 
 
 def _json(row: str) -> str:
@@ -80,16 +80,16 @@ def _spelled(path: str, json: str = "json") -> str:
 
     SQLite returns several members as an array, and keeps their escapes in it: ``["text",null]``.
     """
-    found = f"json_extract({json}, {path}, '$[0]')"
-    return f"substr({found}, 3, length({found}) - 9)"
+    extracted = f"json_extract({json}, {path}, '$[0]')"
+    return f"substr({extracted}, 3, length({extracted}) - 9)"
 
 
 _HALVED = "GLOB '*' || char(65533) || '*'"
-"""Finds text with half of a surrogate pair, which SQLite reads as U+FFFD."""
+"""Matches text with half of a surrogate pair, which SQLite reads as U+FFFD."""
 
 
 def _valid(column: str) -> str:
-    """Returns SQL for a column as valid text; text that was not valid is cut to `SHOWN_VALUE`."""
+    """Returns SQL for a column as valid text; repaired text is cut to `SHOWN_VALUE`."""
     return (
         f"CASE WHEN {column} {_HALVED} THEN (WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL"
         f" SELECT n + 1 FROM place WHERE n < min({SHOWN_VALUE}, length({column})))"
@@ -99,7 +99,7 @@ def _valid(column: str) -> str:
 
 
 def _word(*columns: str) -> str:
-    """Returns SQL for columns with ids or words of the protocol; NULL if they are not valid."""
+    """Returns SQL for columns with ids or words of the protocol; NULL if the text is invalid."""
     return ", ".join(f"CASE WHEN {column} {_HALVED} THEN NULL ELSE {column} END AS {column}"
                      for column in columns)  # fmt: skip
 
@@ -118,12 +118,12 @@ CASE WHEN text {_HALVED} THEN (
 
 
 def _members(labelled: str, wanted: str, columns: str) -> str:
-    """Returns SQL for messages: those in batches, and others, which have labels.
+    """Returns SQL for messages, in batches and outside of them.
 
-    The row of a batch has no labels of its messages, so these are read from their JSON.
+    The row of a batch does not have the labels of its messages, so these are read from their JSON.
 
     Args:
-        labelled: the FROM and WHERE clauses of the messages with labels; ``f`` is their row.
+        labelled: the FROM and WHERE clauses of messages outside of batches; ``f`` is their row.
         wanted: a condition on the messages in batches.
         columns: the columns to compute from ``json``, the text of a message.
     """
@@ -166,7 +166,7 @@ def _asked(methods: str, direction: str) -> str:
         methods: the methods of the exchanges, as a list in SQL.
         direction: the direction of the requests.
     """
-    found = [
+    texts = [
         f"""CASE {row}.kind WHEN {_BATCH} THEN (
       SELECT e.value FROM json_each({_json(row)}) AS e
       WHERE CASE e.type WHEN 'object' THEN json_extract(e.value, '$.id', '$.method') END
@@ -180,8 +180,8 @@ SELECT x.id, x.method, x.request_seq, x.response_seq, x.session, x.outcome, x.la
       SELECT max(id) FROM turns AS t WHERE t.session = x.session AND t.prompt_seq <= q.seq
         AND (t.end_seq IS NULL OR t.end_seq >= q.seq)) END) AS turn,
     (SELECT text FROM labels WHERE id = q.tool_call) AS labelled,
-    {found[0]} AS json,
-    {found[1]} AS answer
+    {texts[0]} AS json,
+    {texts[1]} AS answer
   FROM exchanges AS x JOIN frame_rows AS q ON q.seq = x.request_seq
     LEFT JOIN frame_rows AS a ON a.seq = x.response_seq
   WHERE x.method IN {methods} AND x.direction = '{direction}'
@@ -298,10 +298,10 @@ _ABOUT = f"""frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
   WHERE f.tool_call IS NOT NULL AND f.kind != {_BATCH}"""
 _CALL = _object("params.update", "params.data", "params.toolCall", "params.subject.toolCall")
 _LAST_MEMBER = 999_999_999
-"""Puts what is known of a permission request after all messages of its frame."""
+"""Sorts the result of a permission request after all messages of its frame."""
 _UPDATE_KIND = f"coalesce({_first('params.update.sessionUpdate')}, {_first('params.type')})"
-# An ``opener`` is a message that can begin another call with an id; see `protocol.call_ids`, whose
-# rules these are. Of a session that is opened again, the history repeats the calls of before.
+# An ``opener`` is a message that can begin another call with the same id, by the rules of
+# `protocol.call_ids`. When a session is opened again, its history repeats the earlier calls.
 _TOOL_CALLS = f"""
 WITH line AS ({_members(_ABOUT, "tool_call IS NOT NULL", f"{_CALL} AS place")}
 ), state AS (

@@ -1,9 +1,9 @@
-"""Makes the view `frames`, and what else our queries need, in an open connection.
+"""Creates the view `frames` and the other views of our queries in an open connection.
 
 The views in a file are not used, since anybody may have written them. While a recording has a log,
-the rows read from the log are in an attached database, ``tail``, with the same tables; then each
-view has the rows of the file and of the tail. Rows that are masked while they are read are in
-another attached database, ``masked``, and replace those of the file (`masked_rows`).
+the rows from the log are in an attached database, ``tail``, with the same tables; then each view
+has the rows of the file and of the tail. Rows that are masked while they are read are in another
+attached database, ``masked``, and replace those of the file (`masked_rows`).
 """
 
 import sqlite3
@@ -13,18 +13,18 @@ from acp_proxy.store.tables.checked_values import check_labels, limit
 from acp_proxy.store.tables.schema import AS_STORED, LINE_START, TABLES, LineColumns, frames_select
 
 LEVELS = ("secrets", "private")
-"""Values of ``recording.redaction`` that mean that a recording was masked while it was recorded."""
+"""The values of ``recording.redaction`` of recordings that were masked when they were made."""
 MASKED = "masked"
 """The name of the database with masked rows."""
 LATER = 1 << 40
-"""The number that is added to the row numbers of fired faults in the tail."""
+"""An offset for the row numbers of fired faults in the tail."""
 _PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
 MASKED_LINES = LineColumns(
     line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
     size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
     masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
 )
-"""The columns of lines, with masked lines in place of those in the file."""
+"""The columns of lines, where masked lines replace those in the file."""
 
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (
@@ -60,7 +60,7 @@ def attach_tail(connection: sqlite3.Connection) -> None:
 
 
 def is_masked(connection: sqlite3.Connection, schema: str = "main") -> bool:
-    """Whether a recording was masked while it was recorded.
+    """Whether a recording was masked when it was made.
 
     Args:
         connection: an open recording.
@@ -116,9 +116,9 @@ def make_views(
 
 
 def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str]:
-    # Lines that are too large are left out here, since SQLite would read them as a whole.
+    # Large lines are left out here, since SQLite would read them completely.
     rows = " UNION ALL ".join(
-        f"SELECT {_ROW}, {lines.held} AS raw, {lines.size} AS size FROM {schema}.frame_rows AS f"
+        f"SELECT {_ROW}, {lines.whole} AS raw, {lines.size} AS size FROM {schema}.frame_rows AS f"
         for schema in ("main", "tail")
     )
     views = {
@@ -138,7 +138,7 @@ def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str
 
 
 def _merged_recording(connection: sqlite3.Connection) -> str:
-    """Returns SQL for the recording's row in the tail, with the name and note of the file's row."""
+    """Returns SQL for the recording's row in the tail, with the name and note from the file."""
     columns = connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
     edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
     quoted = [
@@ -152,7 +152,7 @@ def _merged_recording(connection: sqlite3.Connection) -> str:
 
 
 def _late(connection: sqlite3.Connection) -> str:
-    """Returns SQL for a column of fired faults that recordings of earlier versions lack."""
+    """Returns SQL for the column ``late_ns``, which recordings of earlier versions lack."""
     sql = "SELECT 1 FROM pragma_table_info('faults_fired', 'main') WHERE name = ?"
     return _LATE if connection.execute(sql, (_LATE,)).fetchone() else f"NULL AS {_LATE}"
 
@@ -175,10 +175,10 @@ def _masked(schemas: tuple[str, ...], late: str) -> dict[str, str]:
 
 def _fired(column: str, schema: str) -> str:
     place = f"k.place = f.rowid + {first_place(schema)}"
-    found = f"SELECT k.{column} FROM {MASKED}.faults_fired AS k WHERE {place}"
-    return f"coalesce(({found}), f.{column}) AS {column}"
+    masked = f"SELECT k.{column} FROM {MASKED}.faults_fired AS k WHERE {place}"
+    return f"coalesce(({masked}), f.{column}) AS {column}"
 
 
 def first_place(schema: str) -> int:
-    """Returns the number that is added to the row numbers of fired faults in a database."""
+    """Returns the offset for the row numbers of fired faults in a database."""
     return LATER if schema == "tail" else 0

@@ -72,7 +72,7 @@ def empty_log(path: Path) -> None:
 
 
 def other_log(path: Path) -> None:
-    """A log of something else."""
+    """A log of another program."""
     path.with_name(f"{path.name}.log").write_text("GET / 200\n" * 9)
 
 
@@ -93,14 +93,14 @@ def lost_database(path: Path) -> None:
         (text_file, "it is not a SQLite database"),
         (empty_file, "it is empty"),
         (empty_directory, "is a directory without recordings: expected a recording; "),
-        (other_database, "it is a SQLite database of something else"),
+        (other_database, "it is a SQLite database of another program"),
         (newer_version, f"expected at most format {VERSION}, got 1000; upgrade acp-proxy"),
         (truncated, "it is damaged (database disk image is malformed)"),
         (headless, "it is damaged (database disk image is malformed)"),
         (broken_schema, "it is damaged (malformed database schema"),
         (empty_log, "its log is empty"),
         (other_log, "it does not begin as a capture log does"),
-        (lost_database, "it is only an end, and"),
+        (lost_database, "it is only the end of a log, and"),
     ],
 )
 def test_an_unreadable_file_is_reported(
@@ -127,7 +127,7 @@ def test_an_unreadable_file_is_reported(
         ("/nope/x", "no recording at /nope/x; `acp-proxy list` shows them"),
         (
             "aa",
-            "'aa' fits 2 recordings: two.db (aabb), one.db (aacc); give more of the name or",
+            "'aa' matches 2 recordings: two.db (aabb), one.db (aacc); give more of the name or",
         ),
     ],
 )

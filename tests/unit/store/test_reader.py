@@ -514,7 +514,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
     alter(recorder.path, f"UPDATE recording SET state = '{state}'")
     recorder.log_path.unlink()
     with RecordingReader(recorder.path) as reader:
-        assert reader.warning == f"{recorder.log_path} is missing: what was not indexed yet is lost"
+        assert reader.warning == f"{recorder.log_path} is missing: frames not yet indexed are lost"
         assert len(texts(reader)) == 2
 
 
@@ -629,9 +629,11 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
         recorder.trim()
         recorder.to_client(chunk(1))
         recorder.path.unlink()
-        with pytest.raises(UnreadableRecording, match=r"only an end, and .*x\.db is missing"):
+        with pytest.raises(
+            UnreadableRecording, match=r"only the end of a log, and .*x\.db is missing"
+        ):
             RecordingReader(recorder.path)
-    with pytest.raises(UnreadableRecording, match="only an end"):
+    with pytest.raises(UnreadableRecording, match="only the end of a log"):
         RecordingReader(recorder.path)
     assert recorder.log_path.exists()
 

@@ -154,7 +154,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
     recorder.log_path.unlink()
     result = run("inspect", "list", home=home)
     assert " recording " in result.stdout.splitlines()[1]
-    assert "is missing: what was not indexed yet is lost" in result.stderr
+    assert "is missing: frames not yet indexed are lost" in result.stderr
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:

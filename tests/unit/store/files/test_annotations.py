@@ -117,7 +117,7 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
     """A new recording has no row yet; the error suggests to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
-        pytest.raises(CannotAnnotate, match="only just begun; try again"),
+        pytest.raises(CannotAnnotate, match="only just started; try again"),
     ):
         set_note(recorder.path, "words")
 

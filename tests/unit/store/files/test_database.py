@@ -82,7 +82,7 @@ def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE songs (title)")
-    with pytest.raises(sqlite3.DatabaseError, match="something else"):
+    with pytest.raises(sqlite3.DatabaseError, match="another program"):
         database.create(path)
     with contextlib.closing(sqlite3.connect(path)) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("songs",)]
@@ -122,7 +122,7 @@ def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
     """A SQLite database without our application id is called that."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
-    with pytest.raises(NotARecording, match="a SQLite database of something else"):
+    with pytest.raises(NotARecording, match="a SQLite database of another program"):
         database.open_readonly(tmp_path / "x.db")
 
 

@@ -150,7 +150,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
-        "'aa' fits 2 recordings: second.db (aabb22), first.db (aaaa11); give more of the name or"
+        "'aa' matches 2 recordings: second.db (aabb22), first.db (aaaa11); give more of the name or"
         " the id, or the file"
     )
 
@@ -182,7 +182,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
     with pytest.raises(NoSuchRecording) as caught:
         resolve("cho-", library, HERE)
     assert str(caught.value).startswith(
-        "'cho-' fits 3 recordings: echo-3.db (ee02), 2026-echo-1-cd34.db (ee01),"
+        "'cho-' matches 3 recordings: echo-3.db (ee02), 2026-echo-1-cd34.db (ee01),"
     )
 
 

@@ -334,7 +334,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
     index.write_bytes(struct.pack("=I", 3007000)[:3])
     side_files.check_side_files(path, to_write=True)
     index.write_bytes(b"abc")
-    with pytest.raises(side_files.UnsafeSideFile, match="no index"):
+    with pytest.raises(side_files.UnsafeSideFile, match="not an index"):
         side_files.check_side_files(path, to_write=True)
 
 
@@ -350,7 +350,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
         wal = Path(f"{foreign}-wal").read_bytes()
     Path(f"{path}-wal").write_bytes(wal)
     before = look(root)
-    with pytest.raises(UnreadableRecording, match="something else"):
+    with pytest.raises(UnreadableRecording, match="another program"):
         RecordingReader(path)
     assert_untouched(before, look(root), "report/x.db", "report/x.db-wal")
 
