@@ -1,6 +1,6 @@
-"""Reads what acp-devtools exports: one JSON object with all messages, or one in each line.
+"""Reads exports of acp-devtools: one JSON object with all messages, or one message per line.
 
-Each message has the line as acp-devtools saw it, as a string, so what is no JSON is kept as well.
+Each message contains the original line as a string, so lines that are not JSON are kept as well.
 """
 
 import re
@@ -54,7 +54,7 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
             yield UnreadLines(part.first, last, MISPLACED)
             continue
         words = part.text.strip(b" \t\r\n,")
-        if words:  # not between two messages
+        if words:  # more than the separator of two messages
             around += part.text[: max(0, _MOST_AROUND - len(around))]
         kind = RemarkKind.REMARK if part.text.strip() else RemarkKind.BLANK
         yield Remark(part.first, last, kind)
@@ -86,7 +86,7 @@ def _message(first: int, last: int, text: bytes, *, is_whole: bool) -> Entry:
 
 
 def _facts(around: bytes, last: int) -> Facts:
-    """Returns what stands around the messages of an export."""
+    """Reads the facts around the messages of an export."""
     read = read_message(around.removeprefix(BOM_UTF8))
     session = read.value.get("session") if read and isinstance(read.value, dict) else None
     words = session.get("agentCommand") if isinstance(session, dict) else None
@@ -94,7 +94,7 @@ def _facts(around: bytes, last: int) -> Facts:
 
 
 def _words_of(command: Any) -> tuple[str, ...] | None:
-    """Splits a command that acp-devtools has joined with spaces; None if it is none."""
+    """Splits a command that acp-devtools joined with spaces; None if it is not a command."""
     if not isinstance(command, str) or not command:
         return None
     try:

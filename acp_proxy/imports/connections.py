@@ -1,7 +1,7 @@
-"""Divides the messages of a log into connections, and infers directions that it does not say.
+"""Divides the messages of a log into connections, and infers directions that the log lacks.
 
-A method tells who sends it; an answer goes back to who asked with its id. Where both peers have an
-open request with the same id, the result decides if the method of one of them shows it.
+Most methods are sent by one peer only, and an answer goes to the peer whose open request has its
+id. If both peers have an open request with that id, the members of the result may decide.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,29 +17,29 @@ TO_CLIENT_METHODS = (
     "session/update", "session/request_permission", "fs/", "terminal/", "elicitation/",
     "mcp/connect", "mcp/disconnect", "auth/status_update",
 )  # fmt: skip
-"""Methods of the agent; one that ends in a slash stands for all that begin with it."""
+"""Methods that agents send; a name that ends in a slash stands for all methods below it."""
 TO_AGENT_METHODS = (
     "initialize", "_proxy/initialize", "proxy/initialize", "authenticate", "logout", "auth/",
     "session/", "providers/", "nes/", "document/",
 )  # fmt: skip
-"""Methods of the client, apart from those above."""
+"""Methods that clients send, except those above."""
 _TO_AGENT_RESULTS = {
     "outcome", "content", "terminalId", "output", "exitStatus", "exitCode", "action", "truncated",
 }  # fmt: skip
-"""Members of results of the client."""
+"""Members of results that clients send."""
 _SURE = {
     "session/prompt": "stopReason",
     "session/new": "sessionId",
     "initialize": "protocolVersion",
 }
-"""The member that every result of a method has."""
+"""A member that every result of a method has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
-"""Characters of an id that is kept as it is."""
+"""The length in characters beyond which an id is replaced by its hash."""
 
 
 def direction_of_method(method: str) -> Stream | None:
-    """Returns who is asked by a method of the protocol; None if both are, or it is unknown."""
+    """Returns the direction of a method; None if both peers send it, or if it is unknown."""
     for names, stream in ((TO_CLIENT_METHODS, _TO_CLIENT), (TO_AGENT_METHODS, _TO_AGENT)):
         for name in names:
             if method == name or (name.endswith("/") and method.startswith(name)):
@@ -48,10 +48,10 @@ def direction_of_method(method: str) -> Stream | None:
 
 
 def guessed(message: Any) -> Stream:
-    """Returns the likely direction of a message that nothing shows.
+    """Guesses the direction of a message when nothing shows it.
 
-    An agent announces with methods of its own and a client asks with them; an answer goes whence
-    such results come.
+    With unknown methods, agents are likely to send notifications, and clients requests. The
+    direction of an answer is guessed from the members of its result.
 
     Args:
         message: parsed JSON.
@@ -65,14 +65,14 @@ def guessed(message: Any) -> Stream:
 
 
 class DirectionFinder:
-    """Infers the directions of the messages of one connection, in their order."""
+    """Infers the directions of the messages of one connection, in order."""
 
     def __init__(self) -> None:
         self._open: dict[Stream, dict[str, str]] = {_TO_AGENT: {}, _TO_CLIENT: {}}
-        """The methods of open requests by their ids, by the direction of the request."""
+        """The methods of open requests: by direction, then by id."""
 
     def find(self, message: Any) -> Stream | None:
-        """Returns the direction of the next message; None if nothing shows it.
+        """Infers the direction of the next message; None if nothing shows it.
 
         Args:
             message: parsed JSON.
@@ -99,7 +99,7 @@ class DirectionFinder:
         return [stream for stream, opened in self._open.items() if key in opened]
 
     def note(self, message: Any, stream: Stream) -> None:
-        """Keeps what the next message opens or answers; its direction is known.
+        """Records which requests the next message opens or answers.
 
         Args:
             message: parsed JSON.
@@ -124,7 +124,7 @@ def _first(message: Any) -> dict[str, Any]:
 
 
 def _key(request_id: Any) -> str:
-    """Returns what stands for an id, which may be any JSON, of any size."""
+    """Returns a key for an id, which may be any JSON of any size."""
     text = repr(request_id)
     return text if len(text) <= _LONGEST_ID else sha256(text.encode("utf-8", "replace")).hexdigest()
 
@@ -138,7 +138,7 @@ _UNKNOWN += " nor its id shows which way it went"
 
 
 class ConnectionBegins(NamedTuple):
-    """A client starts another agent: the messages that follow are those of another connection."""
+    """Another connection begins, since the client starts another agent."""
 
 
 class Sent(NamedTuple):
@@ -147,20 +147,20 @@ class Sent(NamedTuple):
     line: LoggedLine
     stream: Stream
     begins: bool
-    """Whether the client introduces itself with it."""
+    """Whether the message is the client's ``initialize`` request."""
 
 
 Happened = Sent | ConnectionBegins | Remark | UnreadLines | Facts
 
 
 def connections(entries: Iterable[Entry], *, guesses: bool = False) -> Iterator[Happened]:
-    """Yields the entries of a log with directions, and where a connection begins after another.
+    """Yields the entries of a log with directions, and a marker wherever another connection begins.
 
-    A client introduces itself once in a connection, with the request ``initialize``.
+    A client sends ``initialize`` once in each connection.
 
     Args:
-        entries: what a reader has yielded.
-        guesses: whether a direction is guessed that does not follow; otherwise it is an error.
+        entries: the entries from the reader of the log.
+        guesses: whether to guess a direction that cannot be inferred; otherwise that is an error.
     """
     finder = DirectionFinder()
     has_messages = False

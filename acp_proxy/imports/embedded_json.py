@@ -1,11 +1,11 @@
-"""Finds where the JSON objects of a text begin and end, without parsing them, and reads messages.
+"""Finds where the JSON objects in a text begin and end without parsing them, and reads messages.
 
-An object may stand in one line or in many, as pretty printers write it, and a file may be one
-object with all messages in it. The text comes in pieces and is never held whole: an object is
-returned as soon as its last bracket has come.
+An object may take one line, or many lines if it is pretty printed, and a file may be a single
+object with all messages inside. The text comes in pieces and is never held completely: an object is
+returned as soon as its last bracket is read.
 
-A message is read pretty printed or not; only its layout changes. Members may be missing that the
-protocol asks for: what a peer sent wrongly is to be seen.
+Only the layout of a message may change. Members that the protocol requires may be missing, so that
+mistakes of a peer stay visible.
 """
 
 import re
@@ -18,20 +18,20 @@ from acp_proxy.protocol.json_text import members, parse
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
 """A whole string, or a character that changes the state of the parser."""
 _OUTSIDE = re.compile(rb"[{}\[\]\n]")
-"""The same outside of all brackets, where a quotation mark is one of somebody's words."""
+"""The same outside of all brackets, where a quotation mark does not begin a string."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""The rest of a string, with the quote that ends it or half of an escape that the piece has cut."""
+"""The rest of a string, with its closing quote, or with half of an escape that the piece cut."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
-"""Blanks, and strings so that those in them are left alone."""
+"""Blanks; also matches strings, so that the blanks inside them are kept."""
 
 
 class FoundText(NamedTuple):
-    """Text that is no object: what stands between them, and around them."""
+    """Text between or around objects."""
 
     first: int
     last: int
     text: bytes | None
-    """The text so far; None if it is too long to be held."""
+    """The text; None if it is too long for memory."""
 
 
 class FoundObject(NamedTuple):
@@ -40,13 +40,13 @@ class FoundObject(NamedTuple):
     first: int
     last: int
     text: bytes | None
-    """The text so far; None if it is too long to be held."""
+    """The text; None if it is too long for memory."""
     is_whole: bool = True
-    """False if the text ended within it."""
+    """False if the input ended inside the object."""
 
 
 def too_long(found_object: FoundObject | FoundText) -> Remark | UnreadLines:
-    """Returns the entry of what is too long to be held; only an object should be a message."""
+    """Returns the entry of a text or object that is too long; only an object is an error."""
     if isinstance(found_object, FoundText):
         return Remark(found_object.first, found_object.last)
     return UnreadLines(
@@ -58,7 +58,7 @@ class ObjectSplitter:
     """Splits a text into JSON objects and what is between them.
 
     Args:
-        inside: the brackets within which an object is one to return, such as ``b"{["`` for the
+        inside: return objects directly inside of these open brackets, such as ``b"{["`` for the
             items of arrays in one large object.
     """
 
@@ -66,12 +66,12 @@ class ObjectSplitter:
         self._inside = inside
         self._open = bytearray()
         self._begun: int | None = None
-        """How many brackets were open when the object began; None outside of objects."""
+        """How many brackets were open when the current object began; None outside of objects."""
         self._in_string = self._is_cut = False
         self._parts: list[bytes] = []
         self._size = 0
         self._ends_line = False
-        """Whether the text that was kept ends with a newline."""
+        """Whether the kept text ends with a newline."""
         self._first = self._line = 1
 
     def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:
@@ -119,7 +119,7 @@ class ObjectSplitter:
         self._keep(piece[start:])
 
     def _end_of_string(self, piece: bytes, place: int) -> int:
-        """Returns where a string ends that has begun before a place, or the end of the piece."""
+        """Returns where the current string ends, or the end of the piece if it continues."""
         if self._is_cut:
             place += 1
             self._line += piece[:1] == b"\n"
@@ -161,11 +161,11 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line, and returns where in it the value ends; None if it goes on.
+        """Reads the next line, and returns where the value ends in it; None if it continues.
 
         Args:
             line: the line.
-            place: where in it to begin.
+            place: where to begin in the line.
         """
         if self._in_string:
             match = _STRING.match(line, place)
@@ -201,10 +201,10 @@ class ReadMessage(NamedTuple):
 
 
 def read_message(text: bytes) -> ReadMessage | None:
-    """Reads the text of an object or array in any layout; None if it is anything else.
+    """Reads the text of an object or array in any layout; None for any other text.
 
     Args:
-        text: the text, with or without blanks around it.
+        text: the text; blanks around it are ignored.
     """
     text = text.strip()
     if text[:1] not in (b"{", b"["):
@@ -219,7 +219,7 @@ def read_message(text: bytes) -> ReadMessage | None:
 
 
 def member_texts(raw: bytes) -> dict[str, bytes] | None:
-    """Returns the members of an object that `read_message` has read, each as it is written.
+    """Returns the members of an object from `read_message`, each as its original text.
 
     Returns:
         None if a value is nested too deeply.
@@ -232,7 +232,7 @@ def member_texts(raw: bytes) -> dict[str, bytes] | None:
 
 
 def is_message(value: Any) -> bool:
-    """Whether parsed JSON is a message of JSON-RPC, or a batch of them."""
+    """Whether parsed JSON is a JSON-RPC message, or a batch of messages."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, dict) and is_message(item) for item in value)
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Reads what stands before a message: when it was sent, and which way it went."""
+"""Reads the text before a message: its time and direction."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,9 +7,9 @@ from typing import NamedTuple
 from acp_proxy.protocol.peers import Stream
 
 LATEST_NS = 1 << 62
-"""Times from here on, in the year 2116, are not believed."""
+"""Times from here on, in the year 2116, are considered wrong."""
 EARLIEST_NS = 10**17
-"""A time before it, in 1973, is no date: the log counts from another moment."""
+"""An earlier time, before 1973, is not a date: the log counts from another moment."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12
@@ -21,20 +21,20 @@ STAMP = re.compile(
     rb"(?:[.,](?P<part>\d{1,9}))?\d*(?:(?:\s|\xe2\x80\xaf)?(?P<half>[AaPp])[Mm]\b)?"
     rb"(?P<zone>Z|[+-]\d\d:?\d\d)?(?![\d:])"
 )
-"""A time with or without its date, as nearly all logs write it."""
+"""A time with or without a date, in the format of nearly all logs."""
 
 
 class Stamp(NamedTuple):
     """A time in a log."""
 
     ns: int
-    """Nanoseconds since 1970, in UTC if the log has no zone; without a date since midnight."""
+    """Nanoseconds since 1970, or since midnight without a date; UTC is assumed without a zone."""
     has_date: bool
     has_zone: bool
 
 
 def read_stamp(text: bytes) -> Stamp | None:
-    """Reads the first time in a text; None if it has none."""
+    """Reads the first time in a text; None if there is no time."""
     for match in STAMP.finditer(text):
         if (stamp := _stamp(match)) is not None:
             return stamp
@@ -61,22 +61,22 @@ def _stamp(match: re.Match[bytes]) -> Stamp | None:
 
 
 class Clock:
-    """Reads the times of a log in order, and notices midnight between two times of day."""
+    """Reads the times of a log in order, and detects midnight between two times of day."""
 
     def __init__(self) -> None:
         self._day_ns = 0
         self._last_ns: int | None = None
         self._kind: tuple[bool, bool] | None = None
-        """Whether the first time has a date and a zone, as all others then should."""
+        """Whether the first time has a date and a zone, which all later times should match."""
 
     def time(self, stamp: Stamp) -> int | None:
-        """Returns nanoseconds that can be compared with those before.
+        """Returns the next time in nanoseconds that can be compared with earlier results.
 
         Args:
-            stamp: the next time. If it goes back by half a day and has no date, a day has passed.
+            stamp: the next time. If it has no date and goes back by half a day, a day has passed.
 
         Returns:
-            None if only it, or only the first time, has a date or a zone.
+            None if it has a date or a zone and the first time does not, or the reverse.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:
@@ -92,7 +92,7 @@ class Clock:
 
 
 def as_iso(ns: int) -> str | None:
-    """Returns nanoseconds since 1970 in ISO 8601, UTC; None if no calendar has them."""
+    """Formats nanoseconds since 1970 as ISO 8601 in UTC; None if they are out of range."""
     try:
         return (_EPOCH + timedelta(microseconds=ns // 1000)).isoformat(timespec="microseconds")
     except OverflowError:
@@ -106,7 +106,7 @@ _AGENT = rb"(?<![a-z\d])(?:agent|server|a)(?![a-z\d])"
 
 
 def _marks(outward: bytes, inward: bytes) -> re.Pattern[bytes]:
-    """Returns a pattern of marks, behind which is at most the kind or the method of a message."""
+    """Returns a pattern of marks, followed at most by the kind or the method of a message."""
     either = rb"(?:(?P<out>" + outward + rb")|" + inward + rb")"
     behind = rb"(?P<behind>(?:\s*\[\w+\])?(?:\s+[\w$/.-]{1,60}){0,2})[\s:|\]]*\Z"
     return re.compile(either + behind, re.IGNORECASE)
@@ -126,9 +126,9 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""What a line has beside its time, where no words precede the message."""
+"""Matches the rest of a line without its time if it contains no words, except a log level."""
 _LONGEST = 300
-"""Bytes that may stand before a message."""
+"""The largest number of bytes before a message."""
 
 
 class DirectionMark(NamedTuple):
@@ -136,20 +136,20 @@ class DirectionMark(NamedTuple):
 
     stream: Stream
     names_peers: bool
-    """Whether it names who sends; an arrow is seen from the side that wrote the log."""
+    """Whether it names the sender; an arrow depends on which side wrote the log."""
     is_alone: bool
-    """Whether a line with nothing else announces a message, and is no sentence."""
+    """Whether a line with only this mark announces a message, and is not part of a sentence."""
 
 
 class Heading(NamedTuple):
-    """What stands before a message, in its line or on the lines above."""
+    """The text before a message, in its line or on the lines above."""
 
     mark: DirectionMark | None = None
     stamp: Stamp | None = None
 
 
 def read_heading(text: bytes) -> Heading | None:
-    """Reads the text before a message; None if it has words beside a time and a mark.
+    """Reads the text before a message; None if it contains words besides a time and a mark.
 
     Args:
         text: the text, which may be blank.

@@ -1,7 +1,7 @@
-"""Reads ``acp-transport.log`` of the IDEs of JetBrains.
+"""Reads ``acp-transport.log`` of JetBrains IDEs.
 
-``2025-11-14 19:57:13,401 [    460]   FINE - AcpTransport - IN: {"jsonrpc":"2.0",...}``: OUT goes to
-the agent. Lines of other loggers, and of stack traces, are remarks.
+A line looks like ``2025-11-14 19:57:13,401 [    460]   FINE - AcpTransport - IN: {"jsonrpc":...}``.
+OUT means to the agent. Lines of other loggers and stack traces are remarks.
 """
 
 import re

@@ -1,9 +1,8 @@
-"""What a reader of a foreign log yields, and what it says of itself.
+"""The entries that a reader of a foreign log yields, and the description of its format.
 
 A reader gets pieces of the input and yields entries in the order of the input. Each entry has the
-numbers of its first and last line, and together they cover every line, so that nothing is lost
-without being counted. Reading never raises for what the input holds: what cannot be read is a
-`UnreadLines`.
+numbers of its first and last line, and together the entries cover every line, so that no line is
+lost uncounted. Content never makes a reader raise an error: unreadable lines are `UnreadLines`.
 """
 
 from codecs import BOM_UTF8
@@ -17,9 +16,9 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording.recording import Lost
 
 LONGEST = 64 << 20
-"""Bytes of the longest line, and of the longest message in several lines."""
+"""The size of the longest line, and of the longest message in several lines, in bytes."""
 HEAD = 64 << 10
-"""Bytes from the beginning of an input by which it is recognized."""
+"""How many bytes at the beginning of an input are used to recognize its format."""
 
 
 class LoggedLine(NamedTuple):
@@ -28,33 +27,33 @@ class LoggedLine(NamedTuple):
     first: int
     last: int
     stream: Stream | None
-    """None if the log does not say which way it went."""
+    """None if the log does not show the direction."""
     raw: bytes
-    """Without a newline, in it or at its end."""
+    """The bytes, which never contain a newline."""
     time_ns: int | None = None
-    """Nanoseconds since 1970, or since any other moment; None if the log does not say."""
+    """Nanoseconds since 1970, or since any other moment; None if the log has no time."""
     is_inferred: bool = False
-    """Whether the direction is inferred from what the messages say."""
+    """Whether the direction is inferred from the messages."""
     has_zone: bool = True
-    """Whether the offset of the time is known; otherwise it was read as UTC."""
+    """Whether the time zone is known; otherwise UTC is assumed."""
     answered: str | None = None
-    """Of an answer: the method of its request, if the log has it."""
+    """For an answer: the method of its request, if the log has it."""
 
 
 class RemarkKind(StrEnum):
-    """What lines without a message are."""
+    """The kinds of lines without a message."""
 
     REMARK = "remark"
     """Other lines of the log."""
     BLANK = "blank"
     BRACKETS = "brackets"
-    """Only what begins or ends an array of messages."""
+    """Only the beginning or the end of an array of messages."""
     GAP = "gap"
-    """Messages may be missing here, since a person has copied two parts of a log."""
+    """Messages may be missing here, since a person copied two parts of a log."""
 
 
 class Remark(NamedTuple):
-    """Lines that hold no message."""
+    """Lines without a message."""
 
     first: int
     last: int
@@ -62,18 +61,18 @@ class Remark(NamedTuple):
 
 
 class UnreadLines(NamedTuple):
-    """Lines that should hold a message and cannot be read."""
+    """Lines that should contain a message but cannot be read."""
 
     first: int
     last: int
     reason: str
-    """What was expected and what came, as part of a sentence."""
+    """The expected and the actual content, as part of a sentence."""
     is_end: bool = False
-    """Whether the input ends within a message, and none follows."""
+    """Whether the input ends inside this message."""
 
 
 class Facts(NamedTuple):
-    """What a log says of the whole connection; None where it does not."""
+    """The facts of a log about the whole connection; None if the log lacks them."""
 
     first: int
     last: int
@@ -89,21 +88,21 @@ class LogFormat:
     """A format of foreign logs, and how it is read."""
 
     name: str
-    """For ``--from``."""
+    """The value of ``--from``."""
     title: str
-    """What such a log is, with an article."""
+    """A description of such a log, with an article."""
     lost: tuple[Lost, ...]
-    """What no such log has."""
+    """The facts that such logs always lack."""
     recognizes: Callable[[bytes], bool]
-    """Whether an input is such a log, by its first `HEAD` bytes."""
+    """Returns whether an input is such a log, from its first `HEAD` bytes."""
     read: Callable[[Iterable[bytes], bytes], Iterator[Entry]]
-    """Reads pieces of the input, each a line with its newline or a part of one; the second argument
-    is the beginning of the input."""
+    """Reads pieces of the input, each a line with its newline, or a part of a line; the second
+    argument is the beginning of the input."""
     resolution_ns: int | None = None
     """The unit of its times."""
     has_marks: bool = True
-    """Whether its lines may say which way messages went; otherwise that is guessed where neither a
-    method nor an id shows it, since nobody can add it."""
+    """Whether its lines may show directions. If not, a direction that neither a method nor an id
+    shows is guessed, since the user cannot add a mark."""
 
 
 class NumberedLine(NamedTuple):
@@ -115,9 +114,9 @@ class NumberedLine(NamedTuple):
 
 
 def numbered(pieces: Iterable[bytes]) -> Iterator[NumberedLine]:
-    """Joins pieces of lines, and numbers the lines; never holds more than `LONGEST`.
+    """Joins pieces to lines, and numbers the lines; never keeps more than `LONGEST` bytes.
 
-    A byte order mark at the beginning, as programs for Windows write it, is no part of a line.
+    A byte order mark at the beginning, as written by programs for Windows, is removed.
     """
     number, parts, size = 1, [], 0
     for piece in pieces:
@@ -143,19 +142,19 @@ CUT_OFF = "expected a message, got one that is cut off"
 OTHER_JSON = "expected a message, got other JSON"
 OTHER_TEXT = "expected a message, with at most a time and > or < before it, got other text"
 NOT_WHOLE = "expected a message, got a part of one"
-MISPLACED = "expected a message in no other brackets than those of an array"
+MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""Entries after a message that is cut off, until it is not the last."""
+"""The number of remarks after which an incomplete message no longer counts as the end."""
 
 
 def bad_too_long(number: int) -> UnreadLines:
-    """Returns the entry of a line that is too long to be held."""
+    """Returns the entry of a line that is too long."""
     return UnreadLines(number, number, f"expected a line of at most {LONGEST >> 20} MiB")
 
 
 def with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Marks a message that is cut off as the end of the input if only remarks follow."""
+    """Marks an incomplete message as the end of the input if only remarks follow it."""
     pending: list[Entry] = []
     for entry in entries:
         if pending and isinstance(entry, Remark) and len(pending) < _MOST_HELD:

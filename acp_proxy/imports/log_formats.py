@@ -1,4 +1,4 @@
-"""The formats of foreign logs that are read. To add one: a module, and its line here."""
+"""The formats of foreign logs that can be read. To add a format, add a module and list it here."""
 
 from acp_proxy.imports import acp_devtools, jetbrains, zed
 from acp_proxy.imports.log_entries import LogFormat
@@ -7,20 +7,20 @@ from acp_proxy.imports.message_lines import ACPX, LINES
 SOURCES: tuple[LogFormat, ...] = (
     acp_devtools.SOURCE, zed.SOURCE, jetbrains.SOURCE, ACPX, LINES,
 )  # fmt: skip
-"""In the order in which they are tried: what fits nearly everything comes last."""
+"""The formats in the order in which they are tried; the most general one is last."""
 NAMES = tuple(source.name for source in SOURCES)
 
 
 def source_of(head: bytes) -> LogFormat | None:
-    """Returns the format of an input by its beginning; None if nothing in it is a message."""
+    """Returns the format of an input from its beginning; None if no format recognizes it."""
     return next((source for source in SOURCES if source.recognizes(head)), None)
 
 
 def import_hint(head: bytes) -> str:
-    """Returns what to do with a file that is no recording, as the end of an error message.
+    """Returns what to do with a file that is not a recording, as the end of an error message.
 
     Args:
-        head: its beginning.
+        head: the beginning of the file.
     """
     log_format = source_of(head)
     if log_format is None:

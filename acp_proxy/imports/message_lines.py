@@ -1,15 +1,14 @@
-"""Reads logs and pastes that have a message in each line, or in several.
+"""Reads logs and pasted text with one message per line, or with messages over several lines.
 
-Before the JSON of a message may stand the time at which it was sent, and a mark that says which way
-it went: an arrow, ``OUT:``, ``Received``, ``CLIENT → AGENT`` and so on. Both may also stand on the
-lines above. Blank lines, comments and the fences of Markdown are skipped; a line with anything else
-should be a message and is not.
+The JSON of a message may follow a time and a mark that shows its direction: an arrow, ``OUT:``,
+``Received``, ``CLIENT → AGENT`` and so on. Time and mark may also be on the lines above. Blank
+lines, comments and Markdown fences are skipped; any other line is an error.
 
-An arrow is seen from the side that wrote the log. Where the messages in the beginning of the input
-contradict it, all arrows are read the other way round, and count as inferred.
+The meaning of an arrow depends on which side wrote the log. If the first messages of the input
+contradict the arrows, all arrows are reversed, and the directions count as inferred.
 
-The streams of acpx are such lines, without times and marks. Between them acpx notes where a segment
-of its journal or a turn begins, and how the turn has ended.
+Streams of acpx are such lines without times and marks. Between the messages, acpx notes where a
+segment of its journal or a turn begins, and how the turn ended.
 """
 
 import io
@@ -45,11 +44,11 @@ from acp_proxy.protocol.peers import Stream
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s]*)")
-"""A fence, a comment or a rule."""
+"""A Markdown fence, a comment or a horizontal rule."""
 _JSON = re.compile(rb"\{(?=\s*(?:[\"'}.&\xe2\xc2]|\Z))|\[(?=\s*(?:\{|\Z))")
 _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
 _NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
-"""A member of a message, whatever its quotation marks are."""
+"""A member of a message, with any kind of quotation marks."""
 _JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
 _NO_HEADING = Heading()
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
@@ -60,13 +59,13 @@ def _reads(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
 
 
 def _beginning(head: bytes) -> Iterator[Entry]:
-    """Yields the entries of the beginning of an input, as far as it has whole lines."""
+    """Yields the entries in the beginning of an input, up to its last complete line."""
     whole = head[: head.rfind(b"\n") + 1] or head
     return _LineReader(is_flipped=None).read(io.BytesIO(whole))
 
 
 def _is_flipped(head: bytes) -> bool:
-    """Whether arrows are seen from the agent's side, by the methods in the beginning."""
+    """Whether the agent's side wrote the arrows, judging by the first methods."""
     votes = 0
     for entry in _beginning(head):
         if isinstance(entry, LoggedLine) and entry.stream is not None:
@@ -86,28 +85,28 @@ class _LineReader:
     """Reads the lines of a log.
 
     Args:
-        is_flipped: whether arrows are seen from the agent's side; None if that is being found out.
+        is_flipped: whether the agent's side wrote the arrows; None while that is determined.
     """
 
     def __init__(self, *, is_flipped: bool | None) -> None:
         self._is_flipped = is_flipped
         self._clock = Clock()
         self._above = _NO_HEADING
-        """What the lines above say of the next message."""
+        """The heading of the next message, from the lines above it."""
         self._first: int | None = None
-        """The line in which a message begins that goes on; None outside of messages."""
+        """The first line of the current message; None outside of messages."""
         self._indentation = 0
-        """Blanks before that line."""
+        """The number of blanks before that line."""
         self._heading = _NO_HEADING
         self._brackets = Brackets()
         self._parts: list[bytes] = []
         self._size = 0
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """Yields the entries of a log; together they have every line.
+        """Yields the entries of a log; together they cover every line.
 
         Args:
-            pieces: of the input.
+            pieces: the pieces of the input.
         """
         number = 0
         for number, line in numbered(pieces):
@@ -139,7 +138,7 @@ class _LineReader:
             yield from self._continued(number, line[match.start() :])
 
     def _announced(self, number: int, heading: Heading | None) -> Entry:
-        """Keeps what a line says of the JSON that follows it."""
+        """Keeps the heading of the JSON that follows."""
         if not _is_announced(heading):
             self._above = _NO_HEADING
             return UnreadLines(number, number, OTHER_TEXT)
@@ -147,11 +146,11 @@ class _LineReader:
         return Remark(number, number)
 
     def _joined(self, heading: Heading) -> Heading:
-        """Adds what the lines above say."""
+        """Completes a heading with the lines above."""
         return Heading(heading.mark or self._above.mark, heading.stamp or self._above.stamp)
 
     def _is_new(self, line: bytes) -> bool:
-        """Whether a line begins another message, so that the one before was cut off."""
+        """Whether a line begins another message, so that the current one is incomplete."""
         if _SKIPPED.fullmatch(line) and line.strip():
             return True
         if _indentation(line) > self._indentation or line.lstrip()[:1] in (b'"', b"}", b"]"):
@@ -179,7 +178,7 @@ class _LineReader:
         yield from entries
 
     def _given_up(self, last: int) -> Iterator[Entry]:
-        """Ends a message that never came to its end."""
+        """Ends an incomplete message."""
         if self._first is not None:
             first, text = self._taken()
             yield UnreadLines(first, last, broken(text, CUT_OFF))
@@ -191,7 +190,7 @@ class _LineReader:
         return first, text
 
     def _messages(self, first: int, last: int, text: bytes) -> list[Entry]:
-        """Returns the message in a text, or each of those in an array that nothing marks."""
+        """Returns the message in a text, or the messages in an array without a mark."""
         message = read_message(text)
         if message is None:
             return [UnreadLines(first, last, broken(text))]
@@ -218,7 +217,7 @@ class _LineReader:
 
 
 def _is_announced(heading: Heading | None) -> TypeGuard[Heading]:
-    """Whether a line without JSON says something of the message after it."""
+    """Whether a line without JSON is the heading of the message after it."""
     if heading is None or heading == _NO_HEADING:
         return False
     return heading.mark is None or heading.mark.is_alone
@@ -233,7 +232,7 @@ def _introduces(value: Any) -> bool:
 
 
 def _is_of_acpx(head: bytes) -> bool:
-    """Whether an input is a whole stream: it begins as the journal of acpx or a connection does."""
+    """Whether an input is a complete stream: it begins like a journal of acpx or a connection."""
     if _JOURNAL.match(head):
         return True
     lines = [entry for entry in _beginning(head) if isinstance(entry, LoggedLine)]
@@ -244,7 +243,7 @@ def _is_of_acpx(head: bytes) -> bool:
 
 
 def _has_message(head: bytes) -> bool:
-    """Whether a message is in an input, or one of which the reader can say what is wrong."""
+    """Whether an input has a message, or a broken message with a known problem."""
     has_names = _NAMES.search(head) is not None
     return has_names and any(
         isinstance(entry, LoggedLine)

@@ -1,4 +1,4 @@
-"""Names what is in the way where messages are not to be found or cannot be read, and what helps."""
+"""Explains why an input has no messages, or why they cannot be read, and what to do about it."""
 
 import re
 
@@ -15,7 +15,7 @@ _KNOWN = (
     (re.compile(rb"\(:direction |\((?:jsonrpc|:object) "),
      "it is Lisp, as Emacs prints it, which does not tell null, false and {} apart"),
 )  # fmt: skip
-"""Logs without messages, or with messages that are no JSON."""
+"""Logs without messages, or with messages that are not JSON."""
 _UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy import -` reads it"
 _BINARY = (
     (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy import -` reads it"),
@@ -27,8 +27,8 @@ _BINARY = (
     (b"\xff\xfe", _UTF_16),
     (b"\xfe\xff", _UTF_16),
 )  # fmt: skip
-"""How files begin that are no text in UTF-8."""
-_IN_THE_WAY = (
+"""The first bytes of files that are not text in UTF-8."""
+_PROBLEMS = (
     (re.compile(rb"[{\[,:]\s{0,9}&(?:quot|#34|#x22);"),
      "its quotation marks are HTML entities, such as &quot;; copy the text of the page instead of"
      " its source"),
@@ -43,7 +43,7 @@ _IN_THE_WAY = (
     (re.compile(rb"[{\[,:]\s{0,9}'[\w/]{1,99}'\s{0,9}[:,}\]]"),
      "its quotation marks are those of Python: print the message with `json.dumps`"),
 )  # fmt: skip
-"""What text editors, web pages, programs and people make of JSON."""
+"""Changes that text editors, web pages, programs and people make to JSON."""
 _AROUND = (
     "its messages have other text around them: leave in each line a time, > or <, and the message"
 )
@@ -52,11 +52,11 @@ _INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent
 
 
 def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
-    """Returns why nothing of an input can be imported, and what to do instead.
+    """Returns why an input cannot be imported, and what to do instead.
 
     Args:
-        head: its beginning.
-        expected: what none of its lines is.
+        head: the beginning of the input.
+        expected: the expected content of a line.
     """
     if (problem := why_not_text(head)) is not None:
         return problem
@@ -67,28 +67,28 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
 
 
 def broken(text: bytes, otherwise: str = BROKEN) -> str:
-    """Returns what was expected in place of JSON that cannot be read, and what is in the way.
+    """Returns the error about broken JSON, with the known problem if there is one.
 
     Args:
         text: the JSON.
-        otherwise: the answer if nothing is known to be in the way.
+        otherwise: the error if the problem is not known.
     """
-    what = next((what for pattern, what in _IN_THE_WAY if pattern.search(text)), None)
-    return otherwise if what is None else f"{BROKEN}: {what}"
+    reason = next((reason for pattern, reason in _PROBLEMS if pattern.search(text)), None)
+    return otherwise if reason is None else f"{BROKEN}: {reason}"
 
 
 def is_explained(reason: str) -> bool:
-    """Whether it is known what is in the way of a message."""
+    """Whether the error about a message names a known problem."""
     return reason.startswith(f"{BROKEN}: ")
 
 
 def other_json(text: bytes) -> str:
-    """Returns what was expected in place of JSON that is no message."""
+    """Returns the error about JSON that is not a message."""
     return f"{OTHER_JSON}; {_TAKE_OUT}" if b"jsonrpc" in text else OTHER_JSON
 
 
 def why_not_text(head: bytes) -> str | None:
-    """Returns what an input is that is no text; None if it may be one."""
+    """Returns the kind of an input that is not text; None if it may be text."""
     if not head:
         return "it is empty"
-    return next((what for start, what in _BINARY if head.startswith(start)), None)
+    return next((reason for start, reason in _BINARY if head.startswith(start)), None)

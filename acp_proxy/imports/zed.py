@@ -1,10 +1,9 @@
-"""Reads what Zed copies from its ACP logs: an array of messages, pretty printed.
+"""Reads messages copied from Zed's ACP logs: a pretty printed array.
 
-Zed writes the params of a request, and in their place the result or the error of an answer.
-Messages are made of that again. What is an error follows from its form alone, so the recording
-says that results and errors are not told apart by the source. Zed also writes the method that an
-answer is for, which is kept for those whose request is not in the log. An excerpt, and several
-arrays one after the other, are read as well.
+Zed writes the result or the error of an answer as its params, so the messages are rebuilt. An error
+is recognized by its form alone, so the recording notes that the source does not distinguish results
+and errors. Zed also writes the method of an answer, which is kept if its request is not in the log.
+Excerpts, and several arrays in a row, are read as well.
 """
 
 import json
@@ -49,7 +48,7 @@ def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
             yield UnreadLines(part.first, part.last, MISPLACED)
         elif not isinstance(part, FoundObject):
             yield Remark(part.first, part.last, _kind_of(part.text))
-            if has_ended and b"[" in part.text:  # another copy, of a later part
+            if has_ended and b"[" in part.text:  # a second copy, of a later part
                 yield Remark(part.first, part.last, RemarkKind.GAP)
             has_ended = has_ended or b"]" in part.text
         elif not part.is_whole:
@@ -89,7 +88,7 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
 
 
 def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
-    """Returns the message that Zed saw; None if its type is unknown."""
+    """Returns the original message; None if its type is unknown."""
     kind, params = value.get("_type"), texts.get("params", b"null")
     known = {"id": texts.get("id", b"null"), "method": texts.get("method", b"null")}
     if kind == "response":
