@@ -41,7 +41,7 @@ class HeldDelivery:
 class DeliveryQueue:
     """One direction."""
 
-    held: list[HeldDelivery] = field(factory=list)
+    waiting: list[HeldDelivery] = field(factory=list)
     free_at: int = 0
     """When all that was sent has gone out, monotonic nanoseconds."""
     total: int = 0
@@ -90,16 +90,16 @@ class DeliveryQueue:
             waiting: what was held before the frame.
             at: when it was received, monotonic nanoseconds.
         """
-        for one in waiting:
-            left = max(0, one.delivery.behind_frames - 1)
-            one.delivery = one.delivery._replace(behind_frames=left)
-            if not left and not one.delivery.until_cancel:
-                yield from self._release(one, at)
+        for item in waiting:
+            left = max(0, item.delivery.behind_frames - 1)
+            item.delivery = item.delivery._replace(behind_frames=left)
+            if not left and not item.delivery.until_cancel:
+                yield from self._release(item, at)
 
     def make_room(self, at: int) -> Iterator[ScheduledWrite]:
         """Yields the oldest of what is held while that is too much."""
-        while len(self.held) > 1 and sum(len(h.delivery.data) for h in self.held) > WAITING_BYTES:
-            yield from self._release(self.held[0], at)
+        while self.waiting[1:] and sum(len(h.delivery.data) for h in self.waiting) > WAITING_BYTES:
+            yield from self._release(self.waiting[0], at)
 
     def cancel(
         self, direction: Direction, message: Message, labels: Transition, at: int
@@ -112,21 +112,21 @@ class DeliveryQueue:
             labels: what it belongs to.
             at: when it was received, monotonic nanoseconds.
         """
-        for one in [h for h in self.held if h.delivery.until_cancel]:
-            if one._is_cancelled_by(direction, message, labels):
-                yield from self._release(one, at)
+        for item in [h for h in self.waiting if h.delivery.until_cancel]:
+            if item._is_cancelled_by(direction, message, labels):
+                yield from self._release(item, at)
 
     def empty(self, at: int) -> Iterator[ScheduledWrite]:
         """Yields all that is held, in the order in which it would have gone out."""
-        held, self.held = sorted(self.held, key=lambda held: held.delivery.behind_frames), []
-        for one in held:
-            yield from self.send(one.delivery, max(one.received, at), one.frame)
+        items, self.waiting = sorted(self.waiting, key=lambda item: item.delivery.behind_frames), []
+        for item in items:
+            yield from self.send(item.delivery, max(item.received, at), item.frame)
 
     def stop(self, rule: FaultRule) -> None:
         """Lets nothing more pass, and drops all held deliveries."""
         self.ended_by = self.ended_by or rule
-        self.held.clear()
+        self.waiting.clear()
 
-    def _release(self, one: HeldDelivery, at: int) -> Iterator[ScheduledWrite]:
-        self.held.remove(one)
-        yield from self.send(one.delivery, max(at, one.received), one.frame)
+    def _release(self, item: HeldDelivery, at: int) -> Iterator[ScheduledWrite]:
+        self.waiting.remove(item)
+        yield from self.send(item.delivery, max(at, item.received), item.frame)

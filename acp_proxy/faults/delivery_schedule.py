@@ -194,8 +194,8 @@ class DeliverySchedule:
         if not self._effects:
             return []
         oldest = min(box.oldest for box in self.outboxes.values())
-        ready = [one for one in self._effects if one[0] < oldest and one[1] <= now]
-        self._effects = [one for one in self._effects if one not in ready]
+        ready = [entry for entry in self._effects if entry[0] < oldest and entry[1] <= now]
+        self._effects = [entry for entry in self._effects if entry not in ready]
         return [effect for _, _, effect in ready]
 
     def effect_due_at(self) -> int | None:

@@ -92,18 +92,18 @@ class _Flow:
 
     def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
         """Returns what the rules made of the frame, and the lines they injected, as they go out."""
-        found = list[Fired]()
+        result = list[Fired]()
         is_lost = True
         for delivery, late in zip(self.deliveries, self.late, strict=True):
             if not delivery.is_injected and is_lost:
                 is_lost = False
-                found += self._of_the_frame(delivery.data or None, late)
+                result += self._of_the_frame(delivery.data or None, late)
             elif delivery.is_injected and lets_pass(delivery.direction):
                 kind = next(rule.kind for rule in self.fired if rule.name == delivery.by)
                 data, direction = delivery.data, delivery.direction
                 fired = Fired(delivery.by, kind, direction, None, data, self.number, late_ns=late)
-                found.append(fired)
-        return self._of_the_frame(None) + found if is_lost else found
+                result.append(fired)
+        return self._of_the_frame(None) + result if is_lost else result
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
         """Applies a rule to one copy; side effects and made-up lines come once, with the first."""
@@ -175,7 +175,7 @@ class FaultEngine:
                 if flow.side_effects:
                     outputs += self._stop(flow.side_effects)
         for other in self._queues.values():
-            if other.held:
+            if other.waiting:
                 outputs += other.cancel(direction, message, labels, at)
         return outputs
 
@@ -231,7 +231,7 @@ class FaultEngine:
             if rule.chosen.matches(row):
                 flow = flow or _Flow.of(self._frames, at, row, newline, total)
                 flow.apply_rule(rule, self._triggers, state)
-        if self._queues[direction].held:
+        if self._queues[direction].waiting:
             return flow or _Flow.of(self._frames, at, row, newline, total)
         return flow if flow is not None and flow.fired else None
 
@@ -239,11 +239,11 @@ class FaultEngine:
         """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
-        waiting = queue.held.copy()
+        waiting = queue.waiting.copy()
         for delivery in flow.deliveries:
             to = self._queues[delivery.direction]
             if delivery.behind_frames or delivery.until_cancel:
-                to.held.append(HeldDelivery(delivery, at, number, row["session"], row["rpc_id"]))
+                to.waiting.append(HeldDelivery(delivery, at, number, row["session"], row["rpc_id"]))
                 flow.late.append(None)
             else:
                 sent = to.send(delivery, at, number)
@@ -254,7 +254,7 @@ class FaultEngine:
                 self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)
         if waiting and any(delivery.direction is own for delivery in flow.deliveries):
             writes += queue.let_overtake(waiting, at)
-        if queue.held:
+        if queue.waiting:
             writes += queue.make_room(at)
         return writes
 

@@ -141,7 +141,7 @@ def _choices(kind: Any) -> tuple[str, ...]:
 @cache
 def _texts(kind: type) -> dict[str, str]:
     """The text under each field of a class, and of those that it is made of."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         try:
             (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
@@ -152,6 +152,6 @@ def _texts(kind: type) -> dict[str, str]:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 name = node.target.id
             elif name and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                found[name] = " ".join(str(node.value.value).replace("``", "`").split())
+                texts[name] = " ".join(str(node.value.value).replace("``", "`").split())
                 name = ""
-    return found
+    return texts

@@ -47,9 +47,9 @@ _MODULES = (
 
 def _kinds_in(module: str) -> Iterator[type[Fault]]:
     """Yields the kinds that a module defines, in order; a base of kinds has no name of its own."""
-    found = import_module(f"acp_proxy.faults.kinds.{module}")
-    for value in vars(found).values():
-        is_own = isinstance(value, type) and value.__module__ == found.__name__
+    loaded = import_module(f"acp_proxy.faults.kinds.{module}")
+    for value in vars(loaded).values():
+        is_own = isinstance(value, type) and value.__module__ == loaded.__name__
         if is_own and issubclass(value, Fault) and hasattr(value, "kind"):
             yield value
 

@@ -72,9 +72,9 @@ class Triggers:
 
 def reached(plan: Plan) -> list[Direction]:
     """Returns the directions in which a rule of a plan can do something."""
-    firing = {one: firing_in(plan, one) for one in Direction}
+    firing = {direction: firing_in(plan, direction) for direction in Direction}
     touches_both = any(rule.fault.touches_both for some in firing.values() for rule in some)
-    return [one for one in Direction if firing[one] or touches_both]
+    return [direction for direction in Direction if firing[direction] or touches_both]
 
 
 def firing_in(plan: Plan, direction: Direction) -> list[FaultRule]:

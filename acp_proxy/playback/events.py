@@ -8,7 +8,7 @@ from attrs import frozen
 from acp_proxy.base import system
 
 STOP_SIGNALS = system.signals("SIGTERM", "SIGINT", "SIGHUP")
-"""Signals with which a client stops its agent; an engine gets an `EndOfInput` for them."""
+"""Signals that a client uses to stop its agent; an engine gets an `EndOfInput` for them."""
 
 
 @frozen
@@ -46,7 +46,7 @@ class EndOfInput:
 
 @frozen
 class Wakeup:
-    """A requested moment has come, or time has passed."""
+    """A requested time has come, or time has passed."""
 
     at: int
 
@@ -72,7 +72,7 @@ class Send:
 
 @frozen
 class WakeAt:
-    """Feed a `Wakeup` at this moment, unless another event comes before; replaces earlier ones."""
+    """Feed a `Wakeup` at this time unless another event comes first; replaces earlier requests."""
 
     at: int | None
     """Monotonic nanoseconds; None for no wakeup."""

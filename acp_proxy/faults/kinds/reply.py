@@ -81,5 +81,5 @@ def _with_id(data: bytes, chance: Chance) -> bytes:
     """The same reply with the id of no request."""
     text = data.decode(errors="surrogateescape")
     token = str(1_000_000_000 + chance.below(1_000_000_000, "id"))
-    found = spans(text, {"id": Place.ID})
-    return splice(text, [(span, token) for span in found]).encode(errors="surrogateescape")
+    ids = spans(text, {"id": Place.ID})
+    return splice(text, [(span, token) for span in ids]).encode(errors="surrogateescape")

@@ -1,1 +1,1 @@
-"""Runs the engines on streams and processes."""
+"""Drivers that run the engines on streams and processes."""

@@ -1,4 +1,4 @@
-"""Runs trio: its clock, its errors, and those signals that were not ignored when we started."""
+"""Runs trio: its clock, its errors, and the signals that were not ignored when we started."""
 
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -19,16 +19,16 @@ def now_ns() -> int:
 
 
 def handled(*signums: signal.Signals) -> list[signal.Signals]:
-    """Returns the signals that were not ignored when we were started, as SIGHUP is with `nohup`.
+    """Returns the signals that were not ignored at our start, as SIGHUP is under `nohup`.
 
-    A signal that something other than Python handles is left out: it could not be restored.
+    A signal with a handler that is not Python's is left out, since it could not be restored.
     """
     return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
 
 
 @contextmanager
 def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
-    """Receives those signals that `handled` returns; the others stay as they are."""
+    """Receives the signals that `handled` returns; the others are not changed."""
     if ours := handled(*signums):
         with trio.open_signal_receiver(*ours) as signals:
             yield signals
@@ -39,10 +39,10 @@ def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
 
 
 def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio; raises an expected error without the groups that trio puts around it.
+    """Runs trio; raises an expected error without the exception groups that trio adds.
 
     Raises:
-        AcpProxyError: a task has raised it.
+        AcpProxyError: a task raised it.
     """
     try:
         return trio.run(task)
@@ -67,4 +67,4 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
 
 
 def _ignore(_: int, __: object) -> None:
-    """Does nothing; with `SIG_IGN` a signal that is blocked until the replay runs would be lost."""
+    """Does nothing. With `SIG_IGN`, a signal blocked until the replay runs would be lost."""

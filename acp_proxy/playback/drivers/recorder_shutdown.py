@@ -1,9 +1,10 @@
-"""Ends a recorder that is our child, its agent with it, and what the agent leaves behind.
+"""Ends a recorder that is our child, its agent, and processes that the agent leaves behind.
 
-We are the client of the agent, and a recorder ends no agent whose client still listens. So we leave
-as a client does: we close our end, read until nothing comes for the grace time, and then close the
-other end as well. An agent that is still there then overstays, and its recorder ends it. A process
-that the agent started in a session of its own is unknown to the recorder, so we adopt and end it.
+We are the client of the agent, and a recorder does not end an agent whose client still listens. So
+we leave as a client does: we close our end, read until nothing comes for the grace time, and then
+close the other end too. If the agent is still running, it overstays, and its recorder ends it. The
+recorder does not know processes that the agent started in another session, so we adopt and end
+them.
 """
 
 import contextlib
@@ -22,18 +23,19 @@ from acp_proxy.playback.drivers.event_loop import now_ns
 from acp_proxy.record.capture.process_table import all_processes
 
 _MORE_S = 5.0
-"""Seconds that a recorder has to end, beyond twice the agent's grace: in the first grace it waits
-for the agent, and in the second for SIGTERM to end it. Then the recorder gets SIGTERM itself."""
+"""Seconds that a recorder has to end, in addition to twice the agent's grace. In the first grace it
+waits for the agent, in the second for the effect of SIGTERM. Then the recorder itself gets
+SIGTERM."""
 _PAUSE_S = 0.01
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
 _MOMENT_S = 0.5
-"""Seconds for orphans that end by themselves."""
+"""Seconds to wait for orphans to end by themselves."""
 _LOOK_S = 0.02
 
 
 class RecorderShutdown:
-    """Ends a recorder, and its agent, from which nothing is expected after `grace` s of silence.
+    """Ends a recorder and its agent, after `grace` seconds without output of the agent.
 
     Attributes:
         signum: the signal that stopped us, or None.
@@ -55,7 +57,7 @@ class RecorderShutdown:
 
     @property
     def killed_by(self) -> int | None:
-        """The signal of which the recorder died, as its agent or alone, unless it got one of us."""
+        """Returns the signal that ended the recorder or its agent, unless we sent it one."""
         code = self._process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 
@@ -63,15 +65,15 @@ class RecorderShutdown:
         """Stops the conversation when a signal comes.
 
         Args:
-            signals: those that stop us.
-            scope: the scope of the conversation.
+            signals: the signals that stop us.
+            scope: the cancel scope of the conversation.
         """
         async for signum in signals:
             self.signum = signum
             scope.cancel()
 
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
-        """Kills the recorder, and so its agent, when a signal comes while we wait for it."""
+        """Kills the recorder, and thereby its agent, when a signal comes while we wait for it."""
         async for signum in signals:
             self.signum = self.signum or signum
             self.hurried.set()
@@ -93,10 +95,10 @@ class RecorderShutdown:
             self._send(steps.pop(0))
 
     async def _read_rest(self) -> None:
-        """Reads what still comes, so that no writer waits for us; slowly, if it has no end.
+        """Reads the remaining output, so that no writer waits for us; slowly, if it does not end.
 
-        After a silence of the grace time we close the pipe, which shows the recorder that its
-        client is gone. What was written is recorded whether we read it or not.
+        When nothing has come for the grace time, we close the pipe, which shows the recorder that
+        its client is gone. The agent's output is recorded whether we read it or not.
         """
         out = self._process.stdout
         assert out is not None
@@ -120,10 +122,10 @@ class RecorderShutdown:
 
 
 class Orphans:
-    """Adopts orphaned descendants of ours while it is entered.
+    """Adopts our orphaned descendants while the context is entered.
 
     On Linux a process may be a subreaper, which adopts its orphaned descendants in place of `init`.
-    Elsewhere no process is adopted, and none is ended.
+    Elsewhere no process is adopted or ended.
     """
 
     def __init__(self) -> None:
@@ -142,11 +144,11 @@ class Orphans:
             _set(self._was_set)
 
     async def end(self, grace: float, hurried: trio.Event | None = None) -> list[str]:
-        """Ends all adopted processes, first with SIGTERM; returns the commands of these.
+        """Ends all adopted processes, first with SIGTERM; returns their commands.
 
         Args:
             grace: seconds from SIGTERM to SIGKILL.
-            hurried: once it is set, all are killed at once.
+            hurried: when it is set, all are killed at once.
         """
         signalled_commands: dict[int, str] = {}
         for signum in (None, signal.SIGTERM, signal.SIGKILL):
@@ -166,7 +168,7 @@ class Orphans:
         return list(signalled_commands.values())
 
     def _left(self) -> Iterator[int]:
-        """Yields the adopted processes that still run, and reaps the others."""
+        """Yields the adopted processes that are still running, and reaps the others."""
         for pid in _children():
             if pid in self._had:
                 continue
@@ -196,9 +198,9 @@ def _command(pid: int) -> str:
 
 
 def _is_set() -> bool:
-    found = ctypes.c_int()
-    return ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(found)) == 0 and bool(
-        found.value
+    flag = ctypes.c_int()
+    return ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(flag)) == 0 and bool(
+        flag.value
     )
 
 

@@ -1,9 +1,9 @@
-"""Faults between a replayed agent and its client, whose bytes pass through the fault engine.
+"""Faults between a replayed agent and its client: their bytes pass through the fault engine.
 
-The replayed agent reads and writes as if these were its pipes. What either peer
-sends goes through the engine line by line into the schedule (`faults.delivery_schedule`). A task
-for each outlet takes what is due, by trio's clock. There is no process that a signal could reach:
-what would end the agent ends the replay, and is in `fate`; a pause stops the output.
+The replayed agent reads and writes as if these were its pipes. The lines of both peers go through
+the engine into the schedule (`faults.delivery_schedule`). A task for each outlet writes due bytes,
+by trio's clock. There is no process to signal: an effect that would end the agent ends the replay
+and is kept in `fate`, and a pause stops the output.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.protocol.peers import Direction, Stream
 
 _PATIENCE_S = 5.0
-"""How long a client that has left still gets what is late."""
+"""How long delayed bytes are still written for a client that has left."""
 
 Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 
@@ -34,11 +34,11 @@ Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read` and `write` reach the client, and `close` ends its input. The clock is that of the
-    engine. `lose` gets each line of the client that a rule drops, and the rule.
+    `read` and `write` reach the client, and `close` ends its input. The engine uses the same clock.
+    `lose` is called with each line of the client that a rule drops, and with the rule.
 
     Attributes:
-        fate: what ended the agent: a signal or an exit; None if nothing did.
+        fate: the signal or exit that ended the agent; None if nothing did.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ReplayFaults:
         self._into, self._out_of = trio.open_memory_channel[bytes](0)
 
     async def run(self, play: Play) -> None:
-        """Lets an agent play until it has ended, and all that it sent has gone out."""
+        """Plays an agent until it has ended and all its output has gone out."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._receive_all)
             for outlet in Stream:
@@ -78,25 +78,25 @@ class ReplayFaults:
             nursery.cancel_scope.cancel()
 
     async def send(self, data: bytes) -> None:
-        """Takes what the agent sends; waits while too much of it is on its way."""
+        """Takes bytes that the agent sends; waits while too many are not written yet."""
         await trio.lowlevel.checkpoint()
         await self._take(Direction.TO_CLIENT, data)
 
     def let_go(self) -> None:
-        """Takes note that the client has left, or is leaving: it is not waited for very long."""
+        """Notes that the client has left or is leaving, so that we wait for it only briefly."""
         if not self._has_left:
             self._has_left = True
             self._finishing.deadline = trio.current_time() + _PATIENCE_S
 
     async def _receive_all(self) -> None:
-        """Takes what the client sends, until it leaves."""
+        """Takes bytes that the client sends, until it leaves."""
         while chunk := await next_chunk(self._read_some):
             await self._take(Direction.TO_AGENT, chunk)
         self.let_go()
         self._end(Direction.TO_AGENT)
 
     async def _read_as_agent(self, _: int) -> bytes:
-        """Returns the next bytes that were delivered to the agent; nothing at the end."""
+        """Returns the next bytes that were delivered to the agent; empty at the end."""
         try:
             return await self._out_of.receive()
         except trio.EndOfChannel:
@@ -110,7 +110,7 @@ class ReplayFaults:
             await self._changed[outlet].wait()
 
     async def _finish(self) -> None:
-        """The agent has sent all: held deliveries go out now, late ones when they are due."""
+        """Ends the agent's output: held deliveries go out now, delayed ones when they are due."""
         self._end(Direction.TO_CLIENT)
         with self._finishing as scope:
             if self._has_left:
@@ -120,7 +120,7 @@ class ReplayFaults:
                     await self._changed[outlet].wait()
 
     def _end(self, direction: Direction) -> None:
-        """Ends a direction; the last line of it may have no newline."""
+        """Ends a direction; its last line may have no newline."""
         if (rest := self._cutters[direction].finish()) is not None:
             self._add(self._engine.receive(direction, rest.raw, rest.newline, self._clock()))
         self._add(self._engine.end(direction, self._clock()))
@@ -129,7 +129,7 @@ class ReplayFaults:
         for output in outputs:
             match output:
                 case RuleEffect(effect=SignalEffect(signum)) if signum == system.SIGCONT:
-                    self._pause(is_paused=False)  # at once, since earlier output waits for it
+                    self._pause(is_paused=False)  # at once, since the paused output waits for it
                 case Fired(rule, _, Direction.TO_AGENT, bytes() as raw, None):
                     self._lose(raw, rule)
                 case _:
@@ -138,20 +138,20 @@ class ReplayFaults:
         self._follow_up()
 
     async def _deliver(self, outlet: Stream) -> None:
-        """Writes to an outlet what is due, in order."""
+        """Writes due bytes to an outlet, in order."""
         outbox = self._schedule.outboxes[outlet]
         while True:
             is_paused = self._is_paused and outlet is Stream.TO_CLIENT
             data = None if is_paused else outbox.take(self._clock())
             if data is None:
                 due = None if is_paused else outbox.due_at
-                # The clock goes on while we look, so what was not due may be overdue by now.
+                # Time passes meanwhile, so bytes that were not due may be overdue by now.
                 wait = float("inf") if due is None else max(0.0, (due - self._clock()) / 1e9)
                 with trio.move_on_after(wait):
                     await self._changed[outlet].wait()
                 continue
             with contextlib.suppress(trio.BrokenResourceError):
-                # That a peer is gone is known from the end of the other direction.
+                # The end of the other direction shows that a peer is gone.
                 await self._write(outlet, data)
             outbox.gone()
             self._ring(outlet)
@@ -167,7 +167,7 @@ class ReplayFaults:
                 await self._write_stderr(data)
 
     def _follow_up(self) -> None:
-        """Carries out the side effects and the ends that waited for bytes that are gone now."""
+        """Runs side effects and ends of directions that waited for bytes now written."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:
@@ -189,7 +189,7 @@ class ReplayFaults:
         self._ring(Stream.TO_CLIENT)
 
     def _ring(self, outlet: Stream) -> None:
-        """Wakes the tasks that wait for something new on an outlet, or for room."""
+        """Wakes the tasks that wait for new bytes or for room on an outlet."""
         self._changed[outlet].set()
         self._changed[outlet] = trio.Event()
 
@@ -201,10 +201,10 @@ def play_with_faults(
 
     Args:
         plan: the faults.
-        seed: of all chance.
+        seed: the seed of all chance.
         replay: the engine that plays the agent.
-        source: what the client writes to.
-        sink: what the client reads from, which is closed at the end.
+        source: the descriptor that the client writes to.
+        sink: the descriptor that the client reads from; it is closed at the end.
     """
 
     async def run() -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
@@ -234,11 +234,11 @@ def play_with_faults(
 async def let_go_on_signal(
     streams: ReplayFaults, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Lets go of the client on a signal, even when only late bytes have still to go out.
+    """Calls `let_go` on a signal, even if only delayed bytes remain to be written.
 
     Args:
-        streams: which let go.
-        task_status: is started when signals are received.
+        streams: the streams to let go.
+        task_status: reports the start once signals are received.
     """
     with received(*STOP_SIGNALS) as signals:
         task_status.started()

@@ -1,8 +1,8 @@
 """Runs a replay on streams: one task reads lines, and one feeds the engine and writes.
 
 Lines are read only while the engine is not too far behind, so a client that writes without end
-fills its own pipe and not our memory. What the engine sends for one event is written together. If
-the client does not read it for as long as a stall takes, the engine gets `WriteStalled`.
+fills its own pipe and not our memory. All output for one event is written together. If the client
+does not read it within the stall timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib
@@ -35,17 +35,17 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.record.capture.pumps import wait_until_ready
 
 ReadSome = Callable[[int], Awaitable[bytes | bytearray]]
-"""Returns at most so many bytes, none at the end; may raise `trio.BrokenResourceError`."""
+"""Returns at most that many bytes, none at the end; may raise `trio.BrokenResourceError`."""
 WriteAll = Callable[[bytes], Awaitable[None]]
 """Writes bytes; may raise `trio.BrokenResourceError`."""
 _LINES_AHEAD = 64
 
 
 class Replayer:
-    """Plays an engine: reads the client's output and writes its input, as nothing else may.
+    """Plays an engine; only the replayer may read the client's output and write its input.
 
     Attributes:
-        was_stopped: whether a signal has stopped it.
+        was_stopped: whether a signal stopped the replay.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Replayer:
                 self._is_over = True
 
     async def write(self, data: bytes) -> None:
-        """Writes; ignores a client that is gone, since its output ends as well."""
+        """Writes bytes; ignores a client that is gone, since the end of its output shows that."""
         if not data or self._is_write_stalled:
             return
         limit = self._replay.state.options.stall_ns
@@ -133,7 +133,7 @@ class Replayer:
     async def _end_when_stopped(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """Treats a stop signal as the end of the client's output.
 
-        The signals were blocked until here, so none of them was lost.
+        The signals were blocked until now, so none was lost.
         """
         with received(*STOP_SIGNALS) as signals:
             system.unblock(STOP_SIGNALS)
@@ -143,7 +143,7 @@ class Replayer:
 
 
 async def next_chunk(read: ReadSome) -> bytes:
-    """Reads once; nothing at the end, or if the pipe broke."""
+    """Reads once; returns no bytes at the end or if the pipe broke."""
     try:
         return bytes(await read(CHUNK))
     except trio.BrokenResourceError:
@@ -156,11 +156,11 @@ def play(
     """Plays an engine on two descriptors.
 
     Args:
-        replay: the engine, which may have begun.
+        replay: the engine, which may already have started.
         source: the client's output.
         sink: the client's input.
-        received: bytes that were read from the source and not fed to the engine.
-        unsent: bytes that the engine has sent and that were not written.
+        received: bytes that were read from the source but not fed to the engine.
+        unsent: bytes that the engine has sent but that were not written.
     """
 
     async def run() -> None:
@@ -173,10 +173,10 @@ def play(
 
 
 class Descriptor:
-    """A descriptor that other processes share, used without changing its blocking mode.
+    """A descriptor shared with other processes, used without changing its blocking mode.
 
-    It is read and written in threads, which are abandoned when the task is cancelled. `first` was
-    read from it before.
+    Threads read and write it; they are abandoned when the task is cancelled. `first` has bytes that
+    were already read from it.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:
@@ -184,14 +184,14 @@ class Descriptor:
         self._first = first
 
     async def read(self, size: int) -> bytes:
-        """Reads as `ReadSome`."""
+        """Reads bytes; see `ReadSome`."""
         if self._first:
             first, self._first = self._first, b""
             return first
         return await trio.to_thread.run_sync(_read_some, self._fd, size, abandon_on_cancel=True)
 
     async def write(self, data: bytes) -> None:
-        """Writes as `WriteAll`."""
+        """Writes bytes; see `WriteAll`."""
         await trio.to_thread.run_sync(_write_all, self._fd, data, abandon_on_cancel=True)
 
 

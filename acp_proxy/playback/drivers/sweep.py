@@ -1,8 +1,8 @@
 """Runs a client once per plan against a replayed recording, and classifies how each run ended.
 
-A client gets the command of its agent in its own command or in its environment. It runs in a
-process group of its own, which is ended with it, and so are, on Linux, those that have left it:
-nothing of a run is left when the next one begins.
+A client gets the command of its agent in its own command or in its environment. It runs in its own
+process group, and no process of a run is left when the next run begins: the group is ended, and on
+Linux also processes that have left it.
 """
 
 import contextlib
@@ -31,18 +31,18 @@ _CRASH = re.compile(
     rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
     re.MULTILINE,
 )
-"""What programs write to stderr for an uncaught error; one that was caught and logged has a
-traceback, too, but not from the program's first line on."""
+"""Stderr of programs with an uncaught error. A logged error may have a traceback too, but not from
+the program's first line on."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
-"""What the replayed agent writes to the stderr that it may share with its client."""
+"""Lines of the replayed agent on stderr, which it may share with its client."""
 _GRACE_S = 2.0
-"""How long the processes of a run have to write the report."""
+"""Seconds that the processes of a run have to write the report."""
 
 FINISHED, SHOWN, SILENT, HUNG, CRASHED, NOT_REACHED = (
     "finished", "error shown", "failed silently", "hung", "crashed", "not reached"
 )  # fmt: skip
 BAD = (HUNG, CRASHED)
-"""Outcomes that count as failures, whatever the agent did."""
+"""Outcomes that always count as failures."""
 
 
 @frozen
@@ -50,12 +50,12 @@ class ClientRun:
     """How a client ended.
 
     Attributes:
-        plan: as it was named; empty for the run without faults.
+        plan: the plan as named on the command line; empty for the run without faults.
         outcome: one of the six words above.
-        exit_code: negative for a signal; None if it hung.
-        fired: how often each rule fired; None if no agent was started, or it left no report.
-        output: the end of what the client wrote.
-        received: how many lines the client sent to its (last) agent; None if that left no report.
+        exit_code: the client's exit code, negative for a signal; None if it hung.
+        fired: how often each rule fired; None if no agent was started, or it wrote no report.
+        output: the end of the client's output.
+        received: how many lines the client sent to its (last) agent; None without a report.
     """
 
     plan: str
@@ -69,12 +69,12 @@ class ClientRun:
 
     @property
     def last_line(self) -> str:
-        """The last line that the client wrote, on stderr if it wrote anything there."""
+        """Returns the last line that the client wrote, on stderr if it wrote anything there."""
         return next((line for line in reversed(self.output.splitlines()) if line.strip()), "")
 
     @property
     def untested(self) -> str | None:
-        """Why the run tests nothing; None if it does."""
+        """Returns why the run tests nothing; None if it tests something."""
         if not self.started:
             return f"the client never started its agent; use {PLACE} or ACP_AGENT_COMMAND"
         if self.plan:
@@ -94,11 +94,11 @@ def run_client(
     """Runs a client once.
 
     Args:
-        recording: what is replayed.
-        client: its command, as a shell would split it; `PLACE` in it becomes the agent's.
+        recording: the recording to replay.
+        client: the client's command, split as by a shell; `PLACE` becomes the agent's command.
         plan: a file or ``@name``; empty for no faults.
-        timeout_s: after how long the client counts as hung.
-        options: for the replay.
+        timeout_s: after how many seconds the client counts as hung.
+        options: more options for the replay.
     """
     with tempfile.TemporaryDirectory(prefix="acp-proxy-sweep-") as name:
         directory = Path(name)
@@ -110,8 +110,8 @@ def run_client(
             seconds = time.monotonic() - start
             complaints, answer = _OURS.sub(b"", _tail(err)), _tail(out)
         text = b"\n".join(part for part in (answer, complaints) if part).decode(errors="replace")
-        found = _reported(report)
-        fired = None if found is None else found.get("faults") or {}
+        content = _reported(report)
+        fired = None if content is None else content.get("faults") or {}
         outcome = outcome_of(code, complaints, is_silent=not text.strip())
         if plan and outcome == FINISHED and fired is not None and not any(fired.values()):
             outcome = NOT_REACHED
@@ -123,18 +123,18 @@ def run_client(
             fired,
             text,
             started=_mark(report).exists(),
-            received=None if found is None else found.get("lines_received"),
+            received=None if content is None else content.get("lines_received"),
         )
 
 
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
-    """Returns the command of a replayed agent with a plan, which waits for its client for ever.
+    """Returns the command of a replayed agent with a plan, which waits for its client forever.
 
     Args:
-        recording: what is replayed.
+        recording: the recording to replay.
         plan: a file or ``@name``; empty for no faults.
-        report: where its report goes, and beside it a mark as soon as it starts.
-        options: for the replay.
+        report: the path of its report; a mark beside it shows that the agent has started.
+        options: more options for the replay.
     """
     faults = ["--faults", plan] if plan else []
     start = [sys.executable, "-P", "-m", "acp_proxy.programs.swept_agent", str(_mark(report))]
@@ -143,15 +143,15 @@ def agent_command(recording: Path, plan: str, report: Path, options: Sequence[st
 
 
 def client_command(client: str, agent: Sequence[str]) -> list[str]:
-    """Returns the command of a client with that of its agent in it.
+    """Returns the command of a client with its agent's command inserted.
 
     Args:
-        client: the command, as a shell would split it; a word that is `PLACE` becomes all words of
-            the agent's command, and within a word `PLACE` becomes that command, quoted.
+        client: the client's command, split as by a shell. The word `PLACE` becomes all words of the
+            agent's command; within a longer word, `PLACE` becomes that command, quoted.
         agent: the command of the agent.
 
     Raises:
-        ValueError: it cannot be split as a shell would split it.
+        ValueError: the command cannot be split as by a shell.
     """
     words: list[str] = []
     for word in shlex.split(client):
@@ -165,7 +165,7 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 def _exit_code(
     client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
 ) -> int | None:
-    """Runs a client, and ends all that it started; returns None if it did not end by itself."""
+    """Runs a client and ends all its processes; returns None if it did not end by itself."""
     with Orphans() as orphans:
         process = subprocess.Popen(
             client_command(client, agent),
@@ -196,7 +196,7 @@ _GUARDIAN = 'read never; kill -TERM -"$1"; sleep 2; kill -KILL -"$1"'
 
 @contextlib.contextmanager
 def _guarded(group: int) -> Iterator[None]:
-    """Has a shell end a process group if we are killed, and so cannot end it ourselves."""
+    """Makes a shell end a process group if we are killed and cannot end it ourselves."""
     shell = subprocess.Popen(
         ["/bin/sh", "-c", _GUARDIAN, "sh", str(group)],
         stdin=subprocess.PIPE,
@@ -221,7 +221,7 @@ def _tail(file: IO[bytes]) -> bytes:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends the processes of a run, first with SIGTERM, so that an agent still writes its report."""
+    """Ends the processes of a run, first with SIGTERM, so that an agent can write its report."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM)
         deadline = time.monotonic() + _GRACE_S
@@ -239,7 +239,7 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
     """Classifies how a client ended.
 
     Args:
-        code: its exit code, negative for a signal; None if it did not end.
+        code: the client's exit code, negative for a signal; None if it did not end.
         complaints: the end of its stderr.
         is_silent: whether it wrote nothing at all.
     """
@@ -253,8 +253,8 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
 
 
 def _reported(report: Path) -> dict[str, Any] | None:
-    """The report of the last agent of a run; None if it left none."""
+    """Returns the report of the last agent of a run; None if there is none."""
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads(report.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else None
+        content = json.loads(report.read_text(encoding="utf-8"))
+        return content if isinstance(content, dict) else None
     return None

@@ -1,14 +1,13 @@
-"""Plays a client's engine to an agent, which a recorder of ours starts if the run is recorded.
+"""Plays a client's engine to an agent; if the run is recorded, a recorder starts the agent.
 
-`verify` starts the same recorder as ``acp-proxy record``. So the new run is recorded as any other,
-the agent's stderr passes through, and the recorder ends whatever the agent leaves behind. If we are
-killed, the recorder reads the end of its input and ends the agent.
+`verify` starts the same recorder as ``acp-proxy record``. So the new run is recorded like any
+other, the agent's stderr passes through, and the recorder ends processes that the agent leaves
+behind. If we are killed, the recorder reads the end of its input and ends the agent.
 
 One task reads, one feeds the engine, one writes. The agent's messages are read even while others
-wait to be written, so neither side can block the other. What waits is held in memory: no more than
-was recorded, and an answer to each request that the agent may make before that counts as a flood.
-An agent that neither reads nor writes anything for as long as a stall takes is reported to the
-engine.
+wait to be written, so neither side can block the other. Messages wait in memory: at most those that
+were recorded, and answers to the requests that an agent may make before they count as a flood. If
+an agent neither reads nor writes anything for the stall timeout, that is reported to the engine.
 """
 
 import contextlib
@@ -48,21 +47,21 @@ from acp_proxy.record.capture.record_options import RECORD
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
-"""How long messages are read of an agent whose input was closed."""
+"""How long the messages of an agent are read after its input was closed."""
 
 
 _PATIENCE_S = 3
-"""Seconds of silence before it is shown what is waited for."""
+"""Seconds of silence before the awaited message is shown."""
 
 ClientEngine = Verification | ScriptedClient
 """An engine that plays a client."""
 Show = Callable[[str], None]
-"""Replaces the line that shows what is waited for; an empty text removes it."""
+"""Replaces the line that shows the awaited message; an empty text removes it."""
 
 
 @frozen
 class _Chunk:
-    """What a chunk has brought: whole lines, and so many bytes of one that has not ended."""
+    """The content of a chunk: whole lines, and the size of an unfinished one."""
 
     lines: list[bytes]
     part: int = 0
@@ -75,11 +74,11 @@ class VerifyOutcome:
     Attributes:
         signum: the signal that stopped us, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
-        recorder_signal: the signal that ended the recorder, if it was none of ours; else None. It
-            may be the one that the agent died of.
-        left_behind: what the agent had started where its recorder could not see it; it was ended.
-        pauses: when a message was held back for what never came, in nanoseconds of the monotonic
-            clock.
+        recorder_signal: the signal that ended the recorder, unless we sent it; else None. It may be
+            the signal that ended the agent.
+        left_behind: processes of the agent that its recorder could not see; they were ended.
+        pauses: when a message was held back for one that never came, in nanoseconds of the
+            monotonic clock.
     """
 
     signum: int | None
@@ -103,12 +102,12 @@ def verify(
 
     Args:
         engine: the engine.
-        recording: the path of the new recording, at which there must be nothing yet.
+        recording: the path of the new recording, which must not exist.
         command: the command of the agent.
         grace: seconds that the agent has to end after its input was closed.
-        redact: what is masked in the new recording.
-        secrets: names of variables with secrets that are sent, and the marker of each.
-        show: shows what the client waits for; None to show nothing.
+        redact: the redaction level of the new recording.
+        secrets: names of variables with secrets to send, and the marker of each.
+        show: shows the message that the client waits for; None to show nothing.
     """
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
@@ -123,7 +122,7 @@ def verify(
 
 
 def play(engine: ClientEngine, command: Sequence[str]) -> int:
-    """Plays an engine against an agent, records nothing, and returns the agent's exit code.
+    """Plays an engine to an agent without recording, and returns the agent's exit code.
 
     Args:
         engine: the engine.
@@ -139,7 +138,7 @@ async def _play(engine: ClientEngine, command: Sequence[str]) -> int:
     async with process.stdin as sink, process.stdout as source:
         await Verifier(engine, source, sink).run()
         await sink.aclose()
-        # An agent that cannot write might never end.
+        # An agent that cannot write its output might never end.
         with contextlib.suppress(trio.BrokenResourceError):
             while await source.receive_some(CHUNK):
                 pass
@@ -153,15 +152,15 @@ async def _verify(
     grace: float,
     show: Show | None,
 ) -> VerifyOutcome:
-    ahead = now_ns() - time.monotonic_ns()  # the clock of trio starts at any number
+    ahead = now_ns() - time.monotonic_ns()  # trio's clock starts at an arbitrary number
     with received(*_SIGNALS) as signals, Orphans() as orphans:
         process = await trio.lowlevel.open_process(
             recorder,
             stdin=PIPE,
             stdout=PIPE,
             env=variables,
-            # A terminal's Ctrl-C goes to its whole foreground group; the recorder is not in it, so
-            # that we stop it in the order below.
+            # A terminal sends Ctrl-C to its whole foreground group. The recorder is not in it, so
+            # that we can stop it in the order below.
             start_new_session=True,
         )
         assert process.stdin is not None
@@ -191,12 +190,12 @@ async def _verify(
 class Verifier:
     """Plays an engine on two streams.
 
-    The source is the output of the agent. The sink is its input, closed when everything was sent.
-    At the end no more messages are expected after `grace` seconds of silence.
+    The source is the output of the agent. The sink is its input, which is closed when everything
+    was sent. At the end, no more messages are expected after `grace` seconds of silence.
 
     Attributes:
-        moved_at: when the agent last read or wrote something, or got something to read after a
-            while; in nanoseconds of trio's clock.
+        moved_at: when the agent last read or wrote something, or first got something to read again;
+            in nanoseconds of trio's clock.
     """
 
     def __init__(
@@ -258,7 +257,7 @@ class Verifier:
             self._display.update(now_ns(), self._engine.last_activity, lambda: self._engine.awaited)
 
     async def _receive_last(self, chunks: "trio.MemoryReceiveChannel[_Chunk | None]") -> None:
-        """Feeds the engine with what comes after the end, until the agent has left or is silent."""
+        """Feeds the engine with messages after its end, until the agent leaves or is silent."""
         if self._engine.has_left:
             return
         with trio.move_on_after(_LAST_MESSAGES_S):
@@ -278,7 +277,7 @@ class Verifier:
 
     @property
     def _stalls_at(self) -> float:
-        """When writing counts as stalled, if the agent neither reads nor writes until then."""
+        """Returns when writing counts as stalled if the agent does not read or write before."""
         limit = self._engine.stall_ns
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 
@@ -286,7 +285,7 @@ class Verifier:
         for command in self._engine.feed(event):
             match command:
                 case Send(data):
-                    # Silence before there was anything to read is no sign of a stall.
+                    # Silence before the agent had anything to read does not show a stall.
                     if not self._unwritten:
                         self.moved_at = now_ns()
                     self._unwritten += len(data)
@@ -297,7 +296,7 @@ class Verifier:
                     self._is_over = True
 
     async def _write(self, queued: "trio.MemoryReceiveChannel[bytes]") -> None:
-        """Writes. That the agent is gone is known from the end of its output, so not from here."""
+        """Writes; ignores a broken pipe, since the end of the output shows that the agent left."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             async for data in queued:
                 for start in range(0, len(data), CHUNK):
@@ -308,14 +307,14 @@ class Verifier:
             await self._sink.aclose()
 
     async def _read(self, into: "trio.MemorySendChannel[_Chunk | None]") -> None:
-        """Passes on what each chunk brings; None is the end."""
-        cutter, held = LineCutter(), 0
+        """Sends the content of each chunk into a channel; None is the end."""
+        cutter, size = LineCutter(), 0
         while chunk := await self._receive():
             lines = [cut.raw for cut in cutter.feed(chunk)]
             part = len(chunk) - chunk.rfind(b"\n") - 1
-            held = part if lines else held + part
-            if held > LINE_WITHOUT_END and (rest := cutter.finish()) is not None:
-                held = part = 0
+            size = part if lines else size + part
+            if size > LINE_WITHOUT_END and (rest := cutter.finish()) is not None:
+                size = part = 0
                 lines.append(rest.raw)
             await into.send(_Chunk(lines, part))
         if (rest := cutter.finish()) is not None:
@@ -332,7 +331,7 @@ class Verifier:
 
 
 class WaitDisplay:
-    """The line that is shown while nothing happens, renewed every second; none without `show`."""
+    """A line that is shown while nothing happens, updated every second; none without `show`."""
 
     def __init__(self, show: Show | None) -> None:
         self._show = show
@@ -345,12 +344,12 @@ class WaitDisplay:
         return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
 
     def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
-        """Shows what is waited for, or nothing if something has just happened.
+        """Shows the awaited message, or nothing if something has just happened.
 
         Args:
             now: the time, in nanoseconds.
             quiet_since: when something last happened, by the same clock.
-            awaited: describes what is waited for; called only if it is shown.
+            awaited: describes the awaited message; called only if it is shown.
         """
         quiet_s = (now - quiet_since) // NS_PER_S
         if quiet_s < _PATIENCE_S:
@@ -367,6 +366,6 @@ class WaitDisplay:
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns the recorder's environment: ours, without what configures another recording."""
+    """Returns the recorder's environment: ours without the variables of another recording."""
     unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}

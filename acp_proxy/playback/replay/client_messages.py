@@ -4,9 +4,9 @@ In the 1.0 draft the client pushes the output of terminals, in random pieces. So
 be missing, and nothing waits for them once the program has ended. Additional pieces are answered
 like recorded ones, until the terminal is released.
 
-When exactly the user pressed stop must not matter, so all that was recorded before a recorded
-cancellation goes out first. An unrecorded cancellation is a divergence. It still ends what it
-cancels, as the specification demands, so that no client hangs.
+It must not matter when exactly the user pressed stop. So all frames recorded before a recorded
+cancellation go out before the cancellation is handled. An unrecorded cancellation is a divergence.
+It still ends the turn or request, as the specification demands, so that no client hangs.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from acp_proxy.recording.steps import REPLIES, Step
 
 
 class Cancellations:
-    """Handles cancellations, one after the other."""
+    """Handles cancellations one by one."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Cancellations:
         self._matcher = matcher
         self._handler = handler
         self._cancelled: dict[str, int] = {}
-        """The recorded cancellations of requests that came, by the live id of the request."""
+        """The recorded cancellations of requests that were matched, by the request's live id."""
 
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
@@ -59,9 +59,9 @@ class Cancellations:
         """Handles a ``session/cancel``; one that comes before its prompt counts as unrecorded.
 
         Args:
-            match: the recorded cancellation, if there is one.
+            match: the recorded cancellation, if any.
             lane: the lane of the message's session.
-            live: the message.
+            live: the live cancellation.
         """
         self._requests.cancel_turns(lane)
         if match is None or self._is_too_early(match.step, lane):
@@ -130,7 +130,7 @@ class Cancellations:
     def _find_cancel_request(self, token: str) -> Step | None:
         """Returns the expected ``$/cancel_request`` for an id.
 
-        If no request with the id is open, it is one that named no open request when recorded.
+        If no request with the id is open, that is a cancellation recorded without an open request.
         """
         exchanges = self._requests.exchanges_of(token)
         for step in self._schedule.expected:
@@ -141,17 +141,17 @@ class Cancellations:
         return None
 
     def _flush(self, lane: Lane, cancel: Step) -> Iterator[Command]:
-        """Sends all frames that were recorded before a cancellation, even if they are not due."""
+        """Sends all frames recorded before a cancellation, even if they are not due."""
         while (ready := self._state.scheduler.next_before(lane, cancel.seq)) is not None:
             yield from self._sender.send(ready)
 
 
 class ClientMessages:
-    """Handles the client's lines, one after the other."""
+    """Handles the client's lines one by one."""
 
     def __init__(self, state: ReplayState, sender: AgentSender) -> None:
         self.lines = 0
-        """How many lines came."""
+        """How many lines have come."""
         self.handler = DivergenceHandler(state, matcher := MessageMatcher(state))
         self._state = state
         self._matcher = matcher
@@ -171,8 +171,8 @@ class ClientMessages:
     def lose(self, raw: bytes, rule: str) -> None:
         """Handles a line that a fault dropped on its way to the agent.
 
-        It was sent, so it is no divergence that the agent never gets it, nor what follows from
-        that. If the client sends it once more, that counts as the recorded one.
+        The client did send it, so neither its absence nor the consequences count as divergences. If
+        the client sends it again, that line is matched with the recorded one.
 
         Args:
             raw: the line, without its newline.
@@ -190,7 +190,7 @@ class ClientMessages:
             self._state.divergences.note(DivergenceKind.DROPPED, lane, summary, seq=step.seq)
 
     def _recorded(self, lost: Message) -> Step | None:
-        """Returns the recorded message that a lost one matches."""
+        """Returns the recorded message that matches a lost message."""
         schedule = self._state.schedule
         wanted: tuple[int | None, int | None] | None = None
         if lost.kind in REPLIES:
@@ -202,7 +202,7 @@ class ClientMessages:
         if wanted is None or wanted[0] is None:
             return None
         schedule.read_to(wanted[0])
-        return next((one for one in schedule.expected if (one.seq, one.exchange) == wanted), None)
+        return next((s for s in schedule.expected if (s.seq, s.exchange) == wanted), None)
 
     def _take(self, live: ClientMessage) -> Iterator[Command]:
         match live.message.kind:
@@ -251,14 +251,14 @@ class ClientMessages:
             self.handler.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
 
     def _is_additional_output(self, match: MessageMatch | None, live: ClientMessage) -> bool:
-        """Whether a request is a piece of an open terminal's output that was not recorded."""
+        """Whether a request is an unrecorded piece of an open terminal's output."""
         is_open = live.message.terminal in self._state.bindings.live_terminals
         if live.message.method != PUSH or not is_open:
             return False
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Answers a piece of output as the recorded agent answered another one."""
+        """Answers a piece of output the way the recorded agent answered another piece."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:
@@ -266,7 +266,7 @@ class ClientMessages:
         return received(live.token)
 
     def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
-        """Handles a line that is no message; unless it was recorded, an error answers it."""
+        """Handles a line that is not a message; answers it with an error unless it was recorded."""
         lane = self._state.schedule.lanes[None]
         for step in lane.expected:
             if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:

@@ -1,8 +1,8 @@
-"""Handles the client's answers to the agent's requests; outcomes must be as recorded.
+"""Handles the client's answers to the agent's requests; their outcomes must be as recorded.
 
-An agent that was allowed to write does other things next than one that was refused. So after
-another class of outcome the rest of the recording does not fit, and the session is abandoned.
-Other content, of a file or of a program's output, is information.
+An agent that was allowed to write goes on differently from an agent that was refused. So if the
+class of the outcome differs, the rest of the recording does not fit, and the session is abandoned.
+Other content of a file or of a program's output is only reported for information.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 
 
 class ClientReplies:
-    """Handles replies, one after the other."""
+    """Handles replies one by one."""
 
     def __init__(self, state: ReplayState, handler: DivergenceHandler) -> None:
         self._state = state
@@ -37,7 +37,7 @@ class ClientReplies:
         self._handler = handler
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
-        """Handles a reply, which answers the oldest open request with its id."""
+        """Handles a reply as the answer to the oldest open request with its id."""
         request = self._state.requests.take(live.message)
         if request is None:
             yield from self._take_unknown(live)
@@ -58,7 +58,7 @@ class ClientReplies:
     def _have_one_outcome(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> bool:
-        """Whether the outcome is the recorded one; notes a divergence if it is not."""
+        """Returns whether the outcome is as recorded; notes a divergence if not."""
         method, asked = request.ask.method, json_or_none(self._asked(request).raw or b"")
         expected = outcome(method, asked, self._comparer.value(recorded))
         came = outcome(method, asked, live.value)
@@ -79,7 +79,7 @@ class ClientReplies:
     def _take_content(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
-        """Compares the contents of a reply whose outcome is the recorded one."""
+        """Compares the contents of a reply with the recorded outcome."""
         comparison = self._comparer.compare(recorded, live)
         if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)
@@ -100,7 +100,7 @@ class ClientReplies:
         self._schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
-        """Notes that a terminal has no more output, after its program ended or it was released."""
+        """Notes that a terminal's output is over, after its program ended or it was released."""
         terminal = self._asked(request).terminal
         if member(live.value, "result", "timedOut") is not True:
             for step in self._schedule.expected:
@@ -110,7 +110,7 @@ class ClientReplies:
             self._state.bindings.release(terminal)
 
     def _take_unknown(self, live: ClientMessage) -> Iterator[Command]:
-        """Handles a reply to no open request: a repeated, late, or early one."""
+        """Handles a reply without an open request: it is repeated, late or early."""
         token = live.token
         expected = _replies(self._schedule.expected, token)
         for step in expected:
@@ -155,7 +155,7 @@ def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
     """Classifies a reply.
 
     Args:
-        method: of the request.
+        method: the method of the request.
         asked: the request as it was sent, decoded.
         reply: the reply, decoded.
     """
@@ -173,9 +173,9 @@ def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
     return ("success",)
 
 
-def described(found: Outcome) -> str:
+def described(value: Outcome) -> str:
     """Returns an outcome in words."""
-    match found:
+    match value:
         case ("selected", kind):
             return f"the choice {kind}"
         case ("granted", answer):
@@ -184,7 +184,7 @@ def described(found: Outcome) -> str:
             return f"exit code {code}" if signal == "None" else f"signal {signal}"
         case ("elicitation", action):
             return f"the answer {action}"
-    return " ".join(found)
+    return " ".join(value)
 
 
 def _permission(answer: PermissionAnswer) -> Outcome:
@@ -203,5 +203,5 @@ def _number(value: Any) -> str:
 
 
 def _replies(steps: Iterable[Step], token: str) -> list[Step]:
-    """The recorded replies with an id, in recorded order."""
+    """Returns the recorded replies with an id, in recorded order."""
     return sorted((s for s in steps if s.is_reply and s.rpc_id == token), key=lambda s: s.key)

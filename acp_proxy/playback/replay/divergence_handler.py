@@ -1,8 +1,8 @@
-"""Pairs the client's messages with their matches, and handles those that have none.
+"""Pairs the client's messages with their matches, and handles messages without a match.
 
-A request is always answered. An unrecorded one gets an error, and its session is abandoned, as it
-is after an outcome to which the rest of the recording does not fit. Other sessions continue.
-Without the engine's own answers a client would wait for one that was not recorded.
+A request is always answered, since a client would otherwise wait for an answer that was not
+recorded. An unrecorded request gets an error, and its session is abandoned. A session is also
+abandoned after an outcome that does not fit the rest of the recording. Other sessions continue.
 """
 
 import json
@@ -25,7 +25,7 @@ from acp_proxy.recording.steps import Step
 from acp_proxy.redaction.markers import HIDDEN
 
 _CANCELLED_CODE = -32800
-"""Of the error that answers a request which ``$/cancel_request`` has cancelled."""
+"""The error code for a request that ``$/cancel_request`` has cancelled."""
 PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
 
 
@@ -34,7 +34,7 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
 
     Args:
         token: the request's live id, as JSON; None for ``null``.
-        divergence: what the error describes.
+        divergence: the divergence that the error describes.
     """
     return _error(token, ERROR_CODE, divergence.summary, divergence)
 
@@ -44,7 +44,7 @@ def cancelled_request(token: str, divergence: Divergence) -> Send:
 
     Args:
         token: the request's live id, as JSON.
-        divergence: what the error describes.
+        divergence: the divergence that the error describes.
     """
     return _error(token, _CANCELLED_CODE, "cancelled", divergence)
 
@@ -77,8 +77,8 @@ def _error(token: str | None, code: int, message: str, divergence: Divergence) -
         "recorded": divergence.seq,
         "lane": divergence.lane,
         "differences": [
-            {"pointer": one.pointer, "recorded": one.recorded, "live": one.live}
-            for one in divergence.closest
+            {"pointer": d.pointer, "recorded": d.recorded, "live": d.live}
+            for d in divergence.closest
         ],
     }
     error = {"code": code, "message": f"replay: {message}", "data": data}
@@ -101,11 +101,11 @@ class DivergenceHandler:
         self._matcher = matcher
 
     def pair(self, match: MessageMatch, live: ClientMessage) -> tuple[Lane, Step]:
-        """Pairs a live message with its match, and returns the lane and the step of that.
+        """Pairs a live message with its match, and returns the match's lane and step.
 
         Args:
             match: the recorded message.
-            live: the live one; it is noted if it came early or late.
+            live: the live message; it is noted if it came early or late.
         """
         self._schedule.read_to(match.step.seq)
         step = self._in_lane(match.step)
@@ -134,17 +134,17 @@ class DivergenceHandler:
         """Logs a divergence and returns it.
 
         Args:
-            kind: what went differently.
-            lane: the lane in which it did.
+            kind: the kind of the divergence.
+            lane: the lane in which it happened.
             summary: the divergence in one sentence.
             live: the client's message.
             seq: the number of the recorded frame that was expected.
-            compared: the comparison with that frame; without it, near misses are searched for.
+            compared: the comparison with that frame; without it, near misses are looked up.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
         if compared is None and (step := self._step_like(seq, live)) is not None:
-            self._state.comparer.compare(step, live)  # which notes what must not be shown
+            self._state.comparer.compare(step, live)  # this notes places that must not be shown
         return self._state.divergences.note(
             kind,
             lane,
@@ -161,12 +161,12 @@ class DivergenceHandler:
     def refuse(
         self, live: ClientMessage, *, conflict: MessageMatch | None, lane: Lane | None = None
     ) -> Iterator[Command]:
-        """Logs a message that has no match, answers it with an error, and abandons its lane.
+        """Logs a message without a match, answers it with an error, and abandons its lane.
 
         Args:
             live: the client's message.
-            conflict: the match, if only values differ that the client chose before.
-            lane: its lane; None to find it by the message's session.
+            conflict: a message that would match but for values that the client chose before.
+            lane: the message's lane; None to find it by the message's session.
         """
         message = live.message
         lane = lane or self._matcher.lane_of(message.session)
@@ -193,7 +193,7 @@ class DivergenceHandler:
 
         Args:
             lane: the lane.
-            reason: the divergence that the error names; None for the latest one of the session.
+            reason: the divergence that the error names; None for the latest in the session.
         """
         if reason is None and lane.name is not None:
             reason = self._state.divergences.latest_in(lane)
@@ -208,7 +208,7 @@ class DivergenceHandler:
     def _classify(
         self, live: ClientMessage, lane: Lane, conflict: MessageMatch | None
     ) -> tuple[DivergenceKind, int | None, str]:
-        """Determines why a message has no match; returns kind, recorded number and summary."""
+        """Returns why a message has no match: kind, number of the recorded frame, and summary."""
         method = live.message.method
         if conflict is not None:
             seq = conflict.step.seq
@@ -232,11 +232,11 @@ class DivergenceHandler:
         )
 
     def _in_lane(self, step: Step) -> Step:
-        """Returns the lane's object for a step; one that was read ahead is a different object."""
+        """Returns the lane's object for a step; a step that was read ahead is another object."""
         return self._schedule.expected_with(step.key) or step
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """Returns the recorded client message with a number, if it is of the live one's kind."""
+        """Returns the recorded client message with a number, if its kind is the live one's."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 
@@ -247,10 +247,10 @@ class DivergenceHandler:
 
 
 def _without_credentials(live: ClientMessage) -> bytes:
-    """A line in which credentials at typed places are replaced; as it is if there are none."""
+    """Returns a line in which credentials at typed places are replaced."""
     places = places_of(live.message.kind, live.message.method, Role.CREDENTIAL)
     text = live.raw.decode("utf-8", ANY_BYTES)
-    found = spans(text, places) if places else []
-    if not found:
+    secrets = spans(text, places) if places else []
+    if not secrets:
         return live.raw
-    return splice(text, [(span, f'"{HIDDEN}"') for span in found]).encode("utf-8", ANY_BYTES)
+    return splice(text, [(span, f'"{HIDDEN}"') for span in secrets]).encode("utf-8", ANY_BYTES)

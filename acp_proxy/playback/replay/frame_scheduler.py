@@ -1,8 +1,8 @@
 """Decides which recorded frame goes out next, and when.
 
-A frame goes out when its place in its track is reached, the requests that it answers have come, and
-the handshake is over. Of several, the one with the lowest recorded number goes first. Time only
-delays a frame; it never decides between two.
+A frame goes out when it is next on its track, the requests that it answers have come, and the
+handshake is over. Of several frames, the one with the lowest recorded number goes first. Time only
+delays frames; it never changes their order.
 """
 
 from collections.abc import Iterator
@@ -18,18 +18,18 @@ from acp_proxy.recording.steps import Script, Step
 
 @frozen
 class ScheduledFrame:
-    """A frame that waits for nothing but perhaps its time."""
+    """A frame that waits at most for its time."""
 
     seq: int
     step: Step | None
-    """None for a notification: only its number is held."""
+    """The step; None for a notification, since only its number is kept."""
     source: Track | WaitingFrame
     due: int
     """When it goes out, in live nanoseconds."""
 
 
 class FrameScheduler:
-    """Chooses frames, and removes from tracks and the connection's frames what has passed."""
+    """Chooses frames, and removes passed ones from tracks and the connection's frames."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class FrameScheduler:
         self._requests = requests
         self._pacing = options.pacing
         self._order = options.order
-        self._seen: tuple[int, ...] = ()
-        """What may hold any track, as it was when it was last looked at."""
+        self._last_state: tuple[int, ...] = ()
+        """The state that may block tracks, as of the last check."""
         self._held_by: dict[int, set[Track]] = {}
-        """The tracks that wait for requests to come, by the exchange of the last one."""
+        """The tracks that wait for requests, by the exchange of the last request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame of those that are due, or of those that are ready."""
+        """Returns the first recorded frame that is due, or with ``at_once`` that is ready."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),
@@ -58,7 +58,7 @@ class FrameScheduler:
         )
 
     def ready_frames(self) -> Iterator[ScheduledFrame]:
-        """Yields the frames that wait for nothing but perhaps their time."""
+        """Yields the frames that wait at most for their time."""
         self._wake()
         for track in [*self._schedule.awake]:
             if (ready := self._next_on(track)) is not None:
@@ -73,29 +73,29 @@ class FrameScheduler:
                 yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq))
 
     def _wake(self) -> None:
-        """Wakes the tracks that may go on since requests came, or nothing waits for some."""
+        """Wakes the tracks that may go on because requests came or are no longer awaited."""
         schedule, exempt = self._schedule, self._schedule.exempt
         exempted = len(exempt.optional), len(exempt.prevented), len(exempt.skipped)
-        seen = (*exempted, schedule.abandoned, schedule.handshake_is_over)
-        if seen != self._seen:
-            self._seen = seen
+        state = (*exempted, schedule.abandoned, schedule.handshake_is_over)
+        if state != self._last_state:
+            self._last_state = state
             schedule.wake_all()
         for exchange in self._requests.take_come():
             schedule.awake.update(dict.fromkeys(self._held_by.pop(exchange, ())))
 
     def next_before(self, lane: Lane, seq: int) -> ScheduledFrame | None:
-        """Returns the next frame on a lane's track, whenever it is due.
+        """Returns the next frame on a lane's track, even if it is not due.
 
         Args:
             lane: the lane.
-            seq: the number before which the frame has to be recorded.
+            seq: only a frame recorded before this number is returned.
         """
         track = self._schedule.track_of(lane.name)
         ready = None if track is None else self._next_on(track)
         return ready if ready is not None and ready.seq <= seq else None
 
     def take(self, ready: ScheduledFrame, recorded: int) -> None:
-        """Removes a frame that goes out from where it waits.
+        """Removes a frame that goes out from its track or the connection's frames.
 
         Args:
             ready: the frame.
@@ -109,7 +109,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether frames of a session recorded before a message have not gone out yet."""
+        """Returns whether frames of a session recorded before a message still have to go out."""
         track = self._schedule.track_of(step.lane)
         if track is None or self._order is not Order.SESSION:
             return False
@@ -117,25 +117,25 @@ class FrameScheduler:
         return bool(track.queue) and _number(track.queue[0]) < step.seq
 
     def unsent(self, lane: Lane) -> Iterator[int]:
-        """Yields the frames of a lane that have not gone out, but for those that are left out."""
+        """Yields the frames of a lane that have not gone out, except those that are left out."""
         if lane.name is None and self._order is not Order.RECORDED:
             yield from self._unsent_of_connection()
             return
         track = self._schedule.track_of(lane.name)
-        for one in track.queue if track is not None else ():
-            if isinstance(one, int):
-                yield one
-            elif one.from_agent and one.lane == lane.name:
-                yield one.seq
+        for item in track.queue if track is not None else ():
+            if isinstance(item, int):
+                yield item
+            elif item.from_agent and item.lane == lane.name:
+                yield item.seq
 
     @property
     def left_out(self) -> int:
-        """How many frames answer nothing but what the client may leave out and did."""
+        """How many frames answer only optional requests that the client did not send."""
         unsent = sum(1 for _ in self._unsent_of_connection())
         return len(self._schedule.connection.waiting) - unsent
 
     def read_if_needed(self) -> bool:
-        """Reads on, and returns True, if more could go out without another message."""
+        """Reads on and returns True if more frames could go out without another message."""
         if self._schedule.is_whole or not self._needs_more():
             return False
         self._schedule.read_on()
@@ -148,13 +148,13 @@ class FrameScheduler:
         if schedule.horizon == 0 or answered > schedule.horizon:
             return True
         if len(schedule.lanes) == 1 and not schedule.connection.waiting and not requests:
-            return True  # there is no session yet, and the connection waits for nothing
+            return True  # there is no session yet, and the connection does not wait
         return any(track.lane is None or not track.lane.abandoned for track in schedule.drained)
 
     def _unsent_of_connection(self) -> Iterator[int]:
-        """Yields the connection's frames that have not gone out, but for those that are left out.
+        """Yields the connection's frames that have not gone out, except those that are left out.
 
-        A frame is left out if none of the requests that it answers came, and none had to come.
+        A frame is left out if all the requests that it answers are optional and did not come.
         """
         if not (every := self._schedule.connection.waiting):
             return
@@ -174,7 +174,7 @@ class FrameScheduler:
         return ScheduledFrame(seq, step, track, self._due(track, seq))
 
     def _head(self, track: Track) -> int | Step | None:
-        """Returns the frame that is next on a track; None while the track waits for the client."""
+        """Returns the next frame on a track; None while the track waits for the client."""
         queue = track.queue
         track.waits_for = None
         self._schedule.held_by_optional.pop(track, None)
@@ -203,7 +203,7 @@ class FrameScheduler:
         return None
 
     def _is_given_up(self, head: Step) -> bool:
-        """Whether a frame or a message is of an abandoned lane, or answers what will not come."""
+        """Whether a step is in an abandoned lane, or answers requests that will not come."""
         if self._schedule.lanes[head.lane].abandoned:
             return True
         answered = {answer.exchange for answer in head.answers}
@@ -211,12 +211,12 @@ class FrameScheduler:
         return bool(answered) and answered <= exempt.prevented | exempt.skipped
 
     def _unasked(self, head: Step) -> set[int]:
-        """The exchanges that a frame answers although their requests have not come."""
+        """Returns the exchanges that a frame answers and whose requests have not come."""
         answered = {answer.exchange for answer in head.answers}
         return answered - self._schedule.exempt.prevented - self._requests.live_ids.keys()
 
     def _can_pass(self, track: Track, step: Step) -> bool:
-        """Whether a track can go on past a message of the client."""
+        """Whether a track can pass a message of the client."""
         if step.exchange in self._schedule.exempt.prevented or track.pass_arrived(step):
             return True
         if not self._blocks_nothing(step):
@@ -226,13 +226,13 @@ class FrameScheduler:
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
-        """Whether no frame waits for a message of the client."""
+        """Whether no frame has to wait for a message of the client."""
         if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
 
     def _may_pass_handshake(self, seq: int) -> bool:
-        """Whether the handshake is over, or was recorded after this frame."""
+        """Whether the handshake is over or was recorded after this frame."""
         handshake = self._schedule.handshake
         return handshake is None or self._schedule.handshake_is_over or seq <= handshake
 

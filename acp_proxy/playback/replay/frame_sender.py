@@ -1,4 +1,4 @@
-"""Sends recorded frames with the live values, unless they are withheld."""
+"""Sends recorded frames with live values, unless they are withheld."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ class AgentSender:
     def __init__(self, state: ReplayState) -> None:
         options = state.options
         self.sent = 0
-        """How many frames went out."""
+        """How many frames have gone out."""
         self.withholding = Withholding(
             state.bindings,
             state.effects,
@@ -33,11 +33,11 @@ class AgentSender:
 
     @property
     def passed(self) -> int:
-        """How many frames were sent or withheld as a whole."""
+        """How many frames were sent or completely withheld."""
         return self.sent + self._withheld
 
     def send(self, ready: ScheduledFrame) -> Iterator[Command]:
-        """Sends a frame. A request that is withheld is answered from the recording."""
+        """Sends a frame; answers withheld requests from the recording."""
         wire = self._state.script.wire(ready.seq)
         self._state.scheduler.take(ready, wire.t_ns)
         written = self._rewriter.written(wire, self._live_ids(ready.step))
@@ -54,17 +54,17 @@ class AgentSender:
             self._note_requests(ready.step, shown.withheld)
 
     def repeat_answer(self, step: Step, token: str) -> Send:
-        """Sends the recorded answer to a request once more.
+        """Sends the recorded answer to a request again.
 
         Args:
             step: the recorded request, which was answered.
-            token: the live id of the request that it answers now.
+            token: the live id of the request to answer now.
         """
         wire = self._state.script.wire(step.response_seq or 0)
         return Send(self._rewriter.written(wire, {step.rpc_id or "null": token}) + b"\n")
 
     def _live_ids(self, step: Step | None) -> dict[str, str]:
-        """Closes the requests that a frame answers; returns their ids, and those it may name."""
+        """Closes the requests that a frame answers; returns live ids that the frame may contain."""
         if step is None:
             return {}
         requests = self._state.requests
@@ -72,7 +72,7 @@ class AgentSender:
         return ids | requests.answer(step)
 
     def _note_requests(self, step: Step, withheld: frozenset[str]) -> None:
-        """Notes the requests in a frame: those that went out, and those that were withheld."""
+        """Notes the requests in a frame, whether they went out or were withheld."""
         unseen = [ask for ask in step.asks if ask.rpc_id in withheld]
         for ask in step.asks:
             if ask.rpc_id not in withheld:
@@ -90,12 +90,12 @@ class AgentSender:
         schedule = self._state.schedule
         schedule.read_to(ask.reply_seq)
         lane = schedule.lanes[step.lane]
-        for reply in [one for one in lane.expected if one.exchange == ask.exchange]:
+        for reply in [step for step in lane.expected if step.exchange == ask.exchange]:
             self._state.effects.note_unmade(ask.method, self._state.comparer.value(reply))
             schedule.match(reply)
 
     def _look_for_idle(self, wire: Wire) -> None:
-        """Ends the turn at an update that says so, as in v2, where the answer does not end it."""
+        """Ends the turn at an update that ends it, as in v2, where the answer does not."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             if message.state == "idle":

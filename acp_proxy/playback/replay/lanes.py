@@ -1,9 +1,9 @@
 """Lanes: the client's messages of one session or of the connection, and the order of its frames.
 
-A lane exists for each ACP session, and one for the connection. A session's lane begins at the
-request that creates or loads it. Within a session's lane a frame of the agent waits for every
-earlier frame of the lane, the client's required messages included; a `Track` keeps that order. The
-frames of the connection's lane wait for less, see `ConnectionFrames`.
+There is a lane for each ACP session, and one for the connection. A session's lane begins at the
+request that creates or loads the session. Within it, a frame of the agent waits for every earlier
+frame of the lane, the client's required messages included; a `Track` keeps that order. The frames
+of the connection's lane wait for less, see `ConnectionFrames`.
 """
 
 from collections import deque
@@ -16,9 +16,9 @@ from acp_proxy.recording.steps import Step
 Key = tuple[int, int]
 """Identifies a step, see `Step.key`."""
 Moments = tuple[int, int]
-"""A moment in live nanoseconds and one in recorded nanoseconds."""
+"""A time in live nanoseconds and a time in recorded nanoseconds."""
 _REMEMBERED = 200
-"""The most messages that are kept after they came, to recognize one that is sent twice."""
+"""The most matched messages that are kept, to recognize a message that is sent twice."""
 
 
 @define(eq=False)
@@ -38,9 +38,9 @@ class Lane:
     missed: set[Key] = field(factory=set)
     """Messages that are known to be missing, and were reported."""
     lost: set[Key] = field(factory=set)
-    """Messages that the client sent and a fault dropped."""
+    """Messages that the client sent but a fault dropped."""
     abandoned: bool = False
-    """Whether the lane diverged for good, and nothing of it is played any more."""
+    """Whether the lane has diverged and is not played any more."""
     is_overtaken: bool = False
     """Whether a message came while an earlier one is missing."""
 
@@ -64,7 +64,7 @@ class Lane:
         self.first = self.first or step
 
     def forget(self, step: Step) -> None:
-        """Removes a message from those that are expected."""
+        """Removes a message from the expected ones."""
         self.expected.remove(step)
 
     def match(self, step: Step) -> None:
@@ -76,7 +76,7 @@ class Lane:
         self.note_overtaken(step)
 
     def note_overtaken(self, step: Step) -> None:
-        """Notes that a message came, perhaps before one that was recorded earlier."""
+        """Notes that a message came, perhaps before an earlier one in the recording."""
         awaited = self.first_missing
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
@@ -93,10 +93,10 @@ class Lane:
 
 
 def latest(since: Moments | None, at: int, recorded: int) -> Moments:
-    """Returns the later live and the later recorded time of two moments.
+    """Returns the later live time and the later recorded time of two pairs of times.
 
     Args:
-        since: the moments known so far, if there are any.
+        since: the times known so far, if any.
         at: live nanoseconds.
         recorded: recorded nanoseconds.
     """
@@ -105,25 +105,25 @@ def latest(since: Moments | None, at: int, recorded: int) -> Moments:
 
 @define(eq=False)
 class Track:
-    """Frames whose recorded order is kept: those of one lane, or of all lanes."""
+    """Frames whose recorded order is kept: the frames of one lane or of all lanes."""
 
     lane: Lane | None = None
-    """The lane whose frames they are; None for all lanes."""
+    """The lane of the frames; None for all lanes."""
     queue: deque[int | Step] = field(factory=deque)
-    """Agent's frames and client's messages in recorded order. A number alone is a notification of
-    the agent; a recording may have a million of them."""
+    """The agent's frames and the client's messages in recorded order. A number alone stands for a
+    notification of the agent, since a recording may have a million of them."""
     since: Moments | None = None
-    """When the last frame or message of the track passed: live, and in the recording.
+    """When the last frame or message of the track passed, live and in the recording.
 
-    The two are independent. A message that came early passed long before the frames that it
+    The two times are independent. A message that came early passed long before the frames that it
     overtook, and its sender's time to think is not repeated."""
     waits_for: Step | None = None
-    """The client's message without which the track cannot go on."""
+    """The client's message that the track waits for."""
     _arrived: dict[Key, int] = field(factory=dict)
-    """When the messages that are still in the queue came, if they have."""
+    """When messages that are still in the queue came, for those that have come."""
 
     def arrive(self, step: Step, at: int) -> None:
-        """Notes that a message of the client came, which may be anywhere in the queue.
+        """Notes that a message of the client came; it may be anywhere in the queue.
 
         Args:
             step: the recorded message.
@@ -132,7 +132,7 @@ class Track:
         self._arrived[step.key] = at
 
     def pass_arrived(self, step: Step) -> bool:
-        """Lets the track pass a message if it has come; returns whether it has."""
+        """Lets the track pass a message if that has come; returns whether it has."""
         at = self._arrived.pop(step.key, None)
         if at is None:
             return False
@@ -143,7 +143,7 @@ class Track:
         """Removes the first frame, which goes out.
 
         Args:
-            at: when, in live nanoseconds.
+            at: when it goes out, in live nanoseconds.
             recorded: when it went out in the recording.
         """
         self.queue.popleft()
@@ -152,17 +152,17 @@ class Track:
 
 @define(eq=False)
 class WaitingFrame:
-    """A frame of the connection's lane and what it still waits for."""
+    """A frame of the connection's lane, with the messages and frames that it still waits for."""
 
     step: Step
     asked: set[Key]
     """The requests that it answers."""
     messages: set[Key] = field(factory=set)
-    """Requests that were in flight with these and were recorded before the frame."""
+    """Requests in flight with these that were recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """Numbers of frames that were in flight with these and were recorded before the frame."""
+    """Numbers of frames in flight with these that were recorded before the frame."""
     since: Moments | None = None
-    """When the last thing that it waited for passed, as `Track.since`."""
+    """When the last message or frame that it waited for passed, as in `Track.since`."""
 
     @property
     def is_free(self) -> bool:
@@ -174,9 +174,9 @@ class WaitingFrame:
 class ConnectionFrames:
     """Decides which frames of the connection's lane may go out.
 
-    Order is kept only among exchanges that were in flight together in the recording. A reply
-    otherwise waits for its own request alone. So a client that never opens its history panel stalls
-    nothing.
+    Order is kept only among exchanges that were in flight together in the recording. Otherwise a
+    reply waits only for its own request. So a client that never opens its history panel does not
+    stall the replay.
     """
 
     waiting: list[WaitingFrame] = field(factory=list)
@@ -184,16 +184,16 @@ class ConnectionFrames:
     _requests: dict[Key, Step] = field(factory=dict)
     """The client's requests that may be in flight with the next frame."""
     _come: dict[Key, int] = field(factory=dict)
-    """When those requests came that have come."""
+    """When requests came, for those that have come."""
 
     def add_request(self, step: Step) -> None:
         """Adds a request of the client, or a line that the agent may have answered."""
         self._requests[step.key] = step
 
     def add_frame(self, step: Step) -> None:
-        """Adds a frame of the agent; what was in flight with its exchange comes before it.
+        """Adds a frame of the agent, which waits for earlier frames in flight with its exchange.
 
-        A frame that answers nothing follows everything that came before it.
+        A frame without an exchange waits for everything recorded before it.
         """
         begun = step.request_seq if step.request_seq is not None else step.seq
         for key in [k for k, r in self._requests.items() if r.response_seq in range(begun)]:
@@ -212,7 +212,7 @@ class ConnectionFrames:
         self.waiting.append(waiting)
 
     def add_unasked(self, step: Step, asked: set[Key]) -> None:
-        """Adds an answer to requests that may be left out: it goes out if they come after all.
+        """Adds an answer to optional requests: it goes out if they do come.
 
         Args:
             step: the answer, of any lane.
@@ -236,7 +236,7 @@ class ConnectionFrames:
                 waiting.since = latest(waiting.since, at, step.t_ns)
 
     def remove(self, waiting: WaitingFrame, at: int) -> None:
-        """Removes a frame, which goes out or never will; others wait for it no longer.
+        """Removes a frame that goes out or never will; others no longer wait for it.
 
         Args:
             waiting: the frame.
@@ -249,7 +249,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Lets frames whose requests came wait for optional messages no longer; returns these."""
+        """Stops frames whose requests came from waiting for optional messages; returns these."""
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()
         for waiting in self.waiting:
@@ -260,7 +260,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes the frames that answer only a request which will not come; returns how many."""
+        """Removes the frames that answer only a request that will not come; returns how many."""
         skipped = [
             waiting
             for waiting in self.waiting

@@ -1,4 +1,4 @@
-"""Compares messages that the client sent with recorded ones."""
+"""Compares messages of the client with recorded ones."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,21 +28,21 @@ class ClientMessage:
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
-    """The places that must not be shown beside a recorded message, by its number."""
+    """The places that must not be shown beside a recorded message, by the latter's number."""
 
     @value.default
     def _decoded(self) -> Any:
         return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
 
-    def hide(self, seq: int, found: Comparison) -> None:
-        """Notes what must not be shown of it beside a recorded message.
+    def hide(self, seq: int, result: Comparison) -> None:
+        """Notes the places that must not be shown beside a recorded message.
 
         Args:
-            seq: the number of the recorded one.
-            found: the comparison with that.
+            seq: the number of the recorded message.
+            result: the comparison with the recorded message.
         """
-        if found.hidden:
-            self._hidden[seq] = found.hidden
+        if result.hidden:
+            self._hidden[seq] = result.hidden
 
     def hidden_beside(self, seqs: Iterable[int | None]) -> list[tuple[str, ...]]:
         """Returns the places that must not be shown beside recorded messages, by their numbers."""
@@ -88,7 +88,7 @@ class MessageComparer:
 
         Args:
             step: the recorded message.
-            live: the live one, of the same kind and method.
+            live: the live message, of the same kind and method.
         """
         recorded = self.value(step)
         if step.kind in ("invalid", "blank") or recorded is None or live.value is None:
@@ -98,9 +98,9 @@ class MessageComparer:
             old, new = (self._masking.masked(line).decode(errors="replace") for line in lines)
             if old == new:
                 return Comparison([Difference("", shown(old), shown(new))])
-            found = self._comparer.values(old, new)
-            live.hide(step.seq, found)
-            return found
+            result = self._comparer.values(old, new)
+            live.hide(step.seq, result)
+            return result
         comparison = _compared(self._comparer, step, recorded, live.value)
         live.hide(step.seq, comparison)
         if step.method in OPENING and _has_session_to_bind(step):
@@ -110,17 +110,18 @@ class MessageComparer:
                 comparison.proposals.append((Place.SESSION, old, new))
         return comparison
 
-    def are_alike(self, one: Step, two: Step) -> bool:
-        """Returns whether two recorded messages differ in nothing but their session.
+    def are_alike(self, first: Step, other: Step) -> bool:
+        """Returns whether two recorded messages differ only in their session.
 
         Args:
-            one: a recorded message.
-            two: another one.
+            first: a recorded message.
+            other: another recorded message.
         """
-        if (one.kind, one.method) != (two.kind, two.method):
+        if (first.kind, first.method) != (other.kind, other.method):
             return False
-        found = _compared(self._unbound, one, *(json_or_none(self.raw(s)) for s in (one, two)))
-        return found.is_match if one.is_reply else not found.without(SESSION_ID).differences
+        values = (json_or_none(self.raw(step)) for step in (first, other))
+        result = _compared(self._unbound, first, *values)
+        return result.is_match if first.is_reply else not result.without(SESSION_ID).differences
 
 
 def _compared(comparer: Comparer, step: Step, recorded: Any, live: Any) -> Comparison:
@@ -130,5 +131,5 @@ def _compared(comparer: Comparer, step: Step, recorded: Any, live: Any) -> Compa
 
 
 def _has_session_to_bind(step: Step) -> bool:
-    """Whether a request that opens a session names it, as all but a new session's and a fork's."""
+    """Whether a request that opens a session names it; only new and forked sessions get a name."""
     return step.names_session and not step.is_reply and step.method != FORK

@@ -1,11 +1,11 @@
-"""Finds the recorded message that a live one matches, or those that it nearly matches.
+"""Finds the recorded message that a live message matches, and near misses.
 
-Candidates are the unplayed messages of the lane. Exact equality wins, the first recorded among
-equals; then one that is equal once a directory or terminal of the client is bound. There is no
-best guess. What lies beyond the part of the recording that is read is looked up by method.
+Candidates are the unplayed messages of the lane. The first recorded message that is equal matches;
+else the first that is equal once a directory or terminal of the client is bound. There is no best
+guess. Messages beyond the part of the recording that was read are looked up by method.
 
-Sessions created by equal requests are interchangeable while equal messages came in both: if a
-message has no match in its own session, but one in such a sibling, the two sessions are swapped.
+Sessions created by equal requests are interchangeable while equal messages came in both. If a
+message has no match in its own session but has one in such a sibling, the two sessions are swapped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ from acp_proxy.recording.steps import Step
 
 @frozen
 class MessageMatch:
-    """The recorded message that a live one matches, perhaps but for values in conflict."""
+    """The recorded message that a live message matches, perhaps except for conflicts."""
 
     step: Step
     comparison: Comparison
@@ -41,13 +41,13 @@ class MessageMatcher:
         self._comparer = state.comparer
 
     def lane_of(self, session: str | None) -> Lane:
-        """Returns the lane of a live session; the connection's for one that was not recorded."""
+        """Returns the lane of a live session; the connection's if the session was not recorded."""
         return self._schedule.lane_of(self._bindings.recorded_session(session))
 
     def find(self, live: ClientMessage) -> MessageMatch | None:
-        """Finds the recorded message of a live one; swaps two sessions if it is in the other.
+        """Finds the recorded message that a live message matches; may swap two sessions for that.
 
-        A match with conflicts would be one but for what the client chose before.
+        A match with conflicts differs only in values that the client chose before.
         """
         if (match := self._best(self._candidates(live), live)) is not None:
             return match
@@ -59,16 +59,16 @@ class MessageMatcher:
         return self._best(self._candidates(live), live)
 
     def find_played(self, live: ClientMessage) -> Step | None:
-        """Finds an equal message that was used up already, the latest one first."""
+        """Finds the latest equal message that was already used up."""
         for step in _same_kind(reversed(self._played(live)), live):
             if self._comparer.compare(step, live).is_match:
                 return step
         return None
 
     def near_misses(self, live: ClientMessage) -> tuple[NearMiss, ...]:
-        """Finds recorded messages of the same method: the awaited one, then the most alike.
+        """Finds recorded messages of the same method: the awaited one, then the most similar.
 
-        Those that are not played yet come before those that are.
+        Messages that are not played yet come before those that are.
         """
         awaited = self.lane_of(live.message.session).first_missing
         expected = None if awaited is None else awaited.seq
@@ -84,7 +84,7 @@ class MessageMatcher:
     def _best(
         self, candidates: Iterable[Step], live: ClientMessage, without: str | None = None
     ) -> MessageMatch | None:
-        """Finds the best match, without the differences at one pointer."""
+        """Finds the best match, ignoring the differences at one pointer."""
         bindable = conflicting = None
         for step in candidates:
             comparison = self._comparer.compare(step, live)
@@ -118,20 +118,20 @@ class MessageMatcher:
                 yield step
 
     def _lanes(self, live: ClientMessage) -> list[Lane]:
-        """The lanes that a message may be of."""
+        """Returns the lanes that a message may belong to."""
         if _is_of_any_lane(live):
             return list(self._schedule.lanes.values())
         return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
-        """The messages that were played last and that a message may be once more."""
-        played = (step for one in self._lanes(live) for step in [*one.played][-CANDIDATES:])
+        """Returns the latest played messages that a message may repeat."""
+        played = (step for lane in self._lanes(live) for step in [*lane.played][-CANDIDATES:])
         return sorted(played, key=lambda step: step.key)
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
-        """Finds a lane that is interchangeable with a message's lane and has the message."""
+        """Finds a lane that is interchangeable with a message's lane and expects the message."""
         if lane.name != self._bindings.recorded_session(live.message.session):
-            return None  # a session without a lane of its own
+            return None  # a session without its own lane
         if lane.name is None or lane.abandoned or lane.messages == 0:
             return None
         for other in self._schedule.live_lanes:
@@ -147,7 +147,7 @@ class MessageMatcher:
         if lane.messages != other.messages or lane.messages != len(lane.played):
             return False
         pairs = zip(lane.played, other.played, strict=True)
-        return all(self._comparer.are_alike(one, two) for one, two in pairs)
+        return all(self._comparer.are_alike(*pair) for pair in pairs)
 
 
 def _is_of_any_lane(live: ClientMessage) -> bool:
@@ -155,7 +155,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps of a live message's kind and method that name a session if it does."""
+    """Yields steps of a live message's kind and method, with a session if it has one."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

@@ -1,15 +1,15 @@
-"""Chooses between several recordings of one agent: each start plays the one that fits.
+"""Chooses between several recordings of one agent: each start plays the recording that fits.
 
-A client that restarts its agent has recordings of several processes. Which of them a start plays
-depends on the client's first messages: all are played at once, and one that diverges where another
-does not is dropped. Nothing is kept from one start to the next, so the first of several recordings
-in which the client sends the same is always chosen.
+If a client restarts its agent, there are recordings of several processes. The client's first
+messages decide which recording is played: all are played at once, and a recording that diverges
+where another does not is dropped. No state is kept between starts, so of several recordings with
+the same client messages, the first is always chosen.
 
-What all of them send goes out, with the first one's session ids: an agent makes up a new id in
-every process, so that ids alone do not distinguish recordings. What only some have sent so far, for
-instance an update that came before the prompt in one recording and after it in another, is held
-back while the client does not wait for it. Where they send different things, the first of those
-left is chosen.
+Output that all recordings have in common is sent, with the session ids of the first recording. An
+agent makes up new ids in every process, so ids alone do not distinguish recordings. Output that
+only some recordings have so far, such as an update before the prompt in one recording and after it
+in another, is held back while the client does not wait for it. If recordings send different
+output, the first of the remaining ones is chosen.
 """
 
 import json
@@ -32,23 +32,23 @@ from acp_proxy.recording.steps import Wire
 _BLANK = "\0"
 """A character that no line of JSON contains."""
 _AWAITED = ("request", "response", "error", "batch")
-"""Kinds of messages for which a client may wait."""
+"""Kinds of messages that a client may wait for."""
 
 
 @define(eq=False)
 class Candidate:
-    """A recording that may be chosen, and its output that has not gone out."""
+    """A recording that may be chosen, with its output that has not gone out."""
 
     replay: Replay
-    """Its engine, which is fed everything that the client sends."""
+    """The engine of the recording, which gets everything that the client sends."""
     pending: deque[Send | Finish] = field(factory=deque)
     """The commands that are held back, in order."""
     names: dict[str, str] = field(factory=dict)
-    """The live name of each of its sessions that went out, by its own id."""
+    """The live names of its sessions that were sent to the client, by recorded id."""
     wake_at: int | None = None
 
     def feed(self, event: Event) -> None:
-        """Feeds the engine, and holds back what it sends."""
+        """Feeds the engine, and holds back its output."""
         self.wake_at = None
         for command in self.replay.feed(event):
             if isinstance(command, WakeAt):
@@ -58,24 +58,24 @@ class Candidate:
 
     @property
     def divergence_count(self) -> int:
-        """How often the client has diverged from it."""
+        """How often the client has diverged from the recording."""
         log = self.replay.divergences
-        return log.left_out + sum(one.rank is not Rank.INFO for one in log.found)
+        return log.left_out + sum(entry.rank is not Rank.INFO for entry in log.found)
 
     @property
     def can_be_held_back(self) -> bool:
-        """Whether a client does not wait for anything that is pending."""
+        """Whether the client does not wait for any of the pending output."""
         wires = (self._wire(command) for command in self.pending)
         return all(wire is not None and wire.kind not in _AWAITED for wire in wires)
 
     @property
     def is_slower(self) -> bool:
-        """Whether it will send something that only waits for its time."""
+        """Whether it has output that waits only for its time."""
         state = self.replay.state
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the other's names of its sessions; None if the two send different things next."""
+        """Returns the other's names for its sessions; None if the two send different output."""
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -90,7 +90,7 @@ class Candidate:
         return None if pairs is None else self._consistent(pairs)
 
     def rename(self, names: dict[str, str]) -> None:
-        """Gives its sessions live names, in what is pending and in what follows."""
+        """Gives its sessions live names, in pending and later output."""
         self.names |= names
         changed = {own: new for own, new in names.items() if own != new}
         if not changed:
@@ -105,7 +105,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns new names for sessions; None if one needs two names, or two need the same."""
+        """Returns new session names; None if a session needs two names, or two need the same."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}
@@ -119,9 +119,9 @@ class Candidate:
         return names
 
     def _may_be_renamed(self, own: str, new: str) -> bool:
-        """Whether the client did not choose the session's id, and no other session has the new one.
+        """Whether the client did not choose the session's id, and no other session has the new id.
 
-        The client chooses the id where it opens a recorded session, but for the copy of a fork.
+        The client chooses the id when it opens a recorded session, except for a forked copy.
         """
         state = self.replay.state
         lane = state.schedule.lanes.get(state.bindings.recorded_session(own))
@@ -130,7 +130,7 @@ class Candidate:
         return not is_chosen and new not in state.schedule.lanes
 
     def _wire(self, command: Send | Finish) -> Wire | None:
-        """The recorded frame that a command sends, if it is one."""
+        """Returns the recorded frame that a command sends, if any."""
         if isinstance(command, Finish) or command.seq is None:
             return None
         return self.replay.state.script.wire(command.seq)
@@ -142,16 +142,16 @@ class RecordingChoice:
     def __init__(self, replays: list[Replay]) -> None:
         self._candidates = [Candidate(replay) for replay in replays]
         self.is_over = False
-        """Whether nothing will be sent any more."""
+        """Whether the output is over."""
 
     @property
     def replays(self) -> list[Replay]:
-        """The recordings that may still be chosen; the first one is chosen unless it diverges."""
+        """The recordings that may still be chosen; the first is chosen unless it diverges."""
         return [candidate.replay for candidate in self._candidates]
 
     @property
     def chosen(self) -> Replay:
-        """The recording that is played, or would be if the choice ended now."""
+        """The recording that is played, or that would be chosen now."""
         return self._candidates[0].replay
 
     @property
@@ -189,7 +189,7 @@ class RecordingChoice:
             candidate.replay.note_lost(raw, rule)
 
     def _send_common(self) -> Iterator[Command]:
-        """Sends what all recordings would send; with only one left, everything."""
+        """Sends the output common to all recordings; all output if only one recording is left."""
         while True:
             first, *others = self._candidates
             self._candidates = [first, *(c for c in others if _may_both_be(first, c))]
@@ -207,7 +207,7 @@ class RecordingChoice:
 
 
 def _may_both_be(first: Candidate, other: Candidate) -> bool:
-    """Whether two recordings have sent the same so far."""
+    """Whether two recordings have sent the same output so far."""
     if first.pending and other.pending:
         return other.names_in(first) is not None
     ahead, behind = (first, other) if first.pending else (other, first)
@@ -215,34 +215,34 @@ def _may_both_be(first: Candidate, other: Candidate) -> bool:
 
 
 def session_pairs(
-    one: bytes, other: bytes, kind: str, method: str | None
+    line: bytes, other: bytes, kind: str, method: str | None
 ) -> list[tuple[str, str]] | None:
     """Pairs the session ids at the typed places of two lines; None if any other byte differs.
 
     Args:
-        one: a line.
-        other: another one.
-        kind: of both messages.
-        method: of both.
+        line: a line.
+        other: another line.
+        kind: the kind of both messages.
+        method: the method of both messages.
     """
-    if one == other:
-        return [(session, session) for _, session in _sessions(one, kind, method)]
-    found, expected = (_sessions(line, kind, method) for line in (one, other))
-    rest = splice(_text(one), [(span, _BLANK) for span, _ in found])
+    if line == other:
+        return [(session, session) for _, session in _sessions(line, kind, method)]
+    ids, expected = (_sessions(each, kind, method) for each in (line, other))
+    rest = splice(_text(line), [(span, _BLANK) for span, _ in ids])
     if rest != splice(_text(other), [(span, _BLANK) for span, _ in expected]):
         return None
-    return [(was, now) for (_, was), (_, now) in zip(found, expected, strict=True)]
+    return [(was, now) for (_, was), (_, now) in zip(ids, expected, strict=True)]
 
 
 def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, str]]:
-    """The places of a message's session ids, and the ids."""
+    """Returns the places of a message's session ids, with the ids."""
     text = _text(line)
-    found = []
+    ids = []
     for span in spans(text, places_of(kind, method, Role.SESSION)):
         value = json.loads(text[span.start : span.end])
         if isinstance(value, str):
-            found.append((span, value))
-    return found
+            ids.append((span, value))
+    return ids
 
 
 def _text(line: bytes) -> str:

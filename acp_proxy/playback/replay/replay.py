@@ -1,8 +1,8 @@
 """The replay engine: a recorded agent, played to a client; events in, commands out.
 
-It runs to quiescence after each line of the client: everything that the recording allows to go out
-goes out, lowest recorded number first, before the next line is looked at. Time comes with the
-events and nothing is random, so the same lines give the same bytes.
+After each line of the client, the engine sends every frame that the recording allows, lowest
+recorded number first, before it takes the next line. Time comes with the events and there is no
+randomness, so the same lines give the same bytes.
 """
 
 from collections.abc import Iterator
@@ -28,16 +28,16 @@ from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.recording.steps import Script, Step
 
 SETTLE_NS = 10**9
-"""How long a message may be late because of reordering before it counts as missing."""
+"""How long reordering may delay a message before it counts as missing."""
 
 
 class Replay:
-    """One connection, played; no other replay may use the same script."""
+    """The replay of one connection; no other replay may use the same script."""
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.state = state = ReplayState(script, options)
         self.is_over = False
-        """Whether nothing will be sent any more."""
+        """Whether the output is over."""
         self.sender = AgentSender(state)
         self._scheduler = state.scheduler
         self._messages = ClientMessages(state, self.sender)
@@ -57,18 +57,18 @@ class Replay:
 
     @property
     def unplayed(self) -> int:
-        """How many of the frames that were read never went out."""
+        """How many of the frames read never went out."""
         return self._schedule.frames - self.sender.passed
 
     @property
     def is_played_out(self) -> bool:
-        """Whether all recorded frames went out, and all messages came except optional ones."""
+        """Whether all recorded frames went out, and all messages that are not optional came."""
         is_awaited = any(lane.first_missing for lane in self._schedule.lanes.values())
         is_sent = self.unplayed == self._scheduler.left_out
         return self._schedule.is_whole and is_sent and not is_awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Feeds an event and yields commands; take all before the next event is fed."""
+        """Feeds an event and yields commands; take all of them before feeding the next event."""
         self._schedule.now = event.at
         if self.is_over:
             return
@@ -102,7 +102,7 @@ class Replay:
         self._messages.lose(raw, rule)
 
     def _play(self, *, at_once: bool = False) -> Iterator[Command]:
-        """Sends all that can be sent now, or also what is not due yet."""
+        """Sends all frames that can be sent now; with ``at_once`` even if they are not due."""
         while True:
             while (ready := self._scheduler.next(at_once=at_once)) is not None:
                 self._progress.note_output(self._schedule.now)
@@ -116,19 +116,19 @@ class Replay:
 
     @property
     def _overtaken(self) -> list[Lane]:
-        """The lanes in which a message came while an earlier one is missing."""
+        """Returns the lanes in which a message came while an earlier one is missing."""
         if not self._schedule.overtaken:
             return []
         return [lane for lane in self._schedule.live_lanes if lane.is_overtaken]
 
     @property
     def _waiting(self) -> list[tuple[Lane, Step]]:
-        """The lanes that wait for the client, and the message that each waits for."""
+        """Returns the lanes that wait for the client, with the message that each waits for."""
         awaited = ((lane, lane.first_missing) for lane in self._schedule.live_lanes)
         return [(lane, step) for lane, step in awaited if step is not None]
 
     def _look_for_missing(self) -> Iterator[Command]:
-        """Finds messages that will not come any more, and reports them."""
+        """Reports messages that will not come any more."""
         if not self._is_settled:
             return
         for lane in self._overtaken:
@@ -168,7 +168,7 @@ class Replay:
         yield from self._play()
 
     def _look_for_stall(self) -> Iterator[Command]:
-        """Ends a replay that has made no progress for too long, and waits for the client."""
+        """Ends a replay that waits for the client and has made no progress for too long."""
         stalls_at = self._progress.stalls_at
         is_due = stalls_at is not None and self._schedule.now >= stalls_at
         if not is_due or any(self._scheduler.ready_frames()):
@@ -187,7 +187,7 @@ class Replay:
         return (self.state.options.stall_ns or 0) / NS_PER_S
 
     def _end(self) -> Iterator[Command]:
-        """Ends since the client is gone: what it has not sent is missing, and the rest unplayed."""
+        """Ends the replay because the client left; reports missing messages and unplayed frames."""
         yield from self._play(at_once=True)
         while self._schedule.read_on():
             yield from self._play(at_once=True)
@@ -199,7 +199,7 @@ class Replay:
         yield self._finish()
 
     def _give_up(self) -> Iterator[Command]:
-        """Ends since the client does not read any more."""
+        """Ends the replay because the client does not read any more."""
         summary = f"the client has not read what it was sent for {self._stall_s:g} s"
         self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary)
         yield self._finish()
@@ -209,7 +209,7 @@ class Replay:
         return Finish()
 
     def _next_moment(self) -> int | None:
-        """Returns when to check again: when a frame is due, or a message counts as missing."""
+        """Returns when to check again: when a frame is due or a message counts as missing."""
         now = self._schedule.now
         moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)
@@ -228,7 +228,7 @@ def _is_overtaken(lane: Lane) -> bool:
 
 
 class Progress:
-    """Measures how long nothing has come, and how long nothing has gone out either."""
+    """Measures how long nothing has come in, and how long nothing has gone out either."""
 
     def __init__(self, stall_ns: int | None) -> None:
         self._stall_ns = stall_ns
@@ -236,7 +236,7 @@ class Progress:
         self._moved_at = 0
 
     def begin(self, at: int) -> None:
-        """Counts silence from now on, unless it is counted already."""
+        """Counts silence from now on, unless it is already counted."""
         if self._input_at is None:
             self.note_input(at)
 
@@ -250,7 +250,7 @@ class Progress:
 
     @property
     def settles_at(self) -> int:
-        """When a silence of the client becomes too long to be explained by reordering."""
+        """When the client's silence is too long to be explained by reordering."""
         return (self._input_at or 0) + SETTLE_NS
 
     @property
@@ -260,12 +260,12 @@ class Progress:
 
 
 class ReplayEnding:
-    """Decides when a replayed agent ends, and logs what was not played by then.
+    """Decides when a replayed agent ends, and logs the frames that were not played by then.
 
-    An agent that the end of its input or a signal stopped stays until its client stops it again.
-    One that ended by itself ends after its last frame: at once if the client has sent all that was
-    recorded, and otherwise when nothing came for as long as reordering may take, since what is
-    missing then is what a client may leave out.
+    If the end of its input or a signal ended the recorded agent, it stays until its client stops
+    it again. If it ended by itself, it ends after its last frame: at once if the client has sent
+    all recorded messages, and otherwise after a silence that is too long for reordering, since only
+    optional messages are missing then.
     """
 
     def __init__(self, state: ReplayState) -> None:
@@ -277,7 +277,7 @@ class ReplayEnding:
 
     @property
     def is_near(self) -> bool:
-        """Whether the recorded agent ended by itself here, apart from optional messages."""
+        """Whether the recorded agent ended by itself here, ignoring optional messages."""
         if self._left_at is None or not self._schedule.is_whole:
             return False
         awaited = (lane.first_missing for lane in self._schedule.expecting)
@@ -287,7 +287,7 @@ class ReplayEnding:
         return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))
 
     def has_come(self, *, is_settled: bool) -> bool:
-        """Returns whether the replayed agent ends by itself now; `is_settled` tells of silence."""
+        """Returns whether the replayed agent ends by itself now; `is_settled` means silence."""
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self) -> None:
@@ -314,7 +314,7 @@ class ReplayEnding:
                 self._log.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
 
     def note_harmless(self) -> None:
-        """Logs, for information, what the client may leave out or the agent left unanswered."""
+        """Logs, for information, omitted optional messages and requests without an answer."""
         for lane in self._schedule.live_lanes:
             for step in lane.expected:
                 if step.is_optional and not step.is_push and step.key not in lane.lost:
@@ -327,13 +327,13 @@ class ReplayEnding:
                     self._log.note(DivergenceKind.UNANSWERED, lane, summary, seq=step.seq)
 
     def _is_more_expected(self) -> bool:
-        """Whether anything that the recorded agent was sent before it ended has not come."""
+        """Whether any message that the recorded agent got before its end has not come."""
         left_at = self._left_at or 0
         lanes = self._schedule.expecting
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
-        """Logs how many pieces of output did not come: in one entry, since pieces are random."""
+        """Logs how many pieces of output did not come, in one entry, since pieces are random."""
         if pieces:
             what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
             summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"

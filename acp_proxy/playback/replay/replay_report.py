@@ -1,4 +1,4 @@
-"""The report of a replay: a verdict, all divergences, and what was not played."""
+"""The report of a replay: a verdict, all divergences, and the frames not played."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -18,7 +18,7 @@ from acp_proxy.playback.shared.divergence import (
 )
 
 CLEAN, DIVERGED, STALLED = 0, 1, 3
-"""Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
+"""The documented exit codes; 3 also for an incomplete recording that was played to its end."""
 
 REPORTER = DivergenceReporter("client")
 """Formats the divergences of a client."""
@@ -26,14 +26,14 @@ REPORTER = DivergenceReporter("client")
 
 @frozen
 class LaneWait:
-    """What a lane was waiting for at the end."""
+    """The message that a lane was waiting for at the end."""
 
     lane: str
     waits_for: str
-    """``client`` or ``agent``, the recorded one."""
+    """The recorded peer that would send it: ``client`` or ``agent``."""
     seq: int
     method: str
-    """The message's; ``the answer to ...`` if it is one."""
+    """The method of the message, or ``the answer to ...``."""
 
 
 @frozen
@@ -53,18 +53,18 @@ class ReplayReport:
     left_out: int
     """Divergences beyond those that are listed."""
     withheld: tuple[int, ...]
-    """Numbers of the frames that were kept from the client, or a part of them."""
+    """Numbers of the frames that were withheld from the client, at least in part."""
     waits: tuple[LaneWait, ...]
     bindings: dict[str, str]
-    """Recorded values that were replaced by live ones."""
+    """Recorded values and the live values that replaced them."""
     withheld_outside: tuple[int, ...] = ()
-    """Those among them that would have changed or run something outside its directories."""
+    """The withheld frames that would have changed or run something outside its directories."""
     faults: dict[str, int] | None = None
-    """How often each rule fired; None if no faults were asked for."""
+    """How often each rule fired; None without faults."""
     seed: int | None = None
     """The seed of the faults."""
     reproduce: str | None = None
-    """A command line that gives the same faults."""
+    """A command line that reproduces the faults."""
 
 
 def report(
@@ -109,15 +109,15 @@ def report(
 
 
 def text(replay_report: ReplayReport) -> list[str]:
-    """Formats a report as lines for the terminal; a clean replay without withheld frames has none.
+    """Formats a report as lines for the terminal; none for a clean replay without withheld frames.
 
-    Control characters in what came from the recording or the client are made visible.
+    Control characters from the recording or the client are made visible.
     """
     return [visible(line) for line in _replay_lines(replay_report) + _fault_lines(replay_report)]
 
 
 def _fault_lines(replay_report: ReplayReport) -> list[str]:
-    """Which faults fired, which never did, and how to reproduce them."""
+    """Returns lines on the faults that fired or never did, and how to reproduce them."""
     if replay_report.faults is None:
         return []
     fired = [f"{name} {count}" for name, count in replay_report.faults.items() if count]
@@ -147,7 +147,7 @@ def _replay_lines(replay_report: ReplayReport) -> list[str]:
 
 
 def _withheld_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on what the client was not asked for, and which options allow it."""
+    """Returns lines on withheld requests, and which options allow them."""
     outside = replay_report.withheld_outside
     if outside:
         return [
@@ -165,7 +165,7 @@ def _numbers(seqs: Sequence[int]) -> str:
 
 
 def headline(replay_report: ReplayReport) -> str:
-    """The verdict, and how much was played."""
+    """Returns the verdict and how much was played."""
     played = (
         f"{counted(replay_report.frames_sent, 'frame')} sent,"
         f" {counted(replay_report.messages_matched, 'message')} matched"

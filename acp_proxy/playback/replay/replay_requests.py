@@ -1,9 +1,9 @@
-"""The requests of both peers that have no answer yet, and the turns that are open.
+"""The unanswered requests of both peers, and the open turns.
 
-The state machine of a connection follows them; this module maps each to its recorded message. The
-machine gets the recorded ids of sessions and the live ids of requests. Numbers of frames and times
-are not needed, and always zero. Both peers number their own requests, so the same id may be open in
-both directions at once.
+The connection's state machine tracks them; this module maps each to its recorded message. The state
+machine gets recorded session ids and live request ids. It does not need frame numbers and times,
+which are always zero. Both peers number their own requests, so the same id may be open in both
+directions at the same time.
 """
 
 from attrs import frozen
@@ -22,30 +22,30 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 @frozen
 class OpenClientRequest:
-    """A request of the client that has come."""
+    """An open request of the client."""
 
     step: Step
     """The recorded request."""
     token: str
-    """Its live id."""
+    """The live id of the request."""
 
 
 @frozen
 class OpenAgentRequest:
-    """A request of the agent that went out."""
+    """An open request of the agent."""
 
     ask: Ask
     step: Step
-    """The frame that it is in."""
+    """The frame of the request."""
 
 
 class OpenRequests:
-    """What is open on the live connection."""
+    """The open requests and turns of the live connection."""
 
     def __init__(self, dialect: str | None) -> None:
         self.live_ids: dict[int, str] = {}
         """The live ids of the client's requests whose recorded answer has not gone out, by
-        exchange. A request that was closed without it is still among them."""
+        exchange; also of requests that were closed without that answer."""
         self._come: list[int] = []
         self._connection = Connection(dialect=dialect or V1)
         self._of_client: dict[int, OpenClientRequest] = {}
@@ -57,7 +57,7 @@ class OpenRequests:
 
         Args:
             step: the recorded request.
-            token: its live id.
+            token: the live id of the request.
         """
         if step.exchange is not None:
             self.live_ids[step.exchange] = token
@@ -67,20 +67,20 @@ class OpenRequests:
             self._by_lane.setdefault(step.lane, {})[opened] = request
 
     def add_unreadable(self, step: Step) -> None:
-        """Adds a line that is no message, which the recorded agent may have answered."""
+        """Adds a line that is not a message but may have a recorded answer."""
         if step.exchange is not None:
             self.live_ids[step.exchange] = "null"
             self._come.append(step.exchange)
 
     def take_come(self) -> list[int]:
-        """Returns the exchanges of the requests that came since this was last asked."""
+        """Returns the exchanges of the requests that came since the last call."""
         come, self._come = self._come, []
         return come
 
     def answer(self, step: Step) -> dict[str, str]:
-        """Closes the requests that a recorded frame answers; returns live ids by recorded ones.
+        """Closes the requests that a recorded frame answers; returns live ids by recorded ids.
 
-        The id of a request that never came stays.
+        The recorded id of a request that never came is kept.
         """
         ids = {}
         for answer in step.answers:
@@ -90,11 +90,11 @@ class OpenRequests:
         return ids
 
     def close(self, request: OpenClientRequest) -> None:
-        """Closes a request that gets another answer than the recorded one."""
+        """Closes a request that gets a different answer from the recorded one."""
         self._answer(request.token, Kind.RESPONSE)
 
     def open_in(self, lane: Lane) -> list[OpenClientRequest]:
-        """Returns the requests of a lane that have no answer, oldest first."""
+        """Returns the unanswered requests of a lane, oldest first."""
         return [*self._by_lane.get(lane.name, {}).values()]
 
     def with_id(self, token: str) -> OpenClientRequest | None:
@@ -103,21 +103,21 @@ class OpenRequests:
         return None if exchange is None else self._of_client[exchange.id]
 
     def exchanges_of(self, token: str) -> set[int]:
-        """Returns the exchanges of the requests with a live id that wait for recorded answers."""
+        """Returns the exchanges of requests with this live id that wait for recorded answers."""
         return {exchange for exchange, live in self.live_ids.items() if live == token}
 
     @property
     def ids(self) -> dict[str, str]:
-        """The live ids of the client's open requests, by the recorded ids."""
+        """The live ids of the client's open requests, by recorded id."""
         every = self._of_client.values()
-        return {one.step.rpc_id: one.token for one in every if one.step.rpc_id is not None}
+        return {r.step.rpc_id: r.token for r in every if r.step.rpc_id is not None}
 
     def add_of_agent(self, ask: Ask, step: Step) -> None:
         """Adds a request that went out.
 
         Args:
             ask: the request.
-            step: the frame that it is in.
+            step: the frame of the request.
         """
         opened = self._open(_TO_CLIENT, ask.method, ask.rpc_id, step.lane)
         self._of_agent[opened] = OpenAgentRequest(ask, step)
@@ -154,7 +154,7 @@ class OpenRequests:
         return self._connection.feed(0, 0, direction, request).exchange or 0
 
     def _answer(self, token: str, kind: Kind) -> None:
-        done = self._connection.feed(0, 0, _TO_CLIENT, Message(kind, rpc_id=token))
-        if done.answered is not None:
-            answered = self._of_client.pop(done.answered.id)
-            del self._by_lane[answered.step.lane][done.answered.id]
+        transition = self._connection.feed(0, 0, _TO_CLIENT, Message(kind, rpc_id=token))
+        if transition.answered is not None:
+            answered = self._of_client.pop(transition.answered.id)
+            del self._by_lane[answered.step.lane][transition.answered.id]

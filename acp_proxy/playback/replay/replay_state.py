@@ -20,13 +20,13 @@ class ReplayOptions(PlaybackOptions):
     """How to play the recorded agent."""
 
     inert: bool = False
-    """Whether the client may only be asked to read files and to ask a person."""
+    """Whether the client may be asked only to read files and to ask a person."""
     allow_outside: bool = False
-    """Whether it may be asked to change files and run commands outside its directories."""
+    """Whether it may be asked to change files or run commands outside its directories."""
 
 
 class ReplayState:
-    """What the classes of a replay share."""
+    """The state shared by the classes of a replay."""
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.script = script

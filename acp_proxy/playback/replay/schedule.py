@@ -1,8 +1,8 @@
 """The recording as lanes and tracks, read as far as the replay needs it.
 
-Steps are read in order, until each lane that could go on has something to wait for. A lane that
-waits for its client needs no more of the recording; so one that is a million frames long begins at
-once, and what is held is what lies between the lane that is furthest behind and the one ahead.
+Steps are read in order until each lane waits for its client or cannot go on. A lane that waits for
+its client needs no more of the recording. So a recording of a million frames starts at once, and
+memory holds only the steps between the lane furthest behind and the lane furthest ahead.
 """
 
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ from acp_proxy.recording.steps import LaneFinder, Script, Step
 
 @define
 class Exemptions:
-    """The client's messages that no frame waits for any longer; requests by exchange."""
+    """The client's messages that frames no longer wait for; requests by exchange."""
 
     optional: dict[int, Key] = field(factory=dict)
-    """Requests that may be left out, and their keys; if one comes after all, it gets its answer."""
+    """Optional requests and their keys; if such a request does come, it gets its answer."""
     prevented: set[int] = field(factory=set)
-    """Requests that cannot come, since something was withheld; their answers do not count."""
+    """Requests that cannot come because frames were withheld; their answers do not count."""
     skipped: set[int] = field(factory=set)
-    """Missing requests without which a lenient replay goes on; their answers stay unplayed."""
+    """Missing requests that a lenient replay skips; their answers stay unplayed."""
     overdue: set[Key] = field(factory=set)
-    """Messages that frames wait for no longer, because they did not come in time."""
+    """Messages that frames no longer wait for because they did not come in time."""
 
     def add_optional(self, step: Step) -> None:
-        """Lets nothing wait any longer for a request that may be left out."""
+        """Notes that frames no longer wait for an optional request."""
         if step.exchange is not None:
             self.optional[step.exchange] = step.key
 
@@ -41,38 +41,38 @@ class ReplaySchedule:
     def __init__(self, script: Script, order: Order, effects: WithheldEffects) -> None:
         self.order = order
         self.lanes: dict[str | None, Lane] = {None: Lane(None)}
-        """By session, None for the connection's."""
+        """The lanes by session; None for the connection's."""
         self.tracks: dict[str | None, Track] = {}
-        """The order in which frames go out: by lane, or one for all."""
+        """The tracks that keep the order of frames: one for each lane, or one for all."""
         self.connection = ConnectionFrames()
-        """The connection's frames, where they have no track."""
+        """The connection's frames, if they are not on a track."""
         self.exempt = Exemptions()
         self.now = 0
-        """When the latest event came, in live nanoseconds."""
+        """The time of the latest event, in live nanoseconds."""
         self.horizon = 0
-        """The number of the last step that was read."""
+        """The number of the last step read."""
         self.is_whole = False
         """Whether the whole recording was read."""
         self.handshake: int | None = None
-        """The number of the reply to the first initialize, before which nothing else goes out."""
+        """The number of the reply to the first initialize; nothing else goes out before it."""
         self.handshake_is_over = False
         self.frames = 0
         """How many frames of the agent were read."""
         self.abandoned = 0
         """How many lanes are abandoned."""
         self.awake: dict[Track, None] = {}
-        """The tracks that may have a frame to send, since something about them has changed."""
+        """The tracks that have changed and may have a frame to send."""
         self.drained: dict[Track, None] = {}
-        """The tracks of which nothing is left but what was not read yet."""
+        """The tracks on which all steps read so far are played."""
         self.held_by_optional: dict[Track, None] = {}
-        """The tracks that wait for a message that the client may leave out."""
+        """The tracks that wait for an optional message of the client."""
         self.expecting: dict[Lane, None] = {}
-        """The lanes that are not abandoned and of which messages have not come."""
+        """The lanes that are not abandoned and still expect messages."""
         self.overtaken: dict[Lane, None] = {}
-        """The lanes in which a message came while an earlier one was missing, and perhaps is."""
+        """The lanes in which a message came before an earlier one, which may still be missing."""
         self._expected: dict[Key, Step] = {}
         self._expected_like: dict[tuple[str, str | None], dict[Key, Step]] = {}
-        """By kind and method, in recorded order."""
+        """The expected messages by kind and method, in recorded order."""
         self._script = script
         self._effects = effects
         self._finder = LaneFinder()
@@ -88,7 +88,7 @@ class ReplaySchedule:
         return not self.is_whole
 
     def read_to(self, seq: int) -> None:
-        """Reads on until a number is known."""
+        """Reads on up to a number."""
         while self.horizon < seq and self.read_on():
             pass
 
@@ -99,38 +99,38 @@ class ReplaySchedule:
 
     @property
     def expected(self) -> Iterator[Step]:
-        """The client's messages of all lanes that have not come."""
+        """Yields the client's messages of all lanes that have not come."""
         return (step for lane in self.lanes.values() for step in lane.expected)
 
     def expected_with(self, key: Key) -> Step | None:
-        """Returns the message of the client with a key that has not come."""
+        """Returns the expected message of the client with a key."""
         return self._expected.get(key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
-        """Yields the messages that have not come, in recorded order; of no abandoned lane.
+        """Yields expected messages in recorded order, except those of abandoned lanes.
 
         Args:
-            kind: their kind.
-            method: their method.
+            kind: the kind of the messages.
+            method: the method of the messages.
         """
-        found = self._expected_like.get((kind, method), {}).values()
-        return (step for step in found if not self.lanes[step.lane].abandoned)
+        steps = self._expected_like.get((kind, method), {}).values()
+        return (step for step in steps if not self.lanes[step.lane].abandoned)
 
     @property
     def played(self) -> Iterator[Step]:
-        """The latest client messages that came."""
+        """Yields the latest client messages that came."""
         return (step for lane in self.lanes.values() for step in lane.played)
 
     def lane_of(self, session: str | None) -> Lane:
-        """Returns the lane of a recorded session; the connection's for an unknown one."""
+        """Returns the lane of a recorded session; the connection's for an unknown session."""
         return self.lanes.get(self._finder.lane_of(session)) or self.lanes[None]
 
     def track_of(self, lane: str | None) -> Track | None:
-        """The track that a lane's frames are on; None for the connection's, if it has none."""
+        """Returns the track of a lane's frames; None if the connection's lane has none."""
         return self.tracks.get(None if self.order is Order.RECORDED else lane)
 
     def match(self, step: Step) -> None:
-        """Notes that an expected message of the client has come now."""
+        """Notes that an expected message of the client has come."""
         lane, connection = self.lanes[step.lane], self.lanes[None]
         lane.match(step)
         self._note_come(lane, step)
@@ -140,7 +140,7 @@ class ReplaySchedule:
         if lane is connection or step.exchange in self.exempt.optional:
             self.connection.note_message(step, self.now)
             return
-        # A session begins after the handshake: a message of a session overtakes a missing one.
+        # Sessions begin after the handshake, so a session's message may overtake a missing one.
         awaited = connection.first_missing
         if awaited is not None and awaited.method in HANDSHAKE:
             connection.note_overtaken(step)
@@ -154,11 +154,11 @@ class ReplaySchedule:
         self.expecting.pop(lane, None)
 
     def wake_all(self) -> None:
-        """Looks at all tracks again, since a change may have released any of them."""
+        """Makes all tracks be checked again, since a change may have released any of them."""
         self.awake.update(dict.fromkeys(self.tracks.values()))
 
     def stop_waiting_for_optional(self) -> bool:
-        """Lets nothing wait for optional requests any longer; returns whether something did."""
+        """Stops all waiting for optional requests; returns whether anything waited."""
         optional = {s.key for s in self.lanes[None].expected if s.is_optional}
         passed = self.connection.stop_waiting_for(optional)
         for step in self.optional_waits:
@@ -170,19 +170,19 @@ class ReplaySchedule:
 
     @property
     def optional_waits(self) -> list[Step]:
-        """The messages that a track waits for although the client may leave them out."""
+        """Returns the optional messages that tracks wait for."""
         steps = (track.waits_for for track in self.held_by_optional)
         return [step for step in steps if step is not None and step.is_optional]
 
     def skip(self, missing: Step) -> None:
-        """Continues without a request that does not come, and without its answer."""
+        """Continues without a missing request and its answer."""
         if missing.kind == "request" and missing.exchange is not None:
             self.exempt.skipped.add(missing.exchange)
             self.connection.skip(missing.exchange)
             self.handshake_is_over |= missing.response_seq == self.handshake
 
     def apply_withholding(self) -> None:
-        """Waits no longer for messages that follow from requests which were withheld."""
+        """Stops waiting for messages that follow from withheld requests."""
         for lane in self.lanes.values():
             for step in list(lane.expected):
                 if self._effects.prevents(step):
@@ -194,7 +194,7 @@ class ReplaySchedule:
         self.wake_all()
 
     def drop(self, step: Step) -> None:
-        """Counts a frame of the agent no longer if it only answers what will not come."""
+        """Stops counting a frame of the agent if it answers only requests that will not come."""
         if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 
@@ -225,7 +225,7 @@ class ReplaySchedule:
         self._expected_like.setdefault((step.kind, step.method), {})[step.key] = step
 
     def _note_come(self, lane: Lane, step: Step) -> None:
-        """Notes that a message has come to a lane, or never will."""
+        """Notes that a lane's message has come, or never will."""
         self._expected.pop(step.key, None)
         self._expected_like.get((step.kind, step.method), {}).pop(step.key, None)
         if not lane.expected:
@@ -268,7 +268,7 @@ class ReplaySchedule:
             self.connection.add_request(step)
 
     def _add_unreadable_line(self, answer: Step) -> None:
-        """A line that is no message counts as a request once an error is known to answer it."""
+        """Adds a line that is not a message as a request, once a recorded error answers it."""
         lane = self.lanes[None]
         for line in (*lane.expected, *lane.played):
             if line.seq == answer.request_seq and line.kind == "invalid":

@@ -1,11 +1,11 @@
 """Decides which of the recorded agent's frames the client does not get.
 
-A replayed agent makes its client do things. *Inert*, it may only have files read and a person
-asked; otherwise it may not have files changed or commands run outside the directories that the
-client has named. A request that is withheld is answered from the recording.
+A replayed agent makes its client act. An *inert* agent may only ask it to read files or to ask a
+person. Any other agent may not ask it to change files or run commands outside the directories that
+the client has named. A withheld request is answered from the recording.
 
 The bytes of the frame decide, not the recording's labels, since a recording is untrusted input. For
-the same reason an inert agent does not send an invalid line that a less strict client may take for
+the same reason an inert agent does not send an invalid line that a less strict client may accept as
 a message.
 """
 
@@ -23,27 +23,27 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.recording.steps import Script, Step, Wire
 
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
-"""Requests that make something, and the name of its id in the answer."""
+"""Requests that create a terminal or a connection, and the name of its id in the answer."""
 _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
-"""Requests of the client that name such an id."""
+"""Requests of the client that contain such an id."""
 
 
 class WithheldEffects:
-    """Notes withheld requests that have consequences for later messages.
+    """Notes withheld requests that affect later messages.
 
-    A client that was not asked to create a terminal does not send its output. One that did not get
-    an unknown request may leave out requests of its own.
+    A client that was not asked to create a terminal does not send its output. A client that did not
+    get an unknown request may omit requests of its own.
     """
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._has_hidden_unknown = False
         self._unmade: set[tuple[str, str]] = set()
-        """Terminals and connections that were never made, as the recording calls them."""
+        """Recorded terminals and connections that were never created in the replay."""
 
     @property
     def has_unmade(self) -> bool:
-        """Whether anything was not made."""
+        """Whether any terminal or connection was not created."""
         return bool(self._unmade)
 
     def note_withheld(self, method: str | None) -> None:
@@ -52,23 +52,23 @@ class WithheldEffects:
             self._has_hidden_unknown = True
 
     def note_unmade(self, method: str | None, reply: Any) -> None:
-        """Notes what a withheld request would have made, if anything.
+        """Notes the terminal or connection that a withheld request would have created, if any.
 
         Args:
-            method: the request's.
-            reply: its recorded answer, decoded.
+            method: the request's method.
+            reply: the recorded answer, decoded.
         """
         name = _MADE.get(method or "")
         if name is not None and isinstance(made := member(reply, "result", name), str):
             self._unmade.add((name, made))
 
     def may_prevent(self, step: Step) -> bool:
-        """Returns whether a request of the client may follow from what was withheld."""
+        """Returns whether a request of the client may follow from withheld requests."""
         is_own = (step.method or "").startswith("_")
         return self._has_hidden_unknown and step.kind == "request" and is_own
 
     def prevents(self, step: Step) -> bool:
-        """Returns whether a message of the client will not come: it is about what was not made."""
+        """Returns whether a client message will not come, as its terminal was not created."""
         name = _USING.get(step.method or "")
         if not self._unmade or name is None or step.kind not in ("request", "notification"):
             return False
@@ -76,7 +76,7 @@ class WithheldEffects:
         return self._is_unmade(name, params.get(name))
 
     def concerns(self, raw: bytes) -> bool:
-        """Returns whether a recorded request of the agent is about what was not made."""
+        """Returns whether an agent's recorded request needs a terminal that was not created."""
         params = params_of(json_or_none(raw))
         return any(self._is_unmade(name, params.get(name)) for name in _MADE.values())
 
@@ -89,25 +89,25 @@ _PATHS = frozenset({
     "path", "paths", "oldpath", "newpath", "file", "files", "directory", "dir", "from", "to",
     "source", "destination", "src", "dst", "target", "uri", "olduri", "newuri",
 })  # fmt: skip
-"""Params, in lower case and without underscores, that name the files to be changed."""
+"""Params that name the files to change, in lower case and without underscores."""
 _DIRECTORIES = frozenset({"cwd", "workingdirectory"})
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9A-Fa-f])")
 _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file")')
-"""A request that changes or runs something, in a line that is no message to a strict reader."""
+"""A request that changes or runs something, in a line that strict readers do not accept."""
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
-"""What a line contains, in lower case, that asks for a change of files or for a command: the start
-of the method, or an escape that may hide it."""
+"""Text, in lower case, in every line that asks to change files or run commands: the start of the
+method, or an escape that may hide it."""
 
 
 @frozen
 class Shown:
-    """What the client gets of a frame."""
+    """The part of a frame that the client gets."""
 
     raw: bytes | None
-    """The bytes that are sent; None if nothing is left."""
+    """The bytes to send; None if nothing is left."""
     withheld: frozenset[str] = frozenset()
-    """The ids of the requests that it does not get."""
+    """The ids of the withheld requests."""
 
 
 @define
@@ -122,11 +122,11 @@ class Withholding:
     frames: list[int] = field(factory=list)
     """Numbers of the frames that were withheld, at least in part."""
     _tokens: set[str] = field(factory=set)
-    """The ids of withheld requests, until another request with one goes out."""
+    """The ids of withheld requests, until another request with the same id goes out."""
 
     @property
     def outside(self) -> list[int]:
-        """Those frames, if they would act outside the client's directories."""
+        """The withheld frames, if they would act outside the client's directories."""
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:
@@ -151,8 +151,8 @@ class Withholding:
     def _is_surely_harmless(self, line: bytes) -> bool:
         """Whether a line can go out without being parsed, as most updates can.
 
-        A line without the start of an acting method, however spelled, neither changes nor runs
-        anything. An inert agent may do even less, so its lines are parsed.
+        A line without the start of an acting method, in any spelling, changes and runs nothing. An
+        inert agent may do even less, so its lines are parsed.
         """
         if self._allow_outside and not self._inert:
             return True
@@ -174,11 +174,11 @@ class Withholding:
         pairs = [*zip(batch.members, olds, strict=True)]
         unseen = {n for n, pair in enumerate(pairs) if self._is_withheld(*pair)}
         tokens = frozenset[str]().union(*(_tokens(pairs[n][0]) for n in unseen))
-        unseen |= {n for n, (one, _) in enumerate(pairs) if _tokens(one) & tokens}
+        unseen |= {n for n, (message, _) in enumerate(pairs) if _tokens(message) & tokens}
         if not unseen:
             return Shown(written)
         self._tokens |= tokens
-        kept = [one.raw or b"" for n, (one, _) in enumerate(pairs) if n not in unseen]
+        kept = [message.raw or b"" for n, (message, _) in enumerate(pairs) if n not in unseen]
         raw = b"[" + b",".join(kept) + b"]" if kept else None
         return Shown(raw, tokens)
 
@@ -196,7 +196,7 @@ class Withholding:
         return self._effects.concerns(recorded)
 
     def _is_active(self, message: Message) -> bool:
-        """Whether a message asks for more than an inert agent may ask for."""
+        """Whether a message requests more than an inert agent may request."""
         raw = message.raw or b""
         if message.kind is Kind.INVALID:
             return _may_be_a_request(raw)
@@ -205,7 +205,7 @@ class Withholding:
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
             return False
         effect = effect_of(message.method, self._dialect)
-        if message.method == _FORM:  # a page to be opened is no form to be filled in
+        if message.method == _FORM:  # a page to open is not a form to fill in
             return bool(params_of(json_or_none(raw)).get("mode", "form") != "form")
         if effect is ClientEffect.INFORMS and message.kind is Kind.REQUEST:
             return True
@@ -236,22 +236,22 @@ class Withholding:
 
 
 def _tokens(message: Message) -> frozenset[str]:
-    """The id of a request; nothing if the message is no request or has none."""
+    """Returns the id of a request; nothing for other messages or without an id."""
     if message.kind is not Kind.REQUEST or not message.rpc_id:
         return frozenset()
     return frozenset({message.rpc_id})
 
 
 def _may_be_a_request(raw: bytes) -> bool:
-    """Whether a client that reads less strictly may take a line for a request."""
+    """Whether a less strict client may accept a line as a request."""
     return b"{" in raw and (b"method" in raw.lower() or b"\\" in raw)
 
 
 def _is_ambiguous(raw: bytes) -> bool:
-    """Whether readers differ in what a message's method is, or its params.
+    """Whether readers may disagree on a message's method or params.
 
-    Some take the first of two members of one name, others the last; for some capitals do not
-    matter.
+    Of two members with the same name, some readers take the first, others the last. Some ignore
+    case.
     """
     if _is_unique(raw, _unescaped(raw).lower()):
         return False
@@ -262,38 +262,38 @@ def _is_ambiguous(raw: bytes) -> bool:
 
 
 def _is_unique(raw: bytes, folded: bytes) -> bool:
-    """Whether there is one method and params at most; `folded` is lower case without escapes."""
+    """Whether method and params occur at most once; `folded` is lower case without escapes."""
     return folded.count(b'"method"') == raw.count(b'"method"') < 2 and (
         folded.count(b'"params"') == raw.count(b'"params"') < 2
     )
 
 
 def _unescaped(raw: bytes) -> bytes:
-    """A line without escapes of characters that need none, whether it is valid or not."""
+    """Returns a line, valid or not, without unnecessary escapes."""
     if b"\\" not in raw:
         return raw
-    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw)
+    plain = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), raw)
     return plain.replace(b"\\/", b"/")
 
 
 def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
-    """The values under some names in the params of a message; None if that is ambiguous.
+    """Returns the values under some names in the params of a message; None if ambiguous.
 
-    Readers differ in which of two members of one name they take, and whether capitals matter.
+    Readers disagree on which of two members with the same name counts, and on case.
     """
     all_params = [value for name, value in _members(raw) or () if name == "params"]
     params = all_params[0] if len(all_params) == 1 else None
     if not isinstance(params, _Pairs):
         return None
-    found: list[object] = []
+    result: list[object] = []
     for name, value in params:
         if name.lower().replace("_", "") in names and value is not None:
-            found += value if isinstance(value, list) and not isinstance(value, _Pairs) else [value]
-    return found
+            result += value if type(value) is list else [value]
+    return result
 
 
 def _members(raw: bytes) -> "_Pairs | None":
-    """The members of a message; None if it cannot be read, or is no object."""
+    """Returns the members of a message; None if it cannot be read or is not an object."""
     try:
         value = json.loads(raw, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):

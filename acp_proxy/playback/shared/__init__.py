@@ -1,1 +1,1 @@
-"""What both sides of a replay share: recorded steps, comparison, divergences, pacing."""
+"""Shared by replay and verify: recorded steps, comparison, divergences, pacing."""

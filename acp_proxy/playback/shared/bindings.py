@@ -1,9 +1,8 @@
 """Maps recorded values to the live values that a peer chose in their place.
 
-Agents choose session ids, tool call ids and option ids; those are replayed as they were, since the
-client only echoes them. Working directories and terminals are chosen by the client: its choice is
-learnt at the typed places where the protocol lets it make one, and inserted into later frames, at
-typed places only.
+Agents choose session ids, tool call ids and option ids. These are replayed unchanged, since the
+client only echoes them. Clients choose working directories and terminals. Their choice is learnt at
+the typed places where the protocol allows it, and inserted into later frames, only at typed places.
 """
 
 import json
@@ -19,31 +18,31 @@ _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
 _BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
 _AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
-"""What surrounds the name of a directory in a piece of JSON."""
+"""The text before and after the name of a directory in a piece of JSON."""
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
 @define
 class Bindings:
-    """The live values of recorded ones."""
+    """Maps recorded values to live values."""
 
     roots: dict[str, str] = field(factory=dict)
     """Directories."""
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
-    """Different only after two interchangeable ones were swapped, or where the client was sent
-    those of another recording before it was known which one is played."""
+    """Sessions. They differ only if two interchangeable ones were swapped, or if the client was
+    sent ids of another recording before the recording was chosen."""
     connections: dict[str, str] = field(factory=dict)
     """Ids of connections to MCP servers."""
     messages: dict[str, str] = field(factory=dict)
     """Ids of the client's messages; each may be bound again at any time."""
     released: set[str] = field(factory=set)
-    """Recorded terminals that were released, so that a client may use their ids again."""
+    """Recorded terminals that were released; a client may use their ids again."""
     secrets: SecretPairs | None = None
-    """Secrets; None if texts with secrets have to be the same."""
+    """Pairs of secrets; None if texts with secrets have to be equal."""
     _tables: dict[Place, dict[str, str]] = field(init=False)
     _changed: set[tuple[Place, str]] | None = field(init=False, default=None, eq=False)
-    """The recorded values that have another live one; None until somebody asks."""
+    """The recorded values with a different live value; computed when it is first needed."""
 
     @_tables.default
     def _by_place(self) -> dict[Place, dict[str, str]]:
@@ -56,7 +55,7 @@ class Bindings:
         }
 
     def known(self, place: Place, recorded: str) -> str | None:
-        """Returns the live value that a recorded one is bound to; None if it may still be bound.
+        """Returns the live value that a recorded value is bound to; None if it is not bound yet.
 
         Args:
             place: the kind of the value.
@@ -71,7 +70,7 @@ class Bindings:
         Args:
             place: the kind of the value.
             recorded: the recorded value.
-            live: the live one.
+            live: the live value.
         """
         self._tables[place][recorded] = live
         if self._changed is not None:
@@ -87,8 +86,8 @@ class Bindings:
         """Exchanges the live ids of two sessions.
 
         Args:
-            first: the recorded id of one.
-            second: the recorded id of the other.
+            first: the recorded id of the first session.
+            second: the recorded id of the second session.
         """
         live = self.sessions.get(first, first), self.sessions.get(second, second)
         self.bind(Place.SESSION, second, live[0])
@@ -100,12 +99,12 @@ class Bindings:
 
     @property
     def live_terminals(self) -> set[str]:
-        """The live ids of the terminals that are not released."""
+        """Returns the live ids of the terminals that are not released."""
         return {new for old, new in self.terminals.items() if old not in self.released}
 
     @property
     def changed(self) -> dict[str, str]:
-        """The live values that differ from the recorded ones, but for messages, which are many."""
+        """Returns live values that differ from the recorded ones, except for ids of messages."""
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 
@@ -118,10 +117,10 @@ class Bindings:
         return bool(self._changed)
 
     def live(self, place: Place, recorded: str) -> str:
-        """Returns the live value of a recorded one; the recorded one if it is not bound.
+        """Returns the live value of a recorded value; the recorded value if it is not bound.
 
         Args:
-            place: the kind of the value; below a bound directory paths and URIs move with it.
+            place: the kind of the value; paths and URIs below a bound directory change with it.
             recorded: the recorded value.
         """
         if place in (Place.URI, Place.ROOT_URI) and recorded.startswith(_SCHEME):
@@ -134,8 +133,8 @@ class Bindings:
     def moved(self, text: str) -> str:
         """Returns the live value of a string that may be a path anywhere in a message.
 
-        It moves if the whole of it is a directory of the client, or a path or a ``file://`` URI
-        below one. A relative directory may be an ordinary word, and does not count.
+        A string changes if all of it is a directory of the client, or a path or ``file://`` URI
+        below such a directory. Relative directories are ignored, since they may be plain words.
         """
         named = evolve(self, roots={o: n for o, n in self.roots.items() if _is_named(o)})
         return named.live(Place.URI if text.startswith(_SCHEME) else Place.PATH, text)
@@ -143,30 +142,30 @@ class Bindings:
     def rewritten(self, text: str) -> str:
         """Replaces directories wherever they are named in a piece of JSON, the longest first.
 
-        A relative one, ``.`` or ``src``, may be an ordinary word and stays. So does a directory
-        within a longer name, as in ``~/work``, ``http://work`` or ``/work.bak``.
+        A relative directory, ``.`` or ``src``, may be an ordinary word and stays. A directory
+        within a longer name, as in ``~/work``, ``http://work`` or ``/work.bak``, stays too.
         """
         named = ((old, new) for old, new in self.roots.items() if _is_named(old))
         names = {_inside_json(old): _inside_json(new) for old, new in named}
         if not names:
             return text
         choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        return re.sub(f"{_BEFORE}(?:{choice}){_AFTER}", lambda found: names[found[0]], text)
+        return re.sub(f"{_BEFORE}(?:{choice}){_AFTER}", lambda match: names[match[0]], text)
 
     @property
     def after_rewriting(self) -> "Bindings":
-        """The bindings for a text that was rewritten, so that no directory moves twice."""
+        """Returns bindings for a rewritten text, so that no directory is replaced twice."""
         return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
-        """Moves a path by the longest bound directory that it lies under."""
+        """Replaces the longest bound directory that a path is under."""
         for old in sorted(self.roots, key=len, reverse=True):
             if (rest := _below(old, path)) is not None:
                 return _joined(self.roots[old], rest)
         return path
 
     def _moved_uri(self, uri: str) -> str:
-        """Moves a URI, which may be escaped, and replaces only the directory in it."""
+        """Replaces the directory in a URI, which may be escaped."""
         path = uri.removeprefix(_SCHEME)
         for old in sorted(self.roots, key=len, reverse=True):
             for spelled in (old, _in_uri(old)):
@@ -190,7 +189,7 @@ def _in_uri(path: str) -> str:
 
 
 def _below(root: str, path: str) -> str | None:
-    """The rest of a path that lies under a directory, with its separator; else None."""
+    """Returns the rest of a path under a directory, with its separator; else None."""
     trimmed = root.rstrip("/\\")
     if path == root:
         return ""

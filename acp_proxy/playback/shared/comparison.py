@@ -1,8 +1,9 @@
 """Compares a live message with a recorded one, as JSON values.
 
-The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` is
-left out, as is what the user ignores. At typed places a recorded value stands for the one that it
-is bound to; where the client may choose, a new value is a proposal to bind it, and no difference.
+The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` and
+places that the user ignores are not compared. At typed places, the live value is compared with the
+value that the recorded one is bound to. If the client may choose the value, a new one is proposed
+as a binding, and does not count as a difference.
 """
 
 import json
@@ -21,11 +22,11 @@ from acp_proxy.protocol.typed_places import Place, Places
 from acp_proxy.redaction.markers import HIDDEN, beside_markers
 
 Mask = Callable[[tuple[str, ...], Any], Any]
-"""Returns a part of a message without its secrets, by its path."""
+"""Returns a part of a message without its secrets; takes its path and value."""
 _MISSING = object()
 _NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
-"""The params of ``initialize`` that count: a client may change its name and version."""
+"""The params of ``initialize`` that are compared: a client may change its name and version."""
 
 
 @frozen
@@ -35,10 +36,10 @@ class Difference:
     pointer: str
     """A JSON pointer (RFC 6901) from the message's root."""
     recorded: str
-    """JSON, or ``(nothing)``; with the directories and ids of this run."""
+    """The recorded value as JSON, or ``(nothing)``; with the directories and ids of this run."""
     live: str
     recorded_as: str | None = field(default=None, metadata={"optional": True})
-    """What was recorded literally, if it is not that."""
+    """The literally recorded value, if that is different."""
 
 
 @define
@@ -47,19 +48,19 @@ class Comparison:
 
     differences: list[Difference] = field(factory=list)
     proposals: list[tuple[Place, str, str]] = field(factory=list)
-    """Values to bind if the messages are paired: place, recorded, live."""
+    """Values to bind if the messages are paired, each as place, recorded value and live value."""
     conflicts: list[Difference] = field(factory=list)
-    """Values that the client chose, although it chose others for them before."""
+    """Values that differ from an earlier choice of the client."""
     secrets: list[SecretPair] = field(factory=list)
-    """Secrets that were not compared, to be paired if the messages are."""
+    """Secrets that were not compared; they become pairs if the messages are paired."""
     contradictions: list[Difference] = field(factory=list)
-    """Secrets that are paired with others already."""
+    """Secrets that are already paired with other ones."""
     hidden: list[tuple[str, ...]] = field(factory=list)
-    """Where the live message may have a secret that only a marker in the recorded one shows."""
+    """Paths of possible secrets in the live message, known only by a marker in the recorded one."""
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs, and every value that was chosen is the recorded one."""
+        """Whether nothing differs, and every chosen value equals the recorded one."""
         return self.is_match and all(old == new for _, old, new in self.proposals)
 
     @property
@@ -77,7 +78,7 @@ class Comparison:
         return evolve(self, differences=[d for d in self.differences if d.pointer != pointer])
 
     def bind_to(self, bindings: Bindings) -> bool:
-        """Binds the proposed values; returns False if one is in conflict with an earlier one."""
+        """Binds the proposed values; returns False if any conflicts with an earlier binding."""
         if self.conflicts or self.contradictions:
             return False
         for place, recorded, live in self.proposals:
@@ -89,13 +90,13 @@ class Comparison:
 
 
 class Comparer:
-    """Compares messages but for some JSON pointers; ``*`` in one is any key or item.
+    """Compares messages, except at some JSON pointers; ``*`` in a pointer is any key or item.
 
     Args:
-        bindings: the live values of recorded ones.
-        ignored: the pointers.
-        mask: what a difference shows of a part of a message, by its path; None if messages are
-            masked before they are compared.
+        bindings: the live values of recorded values.
+        ignored: the pointers that are not compared.
+        mask: masks values that a difference shows; None if messages are masked before they are
+            compared.
     """
 
     def __init__(
@@ -104,19 +105,19 @@ class Comparer:
         self._bindings = bindings
         self._mask = mask
         self.ignored = [*map(parts_of, ignored)]
-        """The parts of the pointers."""
+        """The ignored pointers, each split into parts."""
 
     @property
     def after_rewriting(self) -> "Comparer":
-        """A comparer for recorded messages that were rewritten, as by `Bindings.rewritten`."""
+        """Returns a comparer for rewritten recorded messages, as by `Bindings.rewritten`."""
         return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored), mask=self._mask)
 
     def values(self, recorded: Any, live: Any) -> Comparison:
         """Compares two values that are not messages.
 
         Args:
-            recorded: the recorded one, decoded.
-            live: the live one, decoded.
+            recorded: the recorded value, decoded.
+            live: the live value, decoded.
         """
         return self._compared((), recorded, live, None)
 
@@ -126,8 +127,8 @@ class Comparer:
         Args:
             method: the method.
             recorded: the recorded message, decoded.
-            live: the one that came, decoded.
-            places: its typed places.
+            live: the live message, decoded.
+            places: the typed places of the messages.
         """
         old, new = _member(recorded, "params"), _member(live, "params")
         if method in INITIALIZE:
@@ -139,21 +140,21 @@ class Comparer:
 
         Args:
             recorded: the recorded response, decoded.
-            live: the live one, decoded.
-            places: the typed places of the recorded one.
+            live: the live response, decoded.
+            places: the typed places of the recorded response.
         """
         old, new = (
             {name: _member(message, name) for name in ("result", "error")}
             for message in (recorded, live)
         )
-        found = self._compared((), old, new, places)
-        # Content of answers is only reported, so a secret in it cannot count more than a text.
+        result = self._compared((), old, new, places)
+        # Other content in answers is only reported, so other secrets are only reported too.
         return evolve(
-            found, differences=[*found.differences, *found.contradictions], contradictions=[]
+            result, differences=[*result.differences, *result.contradictions], contradictions=[]
         )
 
     def _handshakes(self, old: Any, new: Any) -> Comparison:
-        """Compares the params of initialize in a form that all dialects share."""
+        """Compares the params of initialize in a form common to all dialects."""
         try:
             was, now = (picked(normalized(params), _HANDSHAKE) for params in (old, new))
         except RecursionError:
@@ -161,8 +162,8 @@ class Comparer:
         if isinstance(was, dict) and isinstance(now, dict):
             present = [name for name in CAPABILITIES if name in was or name in now]
             was, now = ({**{name: {} for name in present}, **params} for params in (was, now))
-        found = self._compared(("params",), was, now, None)
-        found.differences = [
+        result = self._compared(("params",), was, now, None)
+        result.differences = [
             evolve(
                 difference,
                 recorded=difference.recorded
@@ -172,16 +173,16 @@ class Comparer:
                 if difference.live != _NOTHING
                 else shown(_at(new, difference.pointer)),
             )
-            for difference in found.differences
+            for difference in result.differences
         ]
-        return found
+        return result
 
     def _compared(self, path: tuple[str, ...], old: Any, new: Any, places: Any) -> Comparison:
         comparison = Comparison()
         try:
             self._walk(comparison, path, old, new, places)
             roots = {was: now for place, was, now in comparison.proposals if place is Place.ROOT}
-            if comparison.differences and roots:  # paths below a directory that it only now names
+            if comparison.differences and roots:  # other values may be paths below these
                 bindings = evolve(self._bindings, roots={**self._bindings.roots, **roots})
                 again = Comparison()
                 Comparer(bindings, map(pointer, self.ignored), mask=self._mask)._walk(
@@ -195,31 +196,31 @@ class Comparer:
         return comparison
 
     def _walk(
-        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any, places: Any
+        self, result: Comparison, path: tuple[str, ...], old: Any, new: Any, places: Any
     ) -> None:
         if self._is_ignored(path):
             return
         if isinstance(places, Place):
-            if self._settle(found, path, places, old, new):
+            if self._settle(result, path, places, old, new):
                 return
             places = None
         if isinstance(old, dict) and isinstance(new, dict):
             for key in [*old, *(key for key in new if key not in old)]:
                 if key != "_meta":
                     inner = (old.get(key, _MISSING), new.get(key, _MISSING), _inner(places, key))
-                    self._walk(found, (*path, key), *inner)
+                    self._walk(result, (*path, key), *inner)
         elif isinstance(old, list) and isinstance(new, list):
             for place in range(max(len(old), len(new))):
                 inner = (_item(old, place), _item(new, place), _inner(places, "*"))
-                self._walk(found, (*path, str(place)), *inner)
-        elif self._pair_secrets(found, path, old, new):
+                self._walk(result, (*path, str(place)), *inner)
+        elif self._pair_secrets(result, path, old, new):
             return
         elif not (_is_same(old, new) or self._is_moved(old, new)):
             parts = (_without_free(value, places) for value in (old, new))
-            self._note_difference(found, path, *parts)
+            self._note_difference(result, path, *parts)
 
     def _note_difference(
-        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
+        self, result: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
     ) -> None:
         """Adds a difference, masked as in reports; ``was`` is the recorded form of ``old``."""
         expected = old
@@ -227,50 +228,50 @@ class Comparer:
             old, new = self._mask(path, old), self._mask(path, new)
         both = beside_markers(old, new)
         if both[1] is not new:
-            found.hidden.append(path)
+            result.hidden.append(path)
         is_moved = was is not None and was != expected == both[0]
         recorded, live = map(shown, both)
         recorded_as = shown(was) if is_moved else None
-        found.differences.append(Difference(pointer(path), recorded, live, recorded_as))
+        result.differences.append(Difference(pointer(path), recorded, live, recorded_as))
 
-    def _pair_secrets(self, found: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
-        """Compares two texts of which the recorded one has secrets, but for these."""
+    def _pair_secrets(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
+        """Compares two texts except for recorded secrets; returns False if they differ."""
         known = self._bindings.secrets
         if known is None or not has_secret(old) or not isinstance(new, str):
             return False
         pairs = pairs_in(old, new, pointer(path))
         if any(pair.is_text for pair in pairs or ()):
-            found.hidden.append(path)
+            result.hidden.append(path)
         for pair in pairs or ():
-            if known.contradicts(pair, found.secrets):
+            if known.contradicts(pair, result.secrets):
                 both = f"{pair.marker}, which is another secret elsewhere"
-                found.contradictions.append(Difference(pair.pointer, both, pair.shown))
+                result.contradictions.append(Difference(pair.pointer, both, pair.shown))
             else:
-                found.secrets.append(pair)
+                result.secrets.append(pair)
         return pairs is not None
 
-    def _pair_free(self, found: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
-        """Pairs the secrets of values that are not compared, as far as they are alike."""
+    def _pair_free(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
+        """Pairs the secrets of values that are not compared, where these are alike."""
         if self._bindings.secrets is not None:
-            inner = Comparison(secrets=[*found.secrets])
+            inner = Comparison(secrets=[*result.secrets])
             self._walk(inner, path, old, new, None)
-            new_pairs = inner.secrets[len(found.secrets) :]
-            found.hidden += inner.hidden
-            found.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
+            new_pairs = inner.secrets[len(result.secrets) :]
+            result.hidden += inner.hidden
+            result.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
-        """Whether two strings are the same path below the recorded and below the live directory."""
+        """Whether two strings are the same path, below the recorded and the live directory."""
         return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(
-        self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
+        self, result: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
     ) -> bool:
-        """Compares two values at a typed place; returns False if they are not of its kind."""
+        """Compares two values at a typed place; returns False if they have another type."""
         are_texts = isinstance(old, str) and isinstance(new, str)
         if place is Place.MESSAGE and are_texts:
-            found.proposals.append((place, old, new))
+            result.proposals.append((place, old, new))
         if place is Place.FREE:
-            self._pair_free(found, path, old, new)
+            self._pair_free(result, path, old, new)
         if place in (Place.FREE, Place.ID, Place.MESSAGE):
             return True
         if not are_texts:
@@ -280,25 +281,25 @@ class Comparer:
             if paths[0] is not None and paths[1] is not None:
                 place, (old, new) = Place.ROOT, paths
         if place in (Place.ROOT, Place.TERMINAL, Place.CONNECTION):
-            self._settle_choice(found, path, place, old, new)
+            self._settle_choice(result, path, place, old, new)
             return True
         expected = self._bindings.live(place, old)
         is_same = expected == new or (place is Place.URI and _meant(expected) == _meant(new))
-        if not (is_same or self._pair_secrets(found, path, expected, new)):
-            self._note_difference(found, path, expected, new, old)
+        if not (is_same or self._pair_secrets(result, path, expected, new)):
+            self._note_difference(result, path, expected, new, old)
         return True
 
     def _settle_choice(
-        self, found: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
+        self, result: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares a value that a client may choose, but only once."""
-        proposed = (proposal[2] for proposal in found.proposals if proposal[:2] == (place, old))
+        """Compares a value that a client may choose once."""
+        proposed = (proposal[2] for proposal in result.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:
-            found.proposals.append((place, old, new))
+            result.proposals.append((place, old, new))
         elif known != new:
             both = f"{shown(old)}, which is {shown(known)} already"
-            found.conflicts.append(Difference(pointer(path), both, shown(new)))
+            result.conflicts.append(Difference(pointer(path), both, shown(new)))
 
     def _is_ignored(self, path: tuple[str, ...]) -> bool:
         return any(
@@ -313,7 +314,7 @@ def shown(value: Any, limit: int = 200) -> str:
 
     Args:
         value: decoded JSON.
-        limit: characters that are shown.
+        limit: the most characters to show.
     """
     if value is _MISSING:
         return _NOTHING
@@ -329,14 +330,14 @@ def _member(message: Any, name: str) -> Any:
 
 
 def _at(params: Any, pointer: str) -> Any:
-    """The value at a pointer from a message's root into its params."""
+    """Returns the value in a message's params at a pointer that starts at the message's root."""
     for key in parts_of(pointer)[1:]:
         params = params.get(key, _MISSING) if isinstance(params, dict) else _MISSING
     return params
 
 
 def _meant(uri: str) -> bytes:
-    """A URI without escapes; those of bytes that are no UTF-8 differ, too."""
+    """Returns the bytes of a URI without escapes, which also tells invalid UTF-8 apart."""
     return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
 
 
@@ -349,7 +350,7 @@ def _item(values: list[Any], place: int) -> Any:
 
 
 def _without_free(value: Any, places: Any) -> Any:
-    """A decoded value with `HIDDEN` where a client may configure anything, such as a credential."""
+    """Returns a value with `HIDDEN` at places for free configuration, such as credentials."""
     if places is Place.FREE:
         return HIDDEN
     if not isinstance(places, dict):

@@ -4,7 +4,7 @@ The first divergence of a lane is primary. Later ones of the lane are cascades: 
 from the first one. After a failed handshake every divergence is a cascade.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from math import inf
 from typing import Protocol
@@ -17,10 +17,10 @@ from acp_proxy.playback.shared.message_mask import MessageMask
 from acp_proxy.playback.shared.secret_pairs import SecretPair
 
 ERROR_CODE = -31999
-"""Of the error that answers a request which diverged; ACP and JSON-RPC claim -32768 to -32000."""
+"""The error code for a request that diverged; ACP and JSON-RPC reserve -32768 to -32000."""
 
 SHOWN = 12
-"""Divergences that a text shows; the file has all of them."""
+"""The most divergences that a text shows; the report file has all of them."""
 
 
 class DivergenceKind(StrEnum):
@@ -62,13 +62,13 @@ INFORMATION = {
     DivergenceKind.WITHHELD,
     DivergenceKind.DROPPED,
 }
-"""Kinds that are reported for information, and do not count."""
+"""Kinds that are only reported for information and do not count."""
 
 
 _EXCUSED = {"missing-expected", "unplayed", "unrecorded-cancel"}
 """Kinds that may follow from a message that a fault dropped."""
 _LAST = 1 << 62
-"""Stands for the number of a frame that comes after all others."""
+"""A frame number that is higher than all others."""
 
 
 class Rank(StrEnum):
@@ -76,7 +76,7 @@ class Rank(StrEnum):
 
     PRIMARY = "primary"
     CASCADE = "cascade"
-    """A consequence, probably, of the primary one of its lane."""
+    """Probably a consequence of the primary divergence of its lane."""
     INFO = "info"
 
 
@@ -88,7 +88,7 @@ class NearMiss:
     method: str
     differences: tuple[Difference, ...]
     is_played: bool
-    """Whether it was used up already."""
+    """Whether it was already used up."""
 
 
 @frozen
@@ -102,11 +102,11 @@ class Divergence:
     summary: str
     """The divergence in one sentence."""
     seq: int | None = None
-    """The recorded frame that was expected, if one was."""
+    """The number of the recorded frame that was expected, if any."""
     line: int | None = None
     """The number of the peer's line, counted from 1."""
     came: str | None = None
-    """The beginning of that line."""
+    """The beginning of the peer's line."""
     differences: tuple[Difference, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     at_ms: float = 0.0
@@ -119,14 +119,14 @@ class Divergence:
 
     @property
     def ignores(self) -> tuple[str, ...]:
-        """Options that would have let it pass, ready to paste."""
+        """Command-line options that ignore the differences, ready to paste."""
         if self.kind is not DivergenceKind.PARAMS_DIFFER:
             return ()
         return tuple(f"--ignore {difference.pointer}" for difference in self.closest[:5])
 
 
 class DivergingLane(Protocol):
-    """A lane, as far as the log needs to know it; each object is a lane of its own."""
+    """The part of a lane that the log uses; each object is a separate lane."""
 
     @property
     def title(self) -> str:
@@ -137,7 +137,7 @@ class DivergenceLog:
     """Keeps and ranks the divergences of one replay or verification.
 
     Args:
-        masking: masks what the peer said in them.
+        masking: masks messages of the peer in the divergences.
     """
 
     def __init__(self, masking: MessageMask) -> None:
@@ -145,9 +145,9 @@ class DivergenceLog:
         self._not_compared: set[str] = set()
         self.found: list[Divergence] = []
         self.left_out = 0
-        """How many more divergences there were."""
+        """How many further divergences are not kept."""
         self.has_diverged = False
-        """Whether there is a divergence that counts."""
+        """Whether any divergence counts."""
         self.has_stalled = False
         self._latest: dict[DivergingLane, Divergence] = {}
         self._handshake_failed = False
@@ -157,16 +157,16 @@ class DivergenceLog:
         self._now = 0
 
     def set_time(self, at: int) -> None:
-        """Sets the moment of what is noted next; the first moment is the beginning."""
+        """Sets the time of the next divergences; the first call sets the start of the replay."""
         self._began = at if self._began is None else self._began
         self._now = at
 
     def excuse(self, seq: int) -> None:
-        """Excuses what may follow from a dropped frame: what lacks after it, and a cancellation."""
+        """Excuses the consequences of a dropped frame: missing messages after it, cancellations."""
         self._excused_from = min(seq, self._excused_from)
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:
-        """Returns the latest divergence of a lane that counts."""
+        """Returns the latest divergence in a lane that counts."""
         return self._latest.get(lane)
 
     def note(
@@ -187,17 +187,17 @@ class DivergenceLog:
         """Ranks a divergence, keeps it and returns it.
 
         Args:
-            kind: what went differently.
-            lane: the lane in which it did.
-            summary: one sentence.
+            kind: the kind.
+            lane: the lane in which it happened.
+            summary: the divergence in one sentence.
             seq: the number of the recorded frame.
             line: the number of the peer's line, counted from 1.
-            came: that line.
-            differences: between the line and the recorded frame.
-            near_misses: recorded messages that are like the line.
+            came: the peer's line.
+            differences: the differences between the line and the recorded frame.
+            near_misses: recorded messages that are similar to the line.
             hidden: places of the line that are not shown.
             of_handshake: whether every later divergence follows from this one.
-            is_harmless: whether it is for information, although others of its kind are not.
+            is_harmless: whether it is only for information, unlike others of its kind.
         """
         came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(
@@ -225,45 +225,45 @@ class DivergenceLog:
         """Returns the divergences without the secrets that became known after they were noted.
 
         Args:
-            known: secrets of the recording, as far as it holds any, each with a marker.
+            known: secrets of the recording, each with a marker.
         """
         if self.found:
             self._masking.learn(known)
         return tuple(map(self._without_secrets, self.found))
 
-    def _without_secrets(self, one: Divergence) -> Divergence:
-        came = one.came
+    def _without_secrets(self, divergence: Divergence) -> Divergence:
+        came = divergence.came
         if came is not None:
             came = self._masking.shown(came, is_cut=len(came.encode()) > DESCRIPTION - 4)
         return evolve(
-            one,
-            summary=self._masking.shown(one.summary),
+            divergence,
+            summary=self._masking.shown(divergence.summary),
             came=came,
-            differences=self._masked_differences(one.differences),
+            differences=self._masked_differences(divergence.differences),
             near_misses=tuple(
                 evolve(miss, differences=self._masked_differences(miss.differences))
-                for miss in one.near_misses
+                for miss in divergence.near_misses
             ),
         )
 
-    def _masked_differences(self, found: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    def _masked_differences(self, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
         shown = self._masking.shown
         return tuple(
             evolve(
-                one,
-                recorded=shown(one.recorded),
-                live=shown(one.live),
-                recorded_as=None if one.recorded_as is None else shown(one.recorded_as),
+                difference,
+                recorded=shown(difference.recorded),
+                live=shown(difference.live),
+                recorded_as=difference.recorded_as and shown(difference.recorded_as),
             )
-            for one in found
+            for difference in differences
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
         """Notes, once for each secret, that it was not compared.
 
         Args:
-            pairs: secrets of a message that matched.
-            lane: its lane.
+            pairs: the pairs of secrets of a message that matched.
+            lane: the lane of the message.
             seq: the number of the recorded frame.
         """
         is_recorded = self._masking.is_recorded
@@ -290,26 +290,27 @@ class DivergenceLog:
 
 
 def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
-    """Returns lines that name the secrets that were not compared."""
+    """Returns a line for each secret that was not compared."""
     return summaries(divergences, DivergenceKind.MASKED)
 
 
 def summaries(divergences: Iterable[Divergence], kind: DivergenceKind) -> list[str]:
-    """Returns lines with divergences of one kind, and how many more there are.
+    """Returns lines with the divergences of one kind, and how many more there are.
 
     Args:
-        divergences: of any kind.
-        kind: the kind.
+        divergences: divergences of any kind.
+        kind: the kind to list.
     """
-    found = [one.summary for one in divergences if one.kind is kind]
-    rest = len(found) - SHOWN
-    return found[:SHOWN] + ([f"... and {rest} more are {kind}"] if rest > 0 else [])
+    lines = [entry.summary for entry in divergences if entry.kind is kind]
+    rest = len(lines) - SHOWN
+    return lines[:SHOWN] + ([f"... and {rest} more are {kind}"] if rest > 0 else [])
 
 
 def root_cause(divergences: Iterable[Divergence]) -> Divergence | None:
-    """Returns the first primary divergence, else the first that counts; None if none counts."""
-    counting = [one for one in divergences if one.rank is not Rank.INFO]
-    return next((one for one in counting if one.rank is Rank.PRIMARY), next(iter(counting), None))
+    """Returns the first primary divergence, else the first that counts, else None."""
+    counting = [entry for entry in divergences if entry.rank is not Rank.INFO]
+    primary = (entry for entry in counting if entry.rank is Rank.PRIMARY)
+    return next(primary, counting[0] if counting else None)
 
 
 @frozen
@@ -319,41 +320,39 @@ class DivergenceReporter:
     peer: str
     """The peer that diverged: ``client`` or ``agent``."""
 
-    def blocks(self, divergences: Iterable[Divergence], left_out: int) -> list[list[str]]:
+    def blocks(self, divergences: Sequence[Divergence], left_out: int) -> list[list[str]]:
         """Formats the divergences that count: the primary ones first, then the cascades.
 
         Args:
-            divergences: those that were kept; the last block counts what is too much.
-            left_out: how many more there were.
+            divergences: the divergences that were kept.
+            left_out: how many were not kept; a last block counts all that are not shown.
         """
-        found = [*divergences]
-        counting = [
-            one for rank in (Rank.PRIMARY, Rank.CASCADE) for one in found if one.rank is rank
-        ]
-        shown = [[*self.lines_of(one)] for one in counting[:SHOWN]]
+        ranked = {rank: [d for d in divergences if d.rank is rank] for rank in Rank}
+        counting = ranked[Rank.PRIMARY] + ranked[Rank.CASCADE]
+        shown = [[*self.lines_of(entry)] for entry in counting[:SHOWN]]
         if rest := len(counting) - len(shown) + left_out:
             shown.append([f"... and {rest} more; --report FILE has all of them"])
         return shown
 
-    def lines_of(self, one: Divergence) -> Iterator[str]:
+    def lines_of(self, divergence: Divergence) -> Iterator[str]:
         """Yields the lines of one divergence."""
-        mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
-        yield f"{one.kind} in {one.lane} ({mark}): {one.summary}"
-        if one.line is not None:
-            yield f"  the {self.peer}'s line {one.line}: {one.came or ''}"[:SENTENCE]
-        yield from _differing(one.differences, "  ")
-        for miss in one.near_misses:
+        mark = "follows from that" if divergence.rank is Rank.CASCADE else divergence.rank.value
+        yield f"{divergence.kind} in {divergence.lane} ({mark}): {divergence.summary}"
+        if divergence.line is not None:
+            yield f"  the {self.peer}'s line {divergence.line}: {divergence.came or ''}"[:SENTENCE]
+        yield from _differing(divergence.differences, "  ")
+        for miss in divergence.near_misses:
             yield f"  near: {miss.method} #{miss.seq}{', used up' if miss.is_played else ''}"
             yield from _differing(miss.differences, "    ")
-        if one.ignores:
-            yield f"  to let it pass: {' '.join(one.ignores)}"
+        if divergence.ignores:
+            yield f"  to let it pass: {' '.join(divergence.ignores)}"
 
 
 def _differing(differences: tuple[Difference, ...], indent: str) -> Iterator[str]:
-    for one in differences[:EXAMPLES]:
-        was = f"recorded {one.recorded}"
-        if one.recorded_as is not None:
-            was = f"expected {one.recorded} (recorded as {one.recorded_as})"
-        yield f"{indent}{one.pointer}: {was}, came {one.live}"
+    for difference in differences[:EXAMPLES]:
+        was = f"recorded {difference.recorded}"
+        if difference.recorded_as is not None:
+            was = f"expected {difference.recorded} (recorded as {difference.recorded_as})"
+        yield f"{indent}{difference.pointer}: {was}, came {difference.live}"
     if len(differences) > EXAMPLES:
         yield f"{indent}... and {len(differences) - EXAMPLES} more"

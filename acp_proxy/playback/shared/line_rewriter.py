@@ -1,8 +1,7 @@
 """Writes lines: recorded frames with the live peer's ids and directories, and unrecorded answers.
 
-A frame in which nothing is replaced goes out byte for byte, whatever bytes these are. In a batch
-each member is a message of its own; only replies get another id, since the agent's requests keep
-theirs.
+A frame without replacements goes out byte for byte, even if it is not valid. Each member of a batch
+is rewritten separately. Only replies get another id; the agent's requests keep theirs.
 """
 
 import json
@@ -15,13 +14,13 @@ from acp_proxy.protocol.typed_places import Place, Span, places_of, spans, splic
 from acp_proxy.recording.steps import REPLIES, Wire
 
 _NAMING = ("elicitation/create",)
-"""Requests of the agent that contain the id of a request of the client."""
+"""Requests of the agent that contain the id of a client request."""
 ANY_BYTES = "surrogateescape"
-"""The error handler that keeps bytes that are not UTF-8."""
+"""The error handler that preserves bytes that are not UTF-8."""
 
 
 class LineRewriter:
-    """Rewrites frames; replaces directories in free text as well if `rewrite_text` is true."""
+    """Rewrites frames; also replaces directories in free text if `rewrite_text` is true."""
 
     def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
         self._bindings = bindings
@@ -31,7 +30,7 @@ class LineRewriter:
         """Returns a frame with live values, without its newline.
 
         Args:
-            wire: as it was recorded.
+            wire: the recorded frame.
             ids: the live ids of the requests that it answers or names, by the recorded tokens.
         """
         ids = {old: new for old, new in ids.items() if old != new}
@@ -69,7 +68,7 @@ class LineRewriter:
 
 
 def quoted(value: str) -> str:
-    """Returns a string as JSON; what UTF-8 cannot encode is escaped."""
+    """Returns a string as JSON; characters that UTF-8 cannot encode are escaped."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -81,8 +80,8 @@ def reply(token: str | None, value: dict[str, Any], name: str = "result") -> Sen
     """Returns an answer that was not recorded.
 
     Args:
-        token: the id of the request as its sender spells it; None for ``null``.
-        value: the result, or the error.
+        token: the id of the request as its sender wrote it; None for ``null``.
+        value: the result or the error.
         name: ``result`` or ``error``.
     """
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

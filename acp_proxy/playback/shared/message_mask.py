@@ -1,7 +1,7 @@
 """Masks messages of the recording and the live peer before they are compared or reported.
 
-One redactor reads both sides, so equal secrets have equal markers. Markers are numbered, not
-hashed. So reports and errors are the same in each run, and nobody can test guesses against them.
+One redactor reads both sides, so equal secrets have equal markers. Markers are numbered and not
+hashed. So reports and errors are the same in each run, and do not allow guesses to be tested.
 """
 
 import json
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from acp_proxy.redaction.known_secrets import SecretValues
     from acp_proxy.redaction.redactor import Redactor
 
-# A replay has to start quickly, so the redactor is imported when a line may contain a secret.
+# A replay has to start quickly, so the redactor is imported only when a line may have a secret.
 
 _CHOSEN = (
     Place.SESSION,
@@ -28,18 +28,18 @@ _CHOSEN = (
     Place.MESSAGE,
     Place.CONNECTION,
 )
-"""Values that are inserted into other messages, so they are not masked."""
+"""Kinds of values that are inserted into other messages, and so are not masked."""
 _MOST_UNREAD = 1 << 18
-"""Bytes of lines that are kept until something has to be masked, and read then."""
+"""The most bytes of lines that are kept unread until something has to be masked."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
-"""Text of nearly every conversation that contains a word of secrets, but no secret: a capability,
-and escapes of characters that are in no such word."""
+"""Common text that looks like a secret to the word search but is not: a capability, and escapes of
+characters that are not in any of its words."""
 _SIGN_IN = ((b'"authMethods"', b'vars"'), (b'"authenticate"', b'_meta"'))
-"""Words that announce a secret only in a line that has the second word as well."""
+"""Pairs of words that announce a secret only if a line contains both."""
 
 
 _CUT = re.compile(r"… \(\d+ characters\)$")
-"""Stands at the end of a value that was too long to be shown."""
+"""Matches the end of a value that was shortened to be shown."""
 
 
 class _Hiding(Markers):
@@ -56,8 +56,9 @@ class MessageMask:
     """Masks messages of both sides.
 
     Args:
-        level: of the recording: ``secrets``, ``private``, ``none``, or None for an early one.
-        known: secrets that are known already, each with its marker.
+        level: the recording's redaction level: ``secrets``, ``private``, ``none``, or None if it
+            was not recorded.
+        known: secrets that are already known, each with its marker.
     """
 
     def __init__(self, level: str | None, known: Mapping[str, str] | None = None) -> None:
@@ -81,7 +82,7 @@ class MessageMask:
         return apply(raw, self._redactor().alone(raw))
 
     def text(self, text: str) -> str:
-        """Returns a text of ours without the secrets that it quotes."""
+        """Returns one of our own texts without the secrets that it quotes."""
         if self._is_harmless(text.encode("utf-8", "replace")):
             return text
         return self._redactor().text(text, loose=False)
@@ -91,10 +92,10 @@ class MessageMask:
 
         Args:
             raw: the line.
-            hidden: the places of texts that may be secrets although nothing shows it.
+            hidden: the places of texts that may be secrets although they do not look like it.
         """
         raw = self.masked(raw)
-        # A redactor counts no items, so all of the list are hidden.
+        # A redactor does not distinguish the items of a list, so all of them are hidden.
         places = tuple({tuple("*" if k.isdecimal() else k for k in keys) for keys in hidden})
         if () in places:
             return HIDDEN.encode()
@@ -111,11 +112,11 @@ class MessageMask:
             self._redactor().command(words)
 
     def note_pair(self, live: str, marker: str) -> None:
-        """Learns what stands in place of a recorded marker, if no person would write it.
+        """Learns the live text for a recorded marker, unless it may be an ordinary word.
 
         Args:
             live: the text of the live peer.
-            marker: the recorded one.
+            marker: the recorded marker.
         """
         from acp_proxy.redaction.known_secrets import SecretValues
 
@@ -123,16 +124,16 @@ class MessageMask:
             self.learn({live: marker})
 
     def known(self) -> dict[str, str]:
-        """Returns the secrets that were found so far, each with its marker."""
+        """Returns the secrets found so far, each with its marker."""
         if self._made is None and not (self._unread or self._known):
             return {}
         return self._redactor().snapshot().values
 
     def learn(self, known: Mapping[str, str]) -> None:
-        """Learns secrets that somebody else has found.
+        """Learns secrets that were found elsewhere.
 
         Args:
-            known: each with a marker, of which the kind counts.
+            known: the secrets, each with a marker; only its kind is used.
         """
         values = self.known()
         new = {value: marker for value, marker in known.items() if value not in values}
@@ -150,8 +151,8 @@ class MessageMask:
         """Returns a text of a report without the secrets that are known by now.
 
         Args:
-            text: was masked by what was known then.
-            is_cut: whether its end is missing, and so perhaps that of a secret.
+            text: the text, which was masked when fewer secrets were known.
+            is_cut: whether its end is missing, and so perhaps the end of a secret.
         """
         text = self.text(text)
         end = _CUT.search(text)
@@ -167,7 +168,7 @@ class MessageMask:
         return body[: self._values.tail(body)] + (end[0] if end else "")
 
     def pairs(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Returns ids and directories, and what each is now, without secrets."""
+        """Returns recorded ids and directories with their live values, without secrets."""
         return {self.text(old): self.text(new) for old, new in values.items()}
 
     def value(self, raw: bytes, places: Places) -> Any:
@@ -185,7 +186,7 @@ class MessageMask:
         """Returns a part of a message without its secrets.
 
         Args:
-            path: where it stands.
+            path: the path of the part.
             value: the part, decoded.
         """
         if not isinstance(value, str | list | dict):
@@ -217,7 +218,7 @@ class MessageMask:
                 self._redactor()
 
     def _redactor(self) -> "Redactor":
-        """Returns the redactor, which has read all lines so far."""
+        """Returns the redactor, after it has read all lines so far."""
         if self._made is None:
             from acp_proxy.redaction.redactor import Redactor, RedactorState
 
@@ -232,7 +233,7 @@ class MessageMask:
         return self._made
 
     def _is_harmless(self, data: bytes) -> bool:
-        """Whether no secret is known yet, and some bytes cannot contain one."""
+        """Whether no secret is known yet and the bytes cannot contain one."""
         return self._made is None and not self._unread and not self._may_hold(data)
 
     def _may_hold(self, data: bytes) -> bool:
@@ -244,7 +245,7 @@ class MessageMask:
 
 
 def _without_harmless(data: bytes) -> bytes:
-    """Returns a line without the words of secrets that announce no secret in it."""
+    """Returns a line without words that do not announce a secret in it."""
     for word, other in _SIGN_IN:
         if other not in data:
             data = data.replace(word, b'""')
@@ -252,7 +253,7 @@ def _without_harmless(data: bytes) -> bytes:
 
 
 def _with_chosen(value: Any, own: Any, places: Any) -> Any:
-    """Restores the values that a peer chose at typed places."""
+    """Restores the values that a peer chose, at typed places of a masked message."""
     if isinstance(places, Place):
         return own if places in _CHOSEN else value
     if isinstance(value, dict) and isinstance(places, dict):

@@ -1,4 +1,4 @@
-"""The options that a replay and a verification share."""
+"""The options common to replay and verify."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ NS_PER_S = 10**9
 
 
 class Order(StrEnum):
-    """What is kept of the recorded order."""
+    """How much of the recorded order is kept."""
 
     SESSION = "session"
     RECORDED = "recorded"
@@ -16,15 +16,15 @@ class Order(StrEnum):
 
 @frozen
 class Pacing:
-    """How long a frame waits; never whether it goes out, nor in which order within a lane.
+    """How long a frame waits; it decides neither whether a frame goes out nor the order in a lane.
 
-    A frame follows what it waited for last, the peer's message or the frame before it in its lane,
-    after the gap that was recorded between the two. A person's time to think is not repeated, since
-    the gap is counted from the live message.
+    A frame waits for a message of the peer or for the frame before it in its lane, and then for the
+    gap recorded between the two. A person's time to think is not repeated, since the gap is counted
+    from the live message.
     """
 
     factor: float = 0.0
-    """Of recorded gaps: 0 is at once, 1 as recorded, 2 twice as slow."""
+    """The factor for recorded gaps: 0 is at once, 1 as recorded, 2 twice as slow."""
     cap_ns: int | None = None
     """The longest gap, if there is one."""
 
@@ -38,8 +38,8 @@ class Pacing:
 
         Args:
             since_live: when its predecessor or anchor passed, in nanoseconds of the live clock.
-            since_recorded: when that one passed in the recording.
-            recorded: when the frame itself passed there.
+            since_recorded: when the predecessor or anchor passed in the recording.
+            recorded: when the frame itself passed in the recording.
         """
         gap = int(max(0, recorded - since_recorded) * self.factor)
         if self.cap_ns is not None:
@@ -56,8 +56,8 @@ class PlaybackOptions:
     lenient: bool = False
     """Whether to continue where a strict playback abandons a session."""
     ignored: tuple[str, ...] = ()
-    """JSON pointers into the peer's messages that do not count."""
+    """JSON pointers to parts of the peer's messages that are not compared."""
     rewrite_text: bool = False
-    """Whether to put the live directories into free text, too."""
+    """Whether to put the live directories into free text too."""
     stall_ns: int | None = 30 * NS_PER_S
     """Nanoseconds without progress that count as a stall; None for never."""

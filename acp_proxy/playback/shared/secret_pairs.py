@@ -1,8 +1,8 @@
 """Pairs the secrets of a recording with those of a live peer, one to one.
 
-A recording has a marker in place of a secret. A live peer sends a secret of its own there, which is
-masked before messages are compared. So only the text around the two is compared. The secrets need
-not be equal, but in the whole run each recorded one corresponds to the same live one.
+A recording has a marker in place of a secret. A live peer sends its own secret there, which is
+masked before messages are compared. So only the text around the secrets is compared. They need not
+be equal, but each recorded secret must correspond to the same live secret in the whole run.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,16 @@ _SIGN = "[redacted:"
 
 @frozen
 class SecretPair:
-    """A recorded secret, and what the live peer sends in its place."""
+    """A recorded secret and the text that the live peer sends in its place."""
 
     pointer: str
-    """Where both stand, from the message's root."""
+    """The place of both, from the message's root."""
     marker: str
-    """Of the recorded secret."""
+    """The marker of the recorded secret."""
     recorded: str
     """The part that all markers of this secret share."""
     live: str
-    """The same part of the live secret's markers; its text, if it was not recognized."""
+    """The same part of the live secret's markers; its text if it was not recognized."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False
@@ -34,7 +34,7 @@ class SecretPair:
 
     @property
     def is_text(self) -> bool:
-        """Whether the live one was not recognized as a secret."""
+        """Whether the live text was not recognized as a secret."""
         return self.live.startswith("=")
 
     @property
@@ -48,8 +48,8 @@ class SecretPairs:
     """The pairs that were found.
 
     Attributes:
-        are_echoed: whether a marker in a live message may be a recorded one, because markers are
-            sent to the live peer. Such a marker also matches itself.
+        are_echoed: whether the live peer may send back recorded markers, because it was sent them.
+            Such a marker also matches itself.
     """
 
     are_echoed: bool = True
@@ -69,15 +69,15 @@ class SecretPairs:
         if known != (None, None):
             return known != (pair.live, pair.recorded)
         mine = (pair.recorded, pair.live)
-        others = [one for one in others if not self._is_echo(one)]
+        others = [other for other in others if not self._is_echo(other)]
         return any(
-            one.recorded == pair.recorded or one.live == pair.live
-            for one in others
-            if (one.recorded, one.live) != mine
+            other.recorded == pair.recorded or other.live == pair.live
+            for other in others
+            if (other.recorded, other.live) != mine
         )
 
     def add(self, pair: SecretPair) -> None:
-        """Keeps a pair that contradicts no other."""
+        """Adds a pair that does not contradict another one."""
         if not self._is_echo(pair):
             self._live.setdefault(pair.recorded, pair.live)
             self._recorded.setdefault(pair.live, pair.recorded)
@@ -87,7 +87,7 @@ class SecretPairs:
 
 
 def has_secret(text: object) -> bool:
-    """Whether a value is a text with a marker in it."""
+    """Whether a value is a text that contains a marker."""
     return isinstance(text, str) and _SIGN in text and MARKER.search(text) is not None
 
 
@@ -96,7 +96,7 @@ def with_hidden(value: Any, places: Iterable[tuple[str, ...]]) -> Any:
 
     Args:
         value: the value.
-        places: the keys that lead to them.
+        places: for each place, the keys that lead to it.
     """
     for place in places:
         value = _with_hidden(value, place)
@@ -116,7 +116,7 @@ def _with_hidden(value: Any, place: tuple[str, ...]) -> Any:
 
 
 def without_hash(text: str) -> str:
-    """Returns a text in which all markers are equal, as a key for lookups."""
+    """Returns a text with all markers made equal, as a key for lookups."""
     return MARKER.sub(_SIGN, text) if _SIGN in text else text
 
 
@@ -125,8 +125,8 @@ def pairs_in(recorded: str, live: str, pointer: str) -> list[SecretPair] | None:
 
     Args:
         recorded: a text with markers.
-        live: a text that was masked as well.
-        pointer: where both stand.
+        live: the masked text of the live peer.
+        pointer: the place of both.
     """
     markers = [*MARKER.finditer(recorded)]
     ends = [*(marker.start() for marker in markers), len(recorded)]

@@ -197,8 +197,8 @@ class _AgentRequests:
 
     def release(self) -> Iterator[Command]:
         """Takes the requests that were held back and whose lane is known now."""
-        held, self._held = self._held, []
-        for message, line in held:
+        requests, self._held = self._held, []
+        for message, line in requests:
             yield from self.take(message, line)
 
     def _take(self, live: AgentRequest) -> Iterator[Command]:
@@ -238,9 +238,9 @@ class _AgentRequests:
         self._state.answers.add(LiveRequest(match.request, token, raw, scope))
         if live.method != PERMISSION:
             lane = self._state.recording.lanes[match.request.step.lane]
-            found = self._matcher.compare(match.request, live)
-            found.bind_to(self._state.bindings)
-            self._state.divergences.note_masked(found.secrets, lane, match.request.step.seq)
+            result = self._matcher.compare(match.request, live)
+            result.bind_to(self._state.bindings)
+            self._state.divergences.note_masked(result.secrets, lane, match.request.step.seq)
         self._matcher.note_made(match.request)
 
     def _note_unmatched(self, live: AgentRequest, lane: ClientLane) -> Divergence:

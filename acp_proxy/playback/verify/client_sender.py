@@ -218,7 +218,7 @@ class ClientSender:
             if step.is_reply and live.recorded.ask.method == PERMISSION:
                 option, other = self._guard.decide(frame, step, live)
                 if other is not None:
-                    frame = frame.part([one for one in frame.steps if one is not step])
+                    frame = frame.part([other for other in frame.steps if other is not step])
                     self._state.answers.remove(step.exchange)
                     self._state.patience.note_activity()
                     yield other

@@ -58,7 +58,7 @@ class KnownFiles:
 
     def _read(self) -> dict[str, str]:
         """Returns the contents that the recorded client sent first, of each file."""
-        found: dict[str, str] = {}
+        contents: dict[str, str] = {}
         messages = self._recording.messages
         for lane in self._recording.lanes.values():
             for request in lane.requests.of(READ):
@@ -67,8 +67,8 @@ class KnownFiles:
                     params = params_of(messages.request(request))
                     if shown := _shown(READ, params, messages.sent(reply.step)):
                         path, text = shown
-                        found.setdefault(self._bindings.live(Place.PATH, path), text)
-        return found
+                        contents.setdefault(self._bindings.live(Place.PATH, path), text)
+        return contents
 
 
 def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] | None:

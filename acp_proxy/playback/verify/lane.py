@@ -140,8 +140,8 @@ class SendQueue:
         for frame in self.answers.values():
             frame.is_released = True  # so that it leaves the queues over all lanes
         self.discarded += len(left)
-        for held in (self.frames, self.answers, self.asked, self.released):
-            held.clear()
+        for queue in (self.frames, self.answers, self.asked, self.released):
+            queue.clear()
         return left
 
 

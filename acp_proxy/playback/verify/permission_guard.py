@@ -136,7 +136,7 @@ class PermissionGuard:
         self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
 
     def _note_changed(
-        self, frame: ClientFrame, live: LiveRequest, title: str, found: tuple[Difference, ...]
+        self, frame: ClientFrame, live: LiveRequest, title: str, changes: tuple[Difference, ...]
     ) -> None:
         """Reports that a tool call has changed since permission was asked for it."""
         seq = live.recorded.step.seq
@@ -147,7 +147,7 @@ class PermissionGuard:
             f" #{seq} was allowed; it was rejected",
             seq=seq,
             came=live.raw,
-            differences=found,
+            differences=changes,
             hidden=self._hidden(live.recorded, live.raw),
         )
 

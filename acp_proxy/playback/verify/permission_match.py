@@ -88,9 +88,9 @@ class ToolCalls:
 def call_named(request: Any) -> str | None:
     """Returns the id of the tool call that a permission request is about, in any dialect."""
     for way in (("toolCall",), ("subject", "toolCall"), ("subject",), ()):
-        found = member(request, "params", *way, "toolCallId")
-        if isinstance(found, str):
-            return found
+        call_id = member(request, "params", *way, "toolCallId")
+        if isinstance(call_id, str):
+            return call_id
     return None
 
 
@@ -171,8 +171,8 @@ class PermissionMatcher:
             recorded: the recorded one.
             live: the scope of the live one, as of `live`.
         """
-        found = self._differences(self._scope_of(recorded).asked, live)
-        return PermissionMatch(found, is_vague=not found and not names_something(live))
+        changes = self._differences(self._scope_of(recorded).asked, live)
+        return PermissionMatch(changes, is_vague=not changes and not names_something(live))
 
     def compare_answered(self, recorded: RecordedRequest, asked: Any, live: Any) -> PermissionMatch:
         """Compares them once more when the answer is sent.
@@ -216,12 +216,12 @@ class PermissionMatcher:
                 continue
             request = requests[exchange]
             announced = calls.announced(request)
-            found = scope(request, announced)
+            current = scope(request, announced)
             if moment == _ASKED:
-                asked[exchange] = found
+                asked[exchange] = current
             else:
                 title = title_of(request, announced)
-                yield exchange, _RecordedScope(title, asked[exchange], found)
+                yield exchange, _RecordedScope(title, asked[exchange], current)
 
     def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
         """Yields the frames by which scopes change or are used: number, what it is, exchange."""

@@ -88,13 +88,13 @@ def differences(
     except RecursionError:
         return deep
     places = places_of("request", PERMISSION)
-    found = _differences(comparer.after_rewriting, written, live, places)
-    return tuple(as_recorded(found, recorded, written))
+    result = _differences(comparer.after_rewriting, written, live, places)
+    return tuple(as_recorded(result, recorded, written))
 
 
-def names_something(found: Any) -> bool:
+def names_something(value: Any) -> bool:
     """Whether a scope names what the action applies to, so that it can be compared."""
-    params = member(found, "params")
+    params = member(value, "params")
     subject = member(params, "subject")
     calls = (member(params, "toolCall"), member(subject, "toolCall"))
     return any(
@@ -112,9 +112,9 @@ def title_of(request: Any, announced: Mapping[str, Any]) -> str:
     params = params_of(request)
     subject = params.get("subject")
     for holder in (params.get("toolCall"), member(subject, "toolCall"), params, announced):
-        found = member(holder, "title")
-        if isinstance(found, str) and found:
-            return found
+        title = member(holder, "title")
+        if isinstance(title, str) and title:
+            return title
     if isinstance(operation := params.get("operation"), str):
         resource = params.get("resource")
         return f"{operation} {resource}" if resource else operation
@@ -136,19 +136,19 @@ def moved(value: Any, bindings: Bindings) -> Any:
     return json.loads(bindings.rewritten(json.dumps(value, ensure_ascii=False)))
 
 
-def as_recorded(found: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
+def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
     """Yields differences with what was recorded literally, where that is something else.
 
     Args:
-        found: from a value that was rewritten for this run.
+        result: from a value that was rewritten for this run.
         recorded: the value before that.
         written: the value after it.
     """
-    for one in found:
-        now, was = (_shown_at(value, one.pointer) for value in (written, recorded))
+    for item in result:
+        now, was = (_shown_at(value, item.pointer) for value in (written, recorded))
         # What is masked in a difference is not what stands there.
-        is_literal = now is not None and now == (one.recorded_as or one.recorded)
-        yield evolve(one, recorded_as=was) if is_literal and was != one.recorded else one
+        is_literal = now is not None and now == (item.recorded_as or item.recorded)
+        yield evolve(item, recorded_as=was) if is_literal and was != item.recorded else item
 
 
 def _shown_at(value: Any, pointer: str) -> str | None:
@@ -176,17 +176,17 @@ def _differences(
 
 
 def _scope(params: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: value for name, value in params.items() if name not in _ENVELOPE}
-    subject, call = found.get("subject"), found.get("toolCall")
+    members = {name: value for name, value in params.items() if name not in _ENVELOPE}
+    subject, call = members.get("subject"), members.get("toolCall")
     if isinstance(subject, dict):
         inner = {name: value for name, value in subject.items() if name not in _ENVELOPE}
         if isinstance(nested := inner.get("toolCall"), dict):
             inner["toolCall"] = _call(nested, announced)
             announced = {}
-        found["subject"] = _counting(inner)
+        members["subject"] = _counting(inner)
     if announced or isinstance(call, dict):
-        found["toolCall"] = _call(call if isinstance(call, dict) else {}, announced)
-    return _counting(found)
+        members["toolCall"] = _call(call if isinstance(call, dict) else {}, announced)
+    return _counting(members)
 
 
 def _counting(value: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in call.items() if value is not None}
     both = {**announced, **given}
     if isinstance(locations := both.get("locations"), list):
-        both["locations"] = [_without_line(one) for one in locations]
+        both["locations"] = [_without_line(item) for item in locations]
     if "location" in both:
         both["location"] = _without_line(both["location"])
     return _counting({name: value for name, value in both.items() if name not in _OF_CALL})

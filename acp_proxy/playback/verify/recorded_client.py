@@ -276,7 +276,7 @@ class FilledScript:
 
         @lru_cache(8)  # a batch is asked for anew for each of its messages
         def filled(raw: bytes) -> bytes:
-            return MARKER_BYTES.sub(lambda found: values.get(found[2], found[0]), raw)
+            return MARKER_BYTES.sub(lambda match: values.get(match[2], match[0]), raw)
 
         self._filled = filled
 
@@ -302,9 +302,9 @@ class FilledScript:
 
 def markers_to_send(recording: RecordedClient) -> dict[str, str]:
     """Returns the markers in the frames of the client, by their hashes, lane by lane."""
-    found: dict[str, str] = {}
+    markers: dict[str, str] = {}
     for lane in recording.lanes.values():
         for frame in (*lane.queue.frames, *lane.queue.answers.values()):
             for marker in MARKER_BYTES.finditer(recording.script.wire(frame.seq).raw):
-                found.setdefault(marker[2].decode(), marker[0].decode())
-    return found
+                markers.setdefault(marker[2].decode(), marker[0].decode())
+    return markers

@@ -212,13 +212,13 @@ def _hash(value: Any, places: Any, live: Live, ignored: Sequence[tuple[str, ...]
         items = ((str(place), "*", inner) for place, inner in enumerate(value))
     else:
         return hash(value)
-    found = []
+    hashes = []
     for name, key, inner in items:
         below = [path[1:] for path in ignored if path and path[0] in ("*", name)]
         place = places.get(key) if isinstance(places, dict) else None
         if () not in below and place not in (Place.FREE, Place.ID):
-            found.append((name, _hash(inner, place, live, below)))
-    return hash((type(value), frozenset(found)))
+            hashes.append((name, _hash(inner, place, live, below)))
+    return hash((type(value), frozenset(hashes)))
 
 
 def _live_value(value: str, place: Any, live: Live) -> str:

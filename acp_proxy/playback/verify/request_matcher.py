@@ -174,9 +174,9 @@ class RequestMatcher:
             written = moved(recorded, self._state.bindings)
         except RecursionError:
             comparer = self._state.comparer
-        found = comparer.params(live.method, written, live.masked, places)
-        live.hidden[request.step.seq] = found.hidden
-        every = as_recorded(found.all_differences, recorded, written)
+        result = comparer.params(live.method, written, live.masked, places)
+        live.hidden[request.step.seq] = result.hidden
+        every = as_recorded(result.all_differences, recorded, written)
         return tuple(sorted(every, key=_is_noise))
 
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
@@ -184,8 +184,8 @@ class RequestMatcher:
 
     def _with_key(self, live: AgentRequest, key: Key) -> Iterator[RecordedRequest]:
         """Yields candidates with the same key, not too many."""
-        found = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
-        return islice(filter(self._is_of_turn, found), CANDIDATES)
+        requests = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
+        return islice(filter(self._is_of_turn, requests), CANDIDATES)
 
     def _requests(self, lane: ClientLane | None) -> RecordedRequests:
         return self._state.recording.unnamed if lane is None else lane.requests

@@ -69,7 +69,7 @@ def report(engine: Verification, known: Mapping[str, str] | None = None) -> Play
         is_played_out=engine.is_played_out,
         divergences=divergences.masked(known or {}),
         left_out=divergences.left_out,
-        owed=tuple(_unanswered(one, state.now) for one in state.pending.requests),
+        owed=tuple(_unanswered(sent, state.now) for sent in state.pending.requests),
         bindings=state.masking.pairs(state.bindings.changed),
     )
 
@@ -87,8 +87,8 @@ def text(play_report: PlayReport) -> Iterator[str]:
         yield ""
     if blocks and play_report.owed:
         yield "not answered:"
-        for one in play_report.owed[:SHOWN]:
-            yield f"  {one.lane}: {one.method} #{one.seq}, for {one.waited_ms / 1000:.1f} s"
+        for item in play_report.owed[:SHOWN]:
+            yield f"  {item.lane}: {item.method} #{item.seq}, for {item.waited_ms / 1000:.1f} s"
         yield ""
 
 

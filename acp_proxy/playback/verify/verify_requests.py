@@ -134,20 +134,20 @@ class PendingAnswers:
 
     def is_open(self, exchange: int | None) -> bool:
         """Whether a request waits for its answer."""
-        return any(one.step.exchange == exchange for one in self._requests())
+        return any(sent.step.exchange == exchange for sent in self._requests())
 
     @property
     def requests(self) -> list[SentRequest]:
         """The open requests that were answered in the recording, oldest first."""
         answers = self._recording.answers
-        found = (one for one in self._requests() if (one.step.exchange or 0) in answers)
-        return sorted(found, key=lambda one: one.at)
+        requests = (sent for sent in self._requests() if (sent.step.exchange or 0) in answers)
+        return sorted(requests, key=lambda sent: sent.at)
 
     @property
     def items(self) -> list[tuple[str, SentRequest]]:
         """What has not come, for which request: answers, oldest first, and then ends of turns."""
         answers = [(f"the answer to {o.step.title} #{o.step.seq}", o) for o in self.requests]
-        prompts = sorted(self._prompts(), key=lambda one: one.at)
+        prompts = sorted(self._prompts(), key=lambda sent: sent.at)
         return answers + [(f"the end of the turn of {PROMPT} #{o.step.seq}", o) for o in prompts]
 
     @property
@@ -166,7 +166,7 @@ class PendingAnswers:
         return items[0][0] if items else "the agent's last messages"
 
     def _requests(self) -> Iterator[SentRequest]:
-        return (one for requests in self._open.values() for one in requests)
+        return (sent for requests in self._open.values() for sent in requests)
 
     def _prompts(self) -> Iterator[SentRequest]:
         """Yields the prompts of open turns that an update ends, and not an answer."""
