@@ -1,5 +1,5 @@
-"""Faults: what goes wrong in a conversation, by a plan, the same way every time.
+"""Faults: make a conversation go wrong by a plan, in the same way every time.
 
-A fault decides and never waits: it gets a frame and yields what happens in its place. The
-runtime does the waiting, and all chance comes from the plan's seed.
+A fault decides and never waits: it gets a frame and yields the effects that replace it. The
+drivers do the waiting, and all chance comes from the plan's seed.
 """

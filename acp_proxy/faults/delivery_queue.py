@@ -1,8 +1,8 @@
 """One direction of the engine: when bytes are due, and which deliveries are held back.
 
-Order is kept: a delivery that is late makes those after it late as well, unless they may overtake
-it. A held delivery waits for later frames, or for a cancellation of what it answers. At the end of
-the direction all that is held goes out.
+Order is kept: a delayed delivery also delays those after it, unless they may overtake it. A held
+delivery waits for later frames, or for a cancellation of the request that it answers. At the end of
+the direction all held deliveries go out.
 """
 
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ from acp_proxy.protocol.peers import Direction
 
 @define
 class HeldDelivery:
-    """A delivery that waits."""
+    """A delivery that is held back."""
 
     delivery: Delivery
     received: int
-    """When the frame came that it is made of, monotonic nanoseconds."""
+    """When its frame was received, monotonic nanoseconds."""
     frame: int
     session: str | None
     rpc_id: str | None
 
     def _is_cancelled_by(self, direction: Direction, message: Message, labels: Transition) -> bool:
-        """Whether a message that goes in a direction cancels what the delivery answers."""
+        """Whether a message in a direction cancels the request that the delivery answers."""
         if message.method == "session/cancel":
             return labels.session is not None and labels.session == self.session
         if message.method != "$/cancel_request" or message.target is None:
@@ -39,24 +39,24 @@ class HeldDelivery:
 
 @define
 class DeliveryQueue:
-    """One direction."""
+    """The deliveries of one direction."""
 
     waiting: list[HeldDelivery] = field(factory=list)
     free_at: int = 0
-    """When all that was sent has gone out, monotonic nanoseconds."""
+    """When everything sent so far has gone out, monotonic nanoseconds."""
     total: int = 0
-    """Bytes that were received."""
+    """How many bytes were received."""
     ended_by: FaultRule | None = None
-    """The rule after which nothing passes any more."""
+    """The rule that stopped the direction."""
     is_closed: bool = False
-    """Whether its end was decided."""
+    """Whether the end of the direction was decided."""
 
     def send(self, delivery: Delivery, at: int, frame: int) -> list[ScheduledWrite]:
-        """Returns the writes of a delivery; none where nothing passes any more.
+        """Returns the writes of a delivery; none if the direction was stopped.
 
         Args:
-            delivery: what is sent.
-            at: from when on, monotonic nanoseconds.
+            delivery: the delivery to send.
+            at: the earliest time to send it, monotonic nanoseconds.
             frame: the number of the frame that it comes from.
         """
         if self.ended_by is not None:
@@ -72,23 +72,23 @@ class DeliveryQueue:
         ]
 
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
-        """Returns the write of a frame to which nothing happens, as most frames pass.
+        """Returns the write of a frame without faults, as most frames are.
 
         Args:
-            direction: where it goes.
-            data: its line, newline included.
-            at: when it was received, monotonic nanoseconds.
-            frame: its number.
+            direction: the direction of the frame.
+            data: the line, newline included.
+            at: when the frame was received, monotonic nanoseconds.
+            frame: the number of the frame.
         """
         self.free_at = due = max(at, self.free_at)
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that has passed held ones; yields those that have waited for it.
+        """Counts a frame that has passed held deliveries; yields those that waited for it.
 
         Args:
-            waiting: what was held before the frame.
-            at: when it was received, monotonic nanoseconds.
+            waiting: the deliveries that were held before the frame.
+            at: when the frame was received, monotonic nanoseconds.
         """
         for item in waiting:
             left = max(0, item.delivery.behind_frames - 1)
@@ -97,33 +97,33 @@ class DeliveryQueue:
                 yield from self._release(item, at)
 
     def make_room(self, at: int) -> Iterator[ScheduledWrite]:
-        """Yields the oldest of what is held while that is too much."""
+        """Releases the oldest held deliveries until at most `WAITING_BYTES` are held."""
         while self.waiting[1:] and sum(len(h.delivery.data) for h in self.waiting) > WAITING_BYTES:
             yield from self._release(self.waiting[0], at)
 
     def cancel(
         self, direction: Direction, message: Message, labels: Transition, at: int
     ) -> Iterator[ScheduledWrite]:
-        """Yields the replies that have waited until a message cancels what they answer.
+        """Yields the replies that waited until a message cancels their request.
 
         Args:
-            direction: where the message goes, which may be either.
+            direction: the direction of the message, which may be either.
             message: the message.
-            labels: what it belongs to.
-            at: when it was received, monotonic nanoseconds.
+            labels: the session and exchange of the message.
+            at: when the message was received, monotonic nanoseconds.
         """
         for item in [h for h in self.waiting if h.delivery.until_cancel]:
             if item._is_cancelled_by(direction, message, labels):
                 yield from self._release(item, at)
 
     def empty(self, at: int) -> Iterator[ScheduledWrite]:
-        """Yields all that is held, in the order in which it would have gone out."""
+        """Yields all held deliveries, in the order in which they would have gone out."""
         items, self.waiting = sorted(self.waiting, key=lambda item: item.delivery.behind_frames), []
         for item in items:
             yield from self.send(item.delivery, max(item.received, at), item.frame)
 
     def stop(self, rule: FaultRule) -> None:
-        """Lets nothing more pass, and drops all held deliveries."""
+        """Stops the direction, and drops all held deliveries."""
         self.ended_by = self.ended_by or rule
         self.waiting.clear()
 

@@ -1,19 +1,19 @@
-"""What goes out when: the bytes and side effects of one connection, each in its order.
+"""The schedule of one connection: the order and time of its bytes and side effects.
 
-Pure: it is given the outputs of the fault engine and moments; it keeps no clock and does no I/O.
-A driver takes what is due on an outlet, writes it, and reports that it is gone. There are two
-drivers: threads for a live agent (`runtime.fault_runner`), trio tasks for a replayed one
-(`runtime.replay_faults`).
+Pure: it gets the outputs of the fault engine and times; it has no clock and does no I/O. A driver
+takes due bytes from an outlet, writes them, and reports that they are gone. There are two drivers:
+threads for a live agent (`record.faulted.fault_runner`), trio tasks for a replayed agent
+(`playback.drivers.replay_faults`).
 
-- On an outlet, bytes go out in the order of their moments. What is due at one moment goes out in
-  the order in which it was added.
-- A side effect waits until all that was added before it, on any outlet, is gone. So an agent that
-  is killed at a frame has had the frames before it.
-- An outlet on which `WAITING_BYTES` wait has no room. A driver that then stops reading keeps 1 MB
-  or one frame per direction, and back-pressure holds.
-- When a direction ends, the engine releases what it has held back. It goes out before the end.
+- On an outlet, bytes go out in the order of their due times. Bytes that are due at the same time go
+  out in the order in which they were added.
+- A side effect waits until everything added before it, on any outlet, has gone out. So an agent
+  that is killed at a frame has received the frames before it.
+- An outlet on which `WAITING_BYTES` wait has no room. A driver that then stops reading keeps at
+  most 1 MB or one frame per direction in memory, and back-pressure works.
+- When a direction ends, the engine releases all held deliveries. They go out before the end.
 
-Every addition has a number, in one sequence for all outlets; the numbers decide both orders.
+All additions are numbered in one sequence for all outlets; the numbers decide both orders.
 """
 
 import heapq
@@ -34,14 +34,14 @@ from acp_proxy.faults.fault_effects import (
 from acp_proxy.protocol.peers import Direction, Stream
 
 _MOST_JOINED = 1 << 18
-"""Bytes from which on no further frame is joined to those that are written together."""
+"""Size in bytes from which on no more frames are joined into one write."""
 _LAST = 1 << 63
-"""A moment after all others, in nanoseconds."""
+"""A time after all others, in nanoseconds."""
 
 _OUTLETS = {direction: Stream(direction.value) for direction in Direction}
 
 _Item = tuple[int, int, bytes, bool]
-"""When it is due, its number, its bytes, and whether they may be joined with others."""
+"""Due time, number, bytes, and whether they may be joined with others."""
 
 
 @define
@@ -49,15 +49,15 @@ class Outbox:
     """The bytes that wait on one outlet, and those being written."""
 
     size: int = 0
-    """Bytes that wait or are being written."""
+    """How many bytes wait or are being written."""
     is_hurried: bool = False
-    """Whether nothing waits for its moment any more."""
+    """Whether bytes no longer wait until they are due."""
     is_ending: bool = False
-    """Whether nothing more is to be read for the outlet; what waits still goes out."""
+    """Whether reading for the outlet has ended; waiting bytes still go out."""
     _is_closed: bool = False
     _lost: int = 0
     _waiting: list[_Item] = field(factory=list)
-    """A heap: what is due first comes first."""
+    """A heap ordered by due time."""
     _writing: list[_Item] = field(factory=list)
 
     @property
@@ -67,14 +67,14 @@ class Outbox:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the outlet is ending, nothing waits there any more, and it was not closed yet."""
+        """Whether the outlet is ending and empty, but was not closed yet."""
         return self.is_ending and not self.size and not self._is_closed
 
     @property
     def due_at(self) -> int | None:
         """When to take the next bytes, monotonic nanoseconds.
 
-        None if nothing waits, or if what was taken before is not gone yet.
+        None if no bytes wait, or if the bytes taken before are not gone yet.
         """
         if self._writing or not self._waiting:
             return None
@@ -90,7 +90,7 @@ class Outbox:
         if self._is_closed:
             self._lost += len(item[2])
             return
-        if self.is_hurried:  # or it would overtake what is late
+        if self.is_hurried:  # otherwise these bytes would overtake delayed ones
             item = (_LAST, *item[1:])
         heapq.heappush(self._waiting, item)
         self.size += len(item[2])
@@ -98,8 +98,8 @@ class Outbox:
     def take(self, now: int) -> bytes | None:
         """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
 
-        None if nothing is due, or if what was taken before is not gone yet. Frames to which nothing
-        has happened are joined, all else goes out in a write of its own.
+        None if no bytes are due, or if the bytes taken before are not gone yet. Frames without
+        faults are joined; everything else goes out in a separate write.
         """
         waiting, taken, size = self._waiting, self._writing, 0
         if taken:
@@ -114,19 +114,19 @@ class Outbox:
         return taken[0][2] if len(taken) == 1 else b"".join(item[2] for item in taken)
 
     def gone(self) -> None:
-        """Takes note that what was taken has gone out."""
+        """Notes that the bytes that were taken have gone out."""
         for item in self._writing:
             self.size -= len(item[2])
         self._writing.clear()
 
     def fail(self, written: int) -> None:
-        """Takes note that a write broke after some bytes; all that is left is lost."""
+        """Notes that a write failed after some bytes; all remaining bytes are lost."""
         self._lost += sum(len(item[2]) for item in self._writing) - written
         self.gone()
         self.close()
 
     def close(self) -> None:
-        """Lets nothing more out; waiting bytes are lost, and so are later ones."""
+        """Closes the outlet; waiting and later bytes are lost."""
         left = sum(len(item[2]) for item in self._waiting)
         self._is_closed = True
         self._waiting.clear()
@@ -134,30 +134,30 @@ class Outbox:
         self._lost += left
 
     def take_lost(self) -> int:
-        """Returns how many bytes were lost since this was last called."""
+        """Returns how many bytes were lost since the last call."""
         lost, self._lost = self._lost, 0
         return lost
 
 
 class DeliverySchedule:
-    """The bytes and side effects that are on their way on one connection."""
+    """The waiting bytes and side effects of one connection."""
 
     def __init__(self) -> None:
         self.outboxes = {outlet: Outbox() for outlet in Stream}
         self._effects: list[tuple[int, int, RuleEffect]] = []
-        """The number of each, the moment before which it does not happen, and what it is."""
+        """The number, the earliest time and the effect of each."""
         self._next_number = count(1).__next__
 
     @property
     def has_effects(self) -> bool:
-        """Whether a side effect waits."""
+        """Whether any side effect waits."""
         return bool(self._effects)
 
     def add(self, output: Output, now: int) -> Stream | None:
-        """Adds what the engine has decided; returns the outlet that got bytes, if any.
+        """Adds an output of the engine; returns the outlet that got bytes, if any.
 
         Args:
-            output: the engine's.
+            output: the output.
             now: when bytes for the agent's stderr are due, monotonic nanoseconds.
         """
         if isinstance(output, ScheduledWrite):  # as most outputs are
@@ -176,21 +176,21 @@ class DeliverySchedule:
         return None
 
     def add_later(self, effect: RuleEffect, due: int) -> None:
-        """Adds a side effect that happens at a moment, whatever waits on the outlets.
+        """Adds a side effect that happens at a set time, even if bytes wait on the outlets.
 
         Args:
             effect: the side effect.
-            due: the moment, monotonic nanoseconds.
+            due: the time, monotonic nanoseconds.
         """
         self._effects.append((0, due, effect))
 
     def hurry(self) -> None:
-        """Lets nothing wait for its moment any more; the order stays."""
+        """Makes everything due at once; the order stays."""
         for box in self.outboxes.values():
             box.is_hurried = True
 
     def take_effects(self, now: int) -> list[RuleEffect]:
-        """Returns the side effects that are to happen now, in order."""
+        """Returns the side effects to run now, in order."""
         if not self._effects:
             return []
         oldest = min(box.oldest for box in self.outboxes.values())
@@ -199,5 +199,5 @@ class DeliverySchedule:
         return [effect for _, _, effect in ready]
 
     def effect_due_at(self) -> int | None:
-        """When the first side effect of `add_later` is due; None if there is none."""
+        """Returns when the first side effect of `add_later` is due; None if there is none."""
         return min((due for number, due, _ in self._effects if not number), default=None)

@@ -12,21 +12,21 @@ from attrs import define, field
 from acp_proxy.faults.fault_effects import Delivery, Effect
 from acp_proxy.protocol.peers import Direction
 
-_BITS = 53  # what a float holds
+_BITS = 53  # the precision of a float
 
 
 class Chance(NamedTuple):
-    """The draws of one match of one rule: they depend on its own matches, and on nothing else.
+    """The random draws of one match of one rule; they depend only on the rule's own matches.
 
-    ``u = H(seed, rule, scope, number of the match in the scope)``. No draw shifts another one, so a
-    rule that is added to a plan leaves the faults of the others where they were, and interleaving
-    does not matter.
+    ``u = H(seed, rule, scope, number of the match in the scope)``. A draw never shifts another one.
+    So adding a rule to a plan does not move the faults of other rules, and interleaving does not
+    matter.
     """
 
     seed: int
     rule: str
     scope: str
-    """Where matches are counted; see `faults.triggers`."""
+    """The counter scope of the match; see `faults.triggers`."""
     match: int
     """The number of the match in the scope, from 1."""
 
@@ -40,17 +40,17 @@ class Chance(NamedTuple):
         """Returns a whole number from 0 to below a limit.
 
         Args:
-            limit: the first number that is too large.
-            what: what it is for, as for `draw`.
+            limit: the smallest number that is too large.
+            what: the purpose of the number, as in `draw`.
         """
         return int(self.draw(what) * limit)
 
     def between(self, low: float, high: float) -> float:
-        """Returns a number from one to below another.
+        """Returns a number from ``low`` to below ``high``.
 
         Args:
             low: the smallest number.
-            high: the first number that is too large.
+            high: the smallest number that is too large.
         """
         return low + self.draw() * (high - low)
 
@@ -61,9 +61,9 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 @define
 class PassingFrame:
-    """A frame that is being forwarded, or a copy of it, as a fault gets it.
+    """A frame that is being forwarded, or a copy of it, as given to a fault.
 
-    The same object is used for all rules and copies of a frame, since making others is slow.
+    The same object is used for all rules and copies of a frame, since creating objects is slow.
     """
 
     direction: Direction
@@ -76,11 +76,11 @@ class PassingFrame:
     at: int
     """When the frame was received, in monotonic nanoseconds."""
     delivery: Delivery
-    """What earlier rules have left of the frame; without pieces if nothing is left."""
+    """The frame as changed by earlier rules; without pieces if nothing is left."""
     state: Any = None
-    """What `Fault.new_state` returned for this rule and direction."""
+    """The value of `Fault.new_state` for this rule and direction."""
     chance: Chance = field(init=False)
-    """The draws of this match; `apply` has them, `fits` does not."""
+    """The draws of this match; set for `apply`, but not for `fits`."""
 
 
 class Fault(ABC):
@@ -93,8 +93,8 @@ class Fault(ABC):
         directions: the directions in which the kind can be used.
         has_side_effect: whether it does more than change the frame; then it also fires if earlier
             rules have left nothing of the frame.
-        touches_both: whether it sends something in the other direction, or waits for a message in
-            it; then both directions pass through the engine.
+        touches_both: whether it sends lines or waits for messages in the other direction; then both
+            directions pass through the engine.
     """
 
     kind: ClassVar[str]
@@ -107,8 +107,8 @@ class Fault(ABC):
         """Returns the state that this kind keeps between frames, or None if it keeps none.
 
         Called once for each rule and direction of a connection. `apply` finds the state in
-        `PassingFrame.state` and changes it in place. The decisions of a fault may depend on the
-        state, on the frame and on its chance only, so that the same frames give the same faults.
+        `PassingFrame.state` and changes it in place. The decisions of a fault may depend only on
+        the state, the frame and its chance, so that the same frames give the same faults.
         """
         return None
 
@@ -118,7 +118,7 @@ class Fault(ABC):
 
     @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Returns the effects that replace a frame; its own delivery, if it passes unchanged."""
+        """Returns the effects that replace a frame; its own delivery if it passes unchanged."""
 
     def describe(self) -> str:
         """Returns `outcome` with the values of the settings."""

@@ -1,6 +1,6 @@
-"""What a fault yields in place of a frame, and what the engine makes of that for a driver.
+"""The effects that a fault yields in place of a frame, and the outputs of the engine.
 
-Values that are made for each frame are named tuples, which take half as long to make.
+Values created for each frame are named tuples, which take half as long to create.
 """
 
 from typing import NamedTuple
@@ -13,31 +13,29 @@ NS_PER_MS = 1_000_000
 
 
 class DeliveryPiece(NamedTuple):
-    """Bytes that go out in one write; `Delivery.schedule` has the moments.
+    """Bytes that go out in one write; `Delivery.schedule` sets the times.
 
-    A piece without bytes writes nothing, but what comes after it waits for its moment.
+    A piece without bytes writes nothing, but later pieces wait until it is due.
     """
 
     data: bytes
     after_ns: int = 0
-    """How long after the piece before it; the first piece, after the frame was received."""
+    """The delay after the previous piece; for the first piece, after the frame was received."""
     takes_ns: int = 0
-    """How long the write lasts; it begins when all before it in its direction has gone out."""
+    """How long the write lasts; it starts when everything before it has gone out."""
 
 
 class Delivery(NamedTuple):
-    """What goes out in place of a frame, or beside it; nothing at all if it has no pieces.
+    """Bytes that go out in place of a frame or beside it; none if it has no pieces.
 
     Attributes:
-        pieces: what it consists of, each written by itself.
+        pieces: its parts, each in a separate write.
         behind_frames: how many later frames of its direction come before it goes out.
-        until_cancel: whether it waits until its request, or its turn, is cancelled.
+        until_cancel: whether it waits until its request or turn is cancelled.
         may_be_overtaken: whether frames after it do not wait until it has gone out.
-        is_injected: whether it is not the frame that was received: a copy of it, or a line that
-            was made up.
-        is_made_up: whether it is no form of the frame, so that the rules after this one leave it
-            alone.
-        by: the rule that injected it; the engine fills it in.
+        is_injected: whether it is not the received frame but a copy of it or a made-up line.
+        is_made_up: whether it is a made-up line, which later rules do not change.
+        by: the rule that injected it; set by the engine.
     """
 
     direction: Direction
@@ -56,7 +54,7 @@ class Delivery(NamedTuple):
         return pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
 
     def with_data(self, data: bytes) -> "Delivery":
-        """Returns the same delivery with other bytes, in one piece, as late as its first was."""
+        """Returns the same delivery with other bytes in one piece, due when its first piece was."""
         pieces = self.pieces
         after = pieces[0].after_ns if pieces else 0
         takes = sum([piece.takes_ns for piece in pieces])
@@ -71,13 +69,13 @@ class Delivery(NamedTuple):
         return Delivery(self.direction, (first, *self.pieces[1:]), *self[2:])
 
     def schedule(self, at: int, free_at: int) -> list[tuple[int, bytes]]:
-        """Returns each piece with the moment at which it is due.
+        """Returns each piece with its due time.
 
-        A piece is due ``after_ns`` after the one before it, and not before everything ahead of it
-        has gone out; from then on it takes ``takes_ns``.
+        A piece is due ``after_ns`` after the previous piece, but not before everything ahead of it
+        has gone out; then its write takes ``takes_ns``.
 
         Args:
-            at: when the frame was received, or released, monotonic nanoseconds.
+            at: when the frame was received or released, monotonic nanoseconds.
             free_at: when everything ahead of it in its direction has gone out.
         """
         due, last, moments = at, free_at, []
@@ -88,11 +86,11 @@ class Delivery(NamedTuple):
 
 
 def injected_line(direction: Direction, data: bytes) -> Delivery:
-    """Returns a line that neither peer has sent.
+    """Returns the delivery of a line that neither peer sent.
 
     Args:
-        direction: where it goes.
-        data: its bytes, newline included.
+        direction: the direction of the line.
+        data: the line, newline included.
     """
     return Delivery(direction, (DeliveryPiece(data),), is_injected=True, is_made_up=True)
 
@@ -113,16 +111,16 @@ class CloseEffect:
 
 @frozen
 class SignalEffect:
-    """The agent gets a signal, once what was delivered before has gone out."""
+    """The agent gets a signal, after everything delivered before has gone out."""
 
     signum: int
     then_kill_after_ns: int | None = None
-    """When to kill it if it is still there; None never."""
+    """The time after which it is killed if it is still running; None for never."""
 
 
 @frozen
 class ExitEffect:
-    """The agent appears to exit, once what was delivered before has gone out."""
+    """The agent appears to exit, after everything delivered before has gone out."""
 
     code: int
 
@@ -135,19 +133,18 @@ class StderrEffect:
 
 
 SideEffect = StallEffect | CloseEffect | SignalEffect | ExitEffect | StderrEffect
-"""Everything that is not a line."""
+"""The effects that are not lines."""
 Effect = Delivery | SideEffect
 
 
 class ScheduledWrite(NamedTuple):
-    """Bytes for a peer, due at a moment; `faults.delivery_schedule` has the order.
+    """Bytes for a peer with their due time; `faults.delivery_schedule` keeps the order.
 
     Attributes:
-        due: when, monotonic nanoseconds.
+        due: when to write them, monotonic nanoseconds.
         frame: the number of the frame that they come from, counted from 1 as received.
-        is_injected: whether they are no form of that frame, or a copy of it.
-        is_joinable: whether they may be written together with other such bytes; they are a frame
-            to which nothing has happened.
+        is_injected: whether they are a made-up line or a copy of the frame.
+        is_joinable: whether they are a frame without faults, and may be joined with others.
     """
 
     direction: Direction
@@ -159,18 +156,18 @@ class ScheduledWrite(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """A rule fired. A frame has one for each rule, a line that was injected one of its own.
+    """The firing of a rule: one for each rule that changed a frame, and one for each injected line.
 
     Attributes:
-        rule: its name.
-        action: its kind.
-        received: the line as it came, without its newline; None for one that was injected.
-        delivered: the bytes that go out in its place when all rules have been applied, newline
-            included; None if nothing does.
-        frame: the number of the frame at which the rule fired, counted from 1 as received.
-        is_again: whether the rule has stopped the direction before, so that nothing passes there.
-        late_ns: how much later than the frame was received the bytes are due; None if nothing goes
-            out, or if they are held and the moment is not known yet.
+        rule: the name of the rule.
+        action: the kind of the rule.
+        received: the line as it came, without its newline; None for an injected line.
+        delivered: the bytes that go out in its place after all rules, newline included; None if
+            nothing goes out.
+        frame: the number of the frame that the rule fired at, counted from 1 as received.
+        is_again: whether the rule had already stopped the direction.
+        late_ns: the delay of the bytes since the frame was received; None if nothing goes out, or
+            if they are held and the time is not known yet.
     """
 
     rule: str
@@ -185,9 +182,9 @@ class Fired(NamedTuple):
 
 @frozen
 class RuleEffect:
-    """A side effect of a rule; it follows all that its frame has caused.
+    """A side effect of a rule; it follows all other outputs for its frame.
 
-    If it closes a direction, the end of that direction follows, unless it has ended before.
+    If it closes a direction, the end of that direction follows, unless that has already ended.
     """
 
     rule: str
@@ -197,7 +194,7 @@ class RuleEffect:
 
 @frozen
 class DirectionEnd:
-    """A direction ends: close it once what was decided before has gone out."""
+    """The end of a direction: close it after everything decided before has gone out."""
 
     direction: Direction
 

@@ -1,16 +1,16 @@
-"""The fault engine: frames go in, what is delivered in their place comes out.
+"""The fault engine: frames go in, and the outputs that replace them come out.
 
-Pure: it is given the moment at which a frame came and decides when its bytes are due; a driver
-waits. Frames of both directions pass through one engine, since rules know exchanges and turns, and
-the state machine that finds them is the recorder's own. The rules of a plan apply in order, each to
-what the ones before it have left.
+Pure: it gets the time at which a frame came and decides when its bytes are due; a driver waits.
+Frames of both directions pass through one engine, since rules depend on exchanges and turns, which
+the recorder's state machine finds. The rules of a plan apply in order, each to the result of the
+rules before it.
 
-Order within a direction is kept (`faults.delivery_queue`): a frame that is late makes those after
-it late as well. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let
-others go first. At the end of a direction everything that is held goes out.
+Order within a direction is kept (`faults.delivery_queue`): a delayed frame also delays those after
+it. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let others go first.
+At the end of a direction all held deliveries go out.
 
-A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). What a
-kind keeps between frames it keeps for each rule and direction.
+A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). A kind's
+state between frames is separate for each rule and direction.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -43,13 +43,13 @@ from acp_proxy.protocol.peers import Direction
 
 @define
 class _Flow:
-    """What becomes of one frame.
+    """The processing of one frame.
 
     Attributes:
-        number: the frame's, counted from 1 as received.
-        frame: what the rules get; its delivery changes from rule to rule.
-        deliveries: what goes out in its place, and with it, in order.
-        late: how late each of them is due, in nanoseconds; None for what is held or does not pass.
+        number: the number of the frame, counted from 1 as received.
+        frame: the frame given to the rules; its delivery changes from rule to rule.
+        deliveries: the deliveries in place of the frame and beside it, in order.
+        late: the delay of each delivery in nanoseconds; None if it is held or does not pass.
     """
 
     number: int
@@ -61,13 +61,13 @@ class _Flow:
 
     @classmethod
     def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "_Flow":
-        """Begins with a frame as it came."""
+        """Starts with a frame as it came."""
         direction = row["stream"]
         delivery = Delivery(direction, (DeliveryPiece(row["raw"] + newline),))
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
-        """Applies a rule that matches the frame, if it fires; `state` is for the direction."""
+        """Applies a rule that matches the frame if it fires; `state` is the direction's state."""
         frame, fault, deliveries = self.frame, rule.fault, self.deliveries
         copies = [delivery for delivery in deliveries if not delivery.is_made_up]
         if not copies:
@@ -91,7 +91,7 @@ class _Flow:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
     def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
-        """Returns what the rules made of the frame, and the lines they injected, as they go out."""
+        """Returns what rules did to the frame and the lines they injected, in order of output."""
         result = list[Fired]()
         is_lost = True
         for delivery, late in zip(self.deliveries, self.late, strict=True):
@@ -106,7 +106,7 @@ class _Flow:
         return self._of_the_frame(None) + result if is_lost else result
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
-        """Applies a rule to one copy; side effects and made-up lines come once, with the first."""
+        """Applies a rule to one copy; side effects and made-up lines come only with the first."""
         self.frame.delivery = delivery
         for effect in rule.fault.apply(self.frame):
             if not isinstance(effect, Delivery):
@@ -125,9 +125,9 @@ class _Flow:
 
 
 class FaultEngine:
-    """Carries a plan out on a connection that began at `origin`, monotonic nanoseconds.
+    """Executes a plan on a connection that began at `origin`, monotonic nanoseconds.
 
-    The seed of the plan counts, if it has one.
+    If the plan has a seed, that is used.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:
@@ -149,13 +149,13 @@ class FaultEngine:
         return self._triggers.fired
 
     def receive(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> list[Output]:
-        """Takes a frame; returns what happens in its place.
+        """Takes a frame; returns the outputs that replace it.
 
         Args:
-            direction: where it was going.
+            direction: the direction of the frame.
             raw: the line, without its newline.
-            newline: how it ended; empty for a last line that did not.
-            at: when its last byte was read, monotonic nanoseconds.
+            newline: the newline; empty for a last line without one.
+            at: when the last byte was read, monotonic nanoseconds.
         """
         self._frames += 1
         message, queue = read(raw), self._queues[direction]
@@ -180,21 +180,21 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, at: int) -> None:
-        """Takes note of a frame that no rule can touch, to which answers may belong.
+        """Notes a frame in a direction without faults, since answers may belong to it.
 
         Args:
-            direction: where it went.
+            direction: the direction of the frame.
             raw: the line, without its newline.
-            at: when its last byte was read, monotonic nanoseconds.
+            at: when the last byte was read, monotonic nanoseconds.
         """
         self._frames += 1
         self._label(direction, read(raw), at)
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
-        """Ends a direction: what is held goes out, then it is closed.
+        """Ends a direction: held deliveries go out, then it is closed.
 
         Args:
-            direction: which.
+            direction: the direction that ends.
             at: when its end was read, monotonic nanoseconds.
         """
         queue = self._queues[direction]
@@ -206,7 +206,7 @@ class FaultEngine:
     def _row(
         self, direction: Direction, raw: bytes, message: Message, labels: Transition
     ) -> dict[str, Any]:
-        """What is known of a frame when it passes, with the names of the columns of `frames`."""
+        """Returns the known properties of a passing frame, by the column names of `frames`."""
         return {
             "stream": direction,
             "kind": message.kind,
@@ -224,7 +224,7 @@ class FaultEngine:
     def _apply_rules(
         self, row: dict[str, Any], newline: bytes, at: int, total: int
     ) -> _Flow | None:
-        """Applies the rules that match; None if a frame passes, and nothing waits for it."""
+        """Applies the matching rules; returns None if a frame passes that nothing waits for."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:
@@ -236,7 +236,7 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _send(self, flow: _Flow) -> list[ScheduledWrite]:
-        """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
+        """Sends or holds the deliveries of a frame; then sends those that waited for the frame."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
         waiting = queue.waiting.copy()
@@ -250,7 +250,7 @@ class FaultEngine:
                 flow.late.append(max(0, sent[-1].due - at) if sent else None)
                 writes += sent
             if delivery.is_injected:
-                # Its receiver takes it for the peer's: what answers it belongs to it.
+                # To its receiver it is from the peer, so an answer to it belongs to it.
                 self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)
         if waiting and any(delivery.direction is own for delivery in flow.deliveries):
             writes += queue.let_overtake(waiting, at)
@@ -262,7 +262,7 @@ class FaultEngine:
         return self._queues[direction].ended_by is None
 
     def _stop(self, side_effects: Iterable[tuple[FaultRule, SideEffect]]) -> Iterator[Output]:
-        """Yields side effects, and stops the directions in which they let nothing pass."""
+        """Yields side effects, and stops the directions that they block."""
         for rule, effect in side_effects:
             yield RuleEffect(rule.name, rule.kind, effect)
             match effect:

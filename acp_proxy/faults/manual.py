@@ -1,6 +1,6 @@
-"""Texts about kinds, rules and what they did: settings, sentences, and a summary.
+"""Texts about kinds, rules and their firings: settings, sentences, and a summary.
 
-The text under a setting in its class is read from there, so that it is written once.
+The description of a setting is read from the text under it in its class.
 """
 
 import ast
@@ -26,16 +26,16 @@ class Setting:
 
     name: str
     type: str
-    """In words."""
+    """The type in words."""
     default: Any
-    """None if it has none."""
+    """The default; None if there is none."""
     choices: tuple[str, ...]
     about: str
 
 
 @frozen
 class KindManual:
-    """What a kind does, and how it can be set."""
+    """A description of a kind and its settings."""
 
     kind: str
     about: str
@@ -51,7 +51,7 @@ def manual_of(kind: type[Fault]) -> KindManual:
 
 
 def trigger_manual() -> tuple[Setting, ...]:
-    """Describes what lets a rule fire."""
+    """Describes the settings that decide when a rule fires."""
     return _settings(Trigger)
 
 
@@ -70,7 +70,7 @@ def _settings(kind: type) -> tuple[Setting, ...]:
 
 
 def sentence(rule: FaultRule) -> str:
-    """Describes what a rule does, and to which frames."""
+    """Describes what a rule does and which frames it affects."""
     trigger = rule.trigger
     if trigger.where:
         which = f"a frame that is {trigger.where}"
@@ -89,8 +89,8 @@ def summary(
     Args:
         plan: the rules.
         fired: how often each of them fired, by name.
-        seed: of all chance.
-        masked: the names and the places of the rules without their secrets.
+        seed: the seed of all chance.
+        masked: the names and places of the rules, and the same without secrets.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)
     yield f"faults: {counts or 'none fired'}"
@@ -105,7 +105,7 @@ def _times(count: int) -> str:
 
 
 def _conditions(trigger: Trigger) -> str:
-    """How a trigger limits at which frames a rule fires, from ``;`` on."""
+    """Returns the conditions of a trigger as the end of a sentence, from ``;`` on."""
     parts = []
     if trigger.after:
         parts.append(f"the first {trigger.after} pass")
@@ -140,12 +140,12 @@ def _choices(kind: Any) -> tuple[str, ...]:
 
 @cache
 def _texts(kind: type) -> dict[str, str]:
-    """The text under each field of a class, and of those that it is made of."""
+    """Returns the text under each field of a class and of its base classes."""
     texts: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         try:
             (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        except (OSError, TypeError, SyntaxError, ValueError):  # no source came with the package
+        except (OSError, TypeError, SyntaxError, ValueError):  # the package has no source
             continue
         name = ""
         for node in getattr(tree, "body", []):

@@ -1,10 +1,10 @@
-"""A plan: which faults there are, and what lets each of them fire.
+"""A plan: a list of faults, each with the conditions under which it fires.
 
-A plan comes from a TOML file, or from the command line one rule at a time with the same names. It
-is right as a whole or it is refused, with the place, the reason and the nearest valid word.
+A plan comes from a TOML file, or rule by rule from the command line, with the same names. A plan
+with an error is refused, with the place, the reason and the nearest valid word.
 
-All chance of a rule is keyed by its name, or by its settings if it has none, and never by its
-position; so a rule that is added moves no other.
+The randomness of a rule is keyed by its name, or by its settings if it has no name, and never by
+its position. So adding a rule does not change the other rules.
 """
 
 import hashlib
@@ -42,11 +42,11 @@ _MODULES = (
     *("stall", "stray_stdout", "stderr_flood", "huge_frame", "limit_data", "close"),
     *("signals", "exit_"),
 )
-"""The modules in `kinds`, in the order in which `faults list` and the manual have them."""
+"""The modules in `kinds`, in the order of `faults list` and the manual."""
 
 
 def _kinds_in(module: str) -> Iterator[type[Fault]]:
-    """Yields the kinds that a module defines, in order; a base of kinds has no name of its own."""
+    """Yields the kinds that a module defines, in order; a base class has no ``kind``."""
     loaded = import_module(f"acp_proxy.faults.kinds.{module}")
     for value in vars(loaded).values():
         is_own = isinstance(value, type) and value.__module__ == loaded.__name__
@@ -61,7 +61,7 @@ KINDS: dict[str, type[Fault]] = {
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault",
                  "is": "what becomes of a frame"}  # fmt: skip
-"""Terms of the filter grammar that are not known when a frame passes, and what they ask for."""
+"""Filter terms whose values are not known when a frame passes, and their meaning."""
 _OF_PLAN = ("about", "seed", "fault")
 _TRIGGERS = settings_of(Trigger)
 _READY = Path(__file__).parent / "ready"
@@ -72,11 +72,11 @@ class FaultRule:
     """One rule of a plan.
 
     Attributes:
-        chosen: the frames that match, as `Trigger.where` has it.
-        name: its own, else its kind; with a hash of its settings where another rule has that name.
-        key: what its randomness is keyed by.
+        chosen: the filter of the frames that match, from `Trigger.where`.
+        name: the given name, else the kind; with a hash of the settings if that is not unique.
+        key: the key of its randomness.
         place: its position in the file, for error messages.
-        is_named: whether the plan gives it its name.
+        is_named: whether the plan gives the name.
     """
 
     fault: Fault
@@ -89,7 +89,7 @@ class FaultRule:
 
     @property
     def kind(self) -> str:
-        """The kind's name."""
+        """The name of the kind."""
         return self.fault.kind
 
 
@@ -100,14 +100,14 @@ class Plan:
     rules: tuple[FaultRule, ...] = ()
     seed: int | None = None
     about: str = ""
-    """One sentence about it."""
+    """One sentence about the plan."""
 
 
 def load_plan(path: Path | str) -> Plan:
     """Reads a plan from a TOML file, or a ready plan by its name with an ``@``.
 
     Raises:
-        BadPlan: it cannot be read, or is wrong.
+        BadPlan: the plan cannot be read or has an error.
     """
     source = str(path)
     if source.startswith("@"):
@@ -131,14 +131,14 @@ def ready_plans() -> dict[str, Path]:
 
 
 def structure_plan(value: dict[str, Any], source: str) -> Plan:
-    """Makes a plan of the contents of a TOML file.
+    """Makes a plan from the contents of a TOML file.
 
     Args:
         value: the contents.
         source: the file's name, for error messages.
 
     Raises:
-        BadPlan: it is wrong.
+        BadPlan: the contents have an error.
     """
     for name in value:
         if name not in _OF_PLAN:
@@ -158,10 +158,10 @@ def structure_plan(value: dict[str, Any], source: str) -> Plan:
 
 
 def parse_rule(text: str) -> FaultRule:
-    """Reads a rule of the command line: the kind, then ``name=value`` as a shell would split it.
+    """Reads a rule of the command line: the kind, then ``name=value`` words, split as by a shell.
 
     Raises:
-        BadPlan: it is wrong.
+        BadPlan: the rule has an error.
     """
     place = f"--fault {text!r}"
     if storable(text) != text:
@@ -184,15 +184,15 @@ def parse_rule(text: str) -> FaultRule:
 
 
 def joined(plans: Iterable[Plan], rules: Iterable[FaultRule], seed: int | None) -> Plan:
-    """Puts plans, rules and a seed together.
+    """Joins plans, rules and a seed into one plan.
 
     Args:
-        plans: whose rules come first.
+        plans: plans, whose rules come first.
         rules: single rules, which follow.
-        seed: of the whole plan, if it is given.
+        seed: the seed of the whole plan, if given.
 
     Raises:
-        BadPlan: two seeds are given that differ, or two rules have one name.
+        BadPlan: two given seeds differ, or two rules have the same name.
     """
     plans = list(plans)
     seeds = [s for s in (seed, *(plan.seed for plan in plans)) if s is not None]
@@ -204,15 +204,15 @@ def joined(plans: Iterable[Plan], rules: Iterable[FaultRule], seed: int | None) 
 
 
 def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tuple[Plan, int]:
-    """Makes one plan of the options of the command line.
+    """Makes one plan from the options of the command line.
 
     Args:
-        rules: of ``--fault``.
-        plan: of ``--faults``, a file or ``@name``.
-        seed: of ``--seed``; if there is none, one is chosen and returned.
+        rules: the values of ``--fault``.
+        plan: the value of ``--faults``, a file or ``@name``.
+        seed: the value of ``--seed``; if there is none, a seed is chosen and returned.
 
     Raises:
-        BadPlan: something of it is wrong.
+        BadPlan: an option has an error.
     """
     plans = [load_plan(plan)] if plan is not None else []
     whole = joined(plans, [parse_rule(rule) for rule in rules], seed)
@@ -259,7 +259,7 @@ def _chosen(where: str, place: str) -> Filter:
 
 
 def _value(kind: str, name: str, text: str) -> Any:
-    """A value of the command line, read as TOML; as a text if it is not TOML."""
+    """Returns a value of the command line, read as TOML or else as a text."""
     settings = {"name": str, "where": str}
     if kind in KINDS:
         settings |= get_type_hints(KINDS[kind])
@@ -274,13 +274,13 @@ def _value(kind: str, name: str, text: str) -> Any:
 
 
 def _content(fault: Fault, trigger: Trigger) -> str:
-    """The settings of a rule that differ from their defaults, as text."""
+    """Returns the settings of a rule that differ from their defaults, as text."""
     changed = changed_settings(fault) | changed_settings(trigger)
     return f"{fault.kind} {json.dumps(changed, sort_keys=True)}"
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
-    """Gives rules names and keys of their own; a name may not be given twice."""
+    """Gives rules unique names and keys; refuses a name that is given twice."""
     rules = list(rules)
     owners: dict[str, FaultRule] = {}
     for rule in rules:
@@ -321,7 +321,7 @@ def plan_text(plan: Plan, seed: int | None = None) -> str:
 
 def _rule_lines(rule: FaultRule) -> Iterator[str]:
     yield f"[[fault]]\nkind = {_toml(rule.kind)}\n"
-    if rule.is_named:  # else its name follows from its settings, as its draws do
+    if rule.is_named:  # otherwise its name and draws follow from its settings
         yield f"name = {_toml(rule.name)}\n"
     for name, value in (changed_settings(rule.trigger) | changed_settings(rule.fault)).items():
         if name == "window":

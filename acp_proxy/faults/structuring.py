@@ -1,8 +1,8 @@
-"""Reads the TOML of a plan, and makes faults and triggers of its values.
+"""Reads the TOML of a plan, and makes faults and triggers from its values.
 
-TOML of unknown origin is read within bounds: a plan is small and flat. A wrong value is refused
-with its place and reason. The project's converter makes the values, and is strict: no number is
-read from a text, and none from a boolean.
+TOML of unknown origin is read with limits: a plan is small and flat. A wrong value is refused with
+its place and reason. The project's converter makes the values, and is strict: it does not read
+numbers from texts or booleans.
 """
 
 import math
@@ -27,16 +27,16 @@ from acp_proxy.faults.fault import BadSetting, at_least
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"
 _MOST_PARTS = 50
-"""Of a dotted key; `tomllib` needs time and memory by the square of their number."""
+"""The most parts of a dotted key; `tomllib` needs time and memory for their square."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
-"""Also matches within a string, but no plan needs such a string."""
+"""Matches long dotted keys. It also matches within strings, but plans do not need such strings."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
 _NS = {"ms": 10**6, None: 10**9, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
 
 class Window(NamedTuple):
-    """A time of the connection, in nanoseconds from its start."""
+    """A time window of the connection, in nanoseconds from its start."""
 
     begin: int
     end: int
@@ -72,7 +72,7 @@ def read_toml(text: str) -> dict[str, Any]:
     """Reads TOML.
 
     Raises:
-        BadToml: it is not TOML, or too large: as a whole, or in numbers, keys or brackets.
+        BadToml: the text is not TOML, or its size, numbers, keys or nesting exceed the limits.
     """
     if len(text) > PLAN_FILE:
         raise BadToml(f"larger than {PLAN_FILE:,} bytes")
@@ -82,7 +82,7 @@ def read_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise BadToml("nested too deeply") from None
-    except ValueError as e:  # of a number with thousands of digits, too
+    except ValueError as e:  # also for a number with thousands of digits
         reason = str(e).partition("; ")[0]
         raise BadToml(f"not TOML: {reason[:1].lower()}{reason[1:]}") from None
 
@@ -91,8 +91,8 @@ def read_toml_file(path: Path) -> dict[str, Any]:
     """Reads a file as TOML.
 
     Raises:
-        BadToml: see `read_toml`; or the file is too large, or not UTF-8.
-        OSError: it cannot be read, or is not a plain file.
+        BadToml: see `read_toml`; or the file is too large or not UTF-8.
+        OSError: the file cannot be read or is not a plain file.
     """
     with open_plain(path) as file:
         data = file.read(PLAN_FILE + 1)
@@ -110,12 +110,12 @@ def structured(values: dict[str, Any], kind: type[T], place: str) -> T:
     """Makes a fault or a trigger.
 
     Args:
-        values: its settings by their names.
-        kind: its class.
-        place: of the settings in the plan, for error messages.
+        values: the settings by name.
+        kind: the class to make.
+        place: the place of the settings in the plan, for error messages.
 
     Raises:
-        BadPlan: a member is wrong.
+        BadPlan: a setting is wrong.
     """
     try:
         return _strict.structure(values, kind)
@@ -124,12 +124,12 @@ def structured(values: dict[str, Any], kind: type[T], place: str) -> T:
 
 
 def settings_of(kind: type) -> "dict[str, attrs.Attribute[Any]]":
-    """The settings of a kind, or of a trigger, by their names."""
+    """Returns the settings of a kind, or of a trigger, by name."""
     return {setting.name: setting for setting in attrs.fields(kind)}
 
 
 def default_of(setting: "attrs.Attribute[Any]") -> Any:
-    """The default of a setting; None if it has none."""
+    """Returns the default of a setting; None if it has none."""
     default = setting.default
     if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
         return default.factory()  # type: ignore[union-attr]
@@ -137,7 +137,7 @@ def default_of(setting: "attrs.Attribute[Any]") -> Any:
 
 
 def changed_settings(part: Any) -> dict[str, Any]:
-    """The settings of a fault or a trigger that differ from their defaults."""
+    """Returns the settings of a fault or a trigger that differ from their defaults."""
     values = {name: getattr(part, name) for name in settings_of(type(part))}
     defaults = {name: default_of(setting) for name, setting in settings_of(type(part)).items()}
     return {name: value for name, value in values.items() if value != defaults[name]}
@@ -147,15 +147,15 @@ def hint(word: str, words: Iterable[str]) -> str:
     """Returns the end of an error message: the nearest valid word, or all of them.
 
     Args:
-        word: which is not valid.
-        words: those that are.
+        word: the invalid word.
+        words: the valid words.
     """
     listed = sorted(words)
     return did_you_mean(word, listed) or f": expected one of {', '.join(listed)}"
 
 
 def _message(error: BaseException, place: str) -> str:
-    """The first message of an error, with the place that it is about."""
+    """Returns the first message of an error, with its place in the plan."""
     for note in getattr(error, "__notes__", ()):
         if isinstance(note, AttributeValidationNote):
             place = f"{place}{note.name}"
@@ -167,7 +167,7 @@ def _message(error: BaseException, place: str) -> str:
 
 
 def _exactly(words: str) -> Callable[[Any, type], Any]:
-    """Returns a hook that takes a value of exactly one type."""
+    """Returns a hook that accepts values of exactly one type."""
 
     def structure(value: Any, kind: type) -> Any:
         if type(value) is kind:
@@ -178,7 +178,7 @@ def _exactly(words: str) -> Callable[[Any, type], Any]:
 
 
 def _text(value: Any, kind: type) -> Any:
-    """A text, or one of the words of an enumeration."""
+    """Returns a text or a member of an enumeration."""
     if issubclass(kind, StrEnum):
         return _word(value, kind)
     return _exactly("a text")(value, kind)

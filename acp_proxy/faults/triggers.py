@@ -1,10 +1,10 @@
-"""What lets rules fire: each counts its matches, and draws if it is a matter of chance.
+"""Triggers decide when rules fire: they count the matches of each rule and may draw at random.
 
-Matches are counted in *counter scopes*: a direction of a session, or of the connection. So what
-happens in a scope depends on its frames, and not on how those of several scopes interleave.
+Matches are counted in *counter scopes*: a direction of a session, or of the connection. So faults
+in a scope depend only on its frames, and not on how several scopes interleave.
 
-A rule that can never fire in a direction, by its filter, its kind or its ``probability``, costs
-nothing there: a direction that no other rule touches keeps its bare pump.
+A rule that can never fire in a direction, because of its filter, its kind or its ``probability``,
+costs nothing there: a direction without rules keeps its plain pump.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from acp_proxy.recording.filters import filter_conditions
 
 @define
 class _RuleCount:
-    """How often a rule has matched, and how often it fired, in one scope."""
+    """How often a rule has matched and fired in one scope."""
 
     matches: int = 0
     fired: int = 0
@@ -46,9 +46,9 @@ class Triggers:
         """Counts a match of a rule, if its window is open; returns its draws if it fires.
 
         Args:
-            rule: which.
-            row: the frame, with the names of the columns of `frames`.
-            at: when it was received, monotonic nanoseconds.
+            rule: the rule.
+            row: the frame, by the column names of `frames`.
+            at: when the frame was received, monotonic nanoseconds.
         """
         trigger, window = rule.trigger, rule.trigger.window
         if window is not None and not window.begin <= at - self._origin < window.end:
@@ -71,18 +71,18 @@ class Triggers:
 
 
 def reached(plan: Plan) -> list[Direction]:
-    """Returns the directions in which a rule of a plan can do something."""
+    """Returns the directions that a rule of a plan can affect."""
     firing = {direction: firing_in(plan, direction) for direction in Direction}
     touches_both = any(rule.fault.touches_both for some in firing.values() for rule in some)
     return [direction for direction in Direction if firing[direction] or touches_both]
 
 
 def firing_in(plan: Plan, direction: Direction) -> list[FaultRule]:
-    """Returns the rules that can fire at a frame of a direction, in order.
+    """Returns the rules that can fire at frames of a direction, in order.
 
     Args:
         plan: the rules.
-        direction: where the frame goes.
+        direction: the direction.
     """
     return [rule for rule in plan.rules if _can_fire(rule, direction)]
 
@@ -94,7 +94,10 @@ def _can_fire(rule: FaultRule, direction: Direction) -> bool:
 
 
 def _holds(condition: filter_conditions.Condition, direction: Direction) -> bool | None:
-    """Whether a condition holds for all frames of a direction, for none (False), or for some."""
+    """Returns whether a condition holds for all frames of a direction, for none, or for some.
+
+    The result is True for all, False for none and None for some.
+    """
     match condition:
         case filter_conditions.Among("stream", values):
             return direction.value in values

@@ -1,6 +1,6 @@
-"""Takes the messages of the live agent, and answers its requests.
+"""Handles the messages of the live agent, and answers its requests.
 
-Nothing is read from the disk or written to it, and nothing is run.
+This never accesses the disk and never runs a program.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from acp_proxy.recording.steps import REPLIES, announced_session
 
 
 class AgentMessages:
-    """Takes lines."""
+    """Handles the lines of the agent one by one."""
 
     def __init__(self, state: VerifyState) -> None:
         self.turns = 0
@@ -35,13 +35,13 @@ class AgentMessages:
         self._state = state
         self._requests = _AgentRequests(state)
         self._strays = state.recording.strays.copy()
-        """Recorded answers to no request that have not come yet."""
+        """Recorded answers without a request that have not come yet."""
         self._garbage = 0
         self._opened: set[ClientLane] = set()
-        """Lanes whose session the live agent has created or loaded."""
+        """Lanes with a session that the live agent has created or loaded."""
 
     def take(self, raw: bytes) -> Iterator[Command]:
-        """Takes a line without its end, and yields what to send at once."""
+        """Handles a line without its newline, and yields immediate answers."""
         message = read(raw)
         if message.kind is Kind.BLANK:
             return
@@ -78,7 +78,7 @@ class AgentMessages:
             if (child := announced_session(message.raw or b"")) is not None:
                 self._state.sessions.announce(child)
             if lane is not None and self._ends_turn(message):
-                # As after the answer to a prompt, no request of that turn is awaited.
+                # As after the answer to a prompt, requests of that turn are not awaited.
                 if (end := lane.turns.end()) is not None:
                     lane.requests.give_up(end)
                 lane.progress.clear()
@@ -99,7 +99,7 @@ class AgentMessages:
         yield from self._requests.release()
 
     def _end_prompt(self, request: SentRequest) -> None:
-        """Stops waiting for requests of the turn that the answer to a prompt ends."""
+        """Stops waiting for requests of the turn that a prompt's answer ends."""
         self.turns += 1
         lane, exchange = request.lane, request.step.exchange or 0
         if self._state.recording.is_v2:
@@ -110,7 +110,7 @@ class AgentMessages:
             lane.requests.give_up(answer.seq)
 
     def _ends_turn(self, message: Message) -> bool:
-        """Whether it is an update that ends a turn, which the answer to the prompt does in v1."""
+        """Whether a message is an update that ends a turn; in v1 the prompt's answer ends it."""
         if message.state != "idle" or not self._state.recording.is_v2:
             return False
         lane = self._state.sessions.lane_of(message.session)
@@ -119,7 +119,7 @@ class AgentMessages:
         return lane.name is None or self._state.bindings.sessions.get(lane.name) == message.session
 
     def _conclude(self, request: SentRequest, message: Message) -> None:
-        """Gives up lanes if an answer makes it impossible to continue there."""
+        """Abandons lanes that cannot continue after an answer."""
         step, lane = request.step, request.lane
         answer = self._state.recording.answers.get(step.exchange or 0)
         is_opening = step.method in OPENING and step.session is not None
@@ -143,7 +143,7 @@ class AgentMessages:
             self._state.abandon(lost)
 
     def _take_stray(self, token: str, raw: bytes | None) -> None:
-        """Takes an answer to no open request: one that is repeated, or to nothing."""
+        """Handles an answer without an open request: it is repeated, or was never asked for."""
         if self._strays[token] > 0:
             self._strays[token] -= 1
             return
@@ -172,17 +172,17 @@ class AgentMessages:
 
 
 class _AgentRequests:
-    """Takes requests: each gets its recorded answer, or a default one."""
+    """Handles requests: each gets its recorded answer or a default answer."""
 
     def __init__(self, state: VerifyState) -> None:
         self._state = state
         self._matcher = RequestMatcher(state)
         self._guard = PermissionGuard(state)
         self._held: list[tuple[Message, int]] = []
-        """Requests of sessions without a known lane, and the numbers of their lines."""
+        """Requests in sessions without a known lane, with their line numbers."""
 
     def take(self, message: Message, line: int) -> Iterator[Command]:
-        """Takes the request of a line; holds it back while the lane of its session is unknown."""
+        """Handles a request; holds it back while the lane of its session is unknown."""
         lane = None
         if message.session is not None:
             lane = self._state.sessions.lane_of(message.session)
@@ -196,7 +196,7 @@ class _AgentRequests:
         yield from self._take(AgentRequest(message, json_or_none(raw), masked, line, lane))
 
     def release(self) -> Iterator[Command]:
-        """Takes the requests that were held back and whose lane is known now."""
+        """Handles requests that were held back, if their lane is known now."""
         requests, self._held = self._held, []
         for message, line in requests:
             yield from self.take(message, line)
@@ -220,7 +220,7 @@ class _AgentRequests:
         elif match is not None:
             self._state.output.recent_refusals += 1
             self._guard.note_refused(match, live, self._matcher.differences(match.request, live))
-            if match.permission.is_vague:  # it may be the recorded one, so do not wait for that
+            if match.permission.is_vague:  # it may be the recorded request, so do not wait for that
                 self._matcher.note_made(match.request)
             yield reply(token, denial(value))
         else:
@@ -274,13 +274,13 @@ class _AgentRequests:
 
 
 def _asked(live: AgentRequest, misses: tuple[NearMiss, ...]) -> str:
-    """Returns what the agent asked, as it may be shown beside recorded requests."""
+    """Returns a phrase on the request, without secrets that recorded requests reveal."""
     value = with_hidden(live.masked, live.hidden_beside(misses))
     return f"the agent asked {live.method}{_subject(value)}"
 
 
 def _subject(value: Any) -> str:
-    """Returns what a request is about, in a word."""
+    """Returns the subject of a request in a word."""
     params = params_of(value)
     for key in ("path", "command", "terminalId"):
         if isinstance(params.get(key), str):

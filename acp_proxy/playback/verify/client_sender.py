@@ -1,14 +1,14 @@
 """Sends the client's frames when their conditions hold.
 
-*Required* are the answers that the agent had given, in any lane, before the recorded client sent a
-frame. The client waits for them until a stall. What was in flight together is in flight together
-again, and this cannot deadlock: requests are sent before anything waits for their answers.
+A frame *requires* the answers that the agent had given, in any lane, before the recorded client
+sent it. The client waits for them until a stall. Requests that were in flight together are in
+flight together again. This cannot deadlock: requests are sent before frames wait for their answers.
 
-*Optional* is what else had come in the frame's lane: requests of the agent, and as much as it had
-sent since the last request or answer, or the end of a turn. An agent that has changed may never
-send these. So the client stops waiting for them when the turn is over in which they should come;
-while it is open, shortly before the silence would be a stall; otherwise when the agent has been
-silent for a while. An answer waits a moment only, since the agent may wait for it.
+The other messages received in the frame's lane are *optional*: requests of the agent, and the
+amount that it had sent since the last request, answer or end of a turn. A changed agent may never
+send these. So the client stops waiting for them when their turn is over; while the turn is open,
+shortly before the silence would be a stall; otherwise when the agent has been silent for a while.
+An answer waits only briefly, since the agent may wait for it.
 """
 
 from collections import deque
@@ -38,18 +38,18 @@ class SendConditions:
         self._state = state
         lanes = state.recording.lanes.values()
         self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
-        """The frames, answers not among them, that waited for an answer at the last look."""
+        """The frames, except answers, that waited for an answer at the last check."""
         self._active: dict[ClientLane, None] = {}
-        """The lanes in which a frame waited for anything else at the last look."""
+        """The lanes in which a frame waited for anything else at the last check."""
 
     def next(self) -> ClientFrame | None:
-        """Returns the frame to send now: of those that may be sent, the first recorded."""
+        """Returns the frame to send now: the first recorded of those that may be sent."""
         self._state.answers.release_patient()
         due = (self._first_due(lane) for lane in self._active_lanes())
         return min((frame for frame in due if frame is not None), default=None)
 
     def next_moment(self) -> int | None:
-        """Returns when a frame may be sent that may not now, if nothing comes until then."""
+        """Returns when the next frame may be sent if nothing comes until then."""
         self._state.answers.release_patient()
         moments = [*self._state.answers.moments()]
         for lane in self._active_lanes():
@@ -59,7 +59,7 @@ class SendConditions:
         return min((moment for moment in moments if moment > self._state.now), default=None)
 
     def early_reason(self, frame: ClientFrame) -> str | None:
-        """Returns why a frame, still queued, is sent before all that it had followed has come."""
+        """Returns why a queued frame is sent before all messages recorded before it have come."""
         if frame.seq not in frame.lane.queue.answers:
             return frame.early_because
         if self._has_required(frame) and frame.lane.requests.are_made_before(frame.seq):
@@ -67,7 +67,7 @@ class SendConditions:
         return self._state.patience.reason(frame)
 
     def is_pointless(self, frame: ClientFrame) -> bool:
-        """Whether a frame cancels what is over, and was not over in the recording."""
+        """Whether a frame cancels a turn or request that ended earlier than in the recording."""
         step = frame.cancels
         if step is None:
             return False
@@ -79,7 +79,7 @@ class SendConditions:
 
     def _active_lanes(self) -> list[ClientLane]:
         """Returns the lanes in which a frame waits for anything but an answer of the agent."""
-        # This looks at them after each event, so it reads attributes and calls nothing for each.
+        # This runs for all lanes after each event, so it reads attributes and makes no calls.
         pending = self._state.pending.first_seq or inf
         self._active |= self._state.answers.take_asked()
         while self._later and self._later[0].seq < pending:
@@ -98,9 +98,9 @@ class SendConditions:
         return next((frame for frame in self._ready(lane) if self._due(frame) <= now), None)
 
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
-        """Yields the frames of a lane that only pacing holds back, if anything does.
+        """Yields the frames of a lane that wait at most for pacing.
 
-        These are answers, or else the first other frame: nothing overtakes that.
+        These are answers and the first other frame, which no later frame overtakes.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released
@@ -111,7 +111,7 @@ class SendConditions:
             yield from released
 
     def _release_first(self, lane: ClientLane) -> None:
-        """Releases the first answer of a lane, if its conditions hold and it is its turn."""
+        """Releases the first answer of a lane if its conditions hold and its turn has come."""
         answer = lane.queue.first_asked
         if answer is None:
             return
@@ -151,7 +151,7 @@ class SendConditions:
         return frame.lane.progress.mark >= before.mark
 
     def _due(self, frame: ClientFrame) -> int:
-        """Returns when a frame is due that only pacing holds back."""
+        """Returns when a frame that waits only for pacing is due."""
         if frame.ready_at is None:
             frame.ready_at = self._state.now
         pacing = self._state.options.pacing
@@ -161,7 +161,7 @@ class SendConditions:
 
 
 class ClientSender:
-    """Sends frames."""
+    """Sends the client's frames."""
 
     def __init__(self, state: VerifyState) -> None:
         self.conditions = SendConditions(state)
@@ -200,7 +200,7 @@ class ClientSender:
         return None
 
     def _has_no_terminal(self, frame: ClientFrame) -> bool:
-        """Whether a frame is output of a terminal that the live agent has not created."""
+        """Whether a frame is the output of a terminal that the live agent has not created."""
         step = frame.steps[0]
         if len(frame.steps) > 1 or not step.is_push:
             return False
@@ -233,7 +233,7 @@ class ClientSender:
             yield from self._note_sent(frame)
 
     def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:
-        """Notes what a frame means for those that follow; answers what a cancellation ends."""
+        """Notes a sent frame's effect on later frames; answers requests that it cancels."""
         self.sent += 1
         self._state.patience.note_activity()
         self._state.sessions.last = frame.lane
@@ -246,15 +246,15 @@ class ClientSender:
                 self._note_request(frame, step)
         if (cancel := frame.cancels) is not None and cancel.method == CANCEL:
             frame.lane.turns.cancel(frame.seq)
-            # A client that cancels a turn must answer its permission requests; these have no
+            # A client that cancels a turn must answer its open permission requests, which have no
             # recorded answer.
             for live in self._state.answers.remove_permissions(frame.lane):
                 yield reply(live.token, cancellation(json_or_none(live.raw)))
 
     def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
-        """Leaves out of a batch the answers that the agent has not asked for; they are sent later.
+        """Removes answers that the agent has not asked for from a batch; they are sent later.
 
-        The agent may use such an id for another request now.
+        The agent may now use the id of such an answer for another request.
         """
         if len(frame.steps) == 1:
             return frame
@@ -279,7 +279,7 @@ class ClientSender:
             frame.lane.turns.open(request)
 
     def _learn(self, step: Step, live: LiveRequest) -> None:
-        """Learns terminals and contents of files from an answer that the agent gets."""
+        """Learns terminals and contents of files from an answer to the agent."""
         method = live.recorded.ask.method
         if method == "terminal/create":
             terminal = member(self._state.recording.messages.sent(step), "result", "terminalId")

@@ -1,7 +1,7 @@
 """Writes the client's messages: recorded ones with live values, and answers that were not recorded.
 
-A recorded message keeps its bytes but for values at typed places; its JSON is never serialized
-again. The other answers are there so that no agent waits for ever.
+A recorded message keeps its bytes except for values at typed places; its JSON is never serialized
+again. The other answers exist so that no agent waits forever.
 """
 
 import json
@@ -36,10 +36,10 @@ class Composer:
     def written(
         self, frame: ClientFrame, wire: Wire, ids: dict[str, str], options: Mapping[str, str]
     ) -> bytes:
-        """Returns a frame as a line, with its end.
+        """Returns a frame as a line, with its newline.
 
         Args:
-            frame: the frame; of a batch, only the members that are its steps are written.
+            frame: the frame; for a batch, only the members in its steps are written.
             wire: the frame as it was recorded.
             ids: the live ids of the requests that it answers, by the recorded tokens.
             options: the live options that it selects, by the recorded tokens of the requests.
@@ -56,7 +56,7 @@ class Composer:
 
 
 def _part(frame: ClientFrame, text: str) -> str:
-    """Leaves out of a batch what is sent later, if anything is."""
+    """Removes members from a batch that are sent later, if any."""
     members = members_of(text)
     if len(frame.steps) == len(members):
         return text
@@ -77,10 +77,10 @@ def _chosen(text: str, options: Mapping[str, str]) -> str:
 
 
 def refusal(token: str | None, divergence: Divergence) -> Send:
-    """Returns the error that answers a request which was not recorded.
+    """Returns the error that answers an unrecorded request.
 
     Args:
-        token: its id.
+        token: the id of the request.
         divergence: the reason.
     """
     data = {
@@ -100,8 +100,8 @@ def cancellation(request: Any) -> dict[str, Any]:
 def denial(request: Any) -> dict[str, Any]:
     """Returns the result that denies permission.
 
-    It selects the option that rejects, or is ``cancelled`` if there is none; in the 1.0 draft it is
-    ``granted``, false.
+    It selects the option that rejects, or is ``cancelled`` if there is none. In the 1.0 draft it
+    has ``granted`` false.
     """
     option = rejecting_option(request)
     if option is None or is_draft(request):

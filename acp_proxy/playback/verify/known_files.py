@@ -1,6 +1,6 @@
-"""Contents of files that are known without reading any: from the recording, and from this run.
+"""Contents of files that are known from the recording and from this run.
 
-Nothing is ever read from the disk.
+Files are never read from the disk.
 """
 
 from collections import OrderedDict
@@ -16,7 +16,7 @@ READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
 class KnownFiles:
-    """Contents by path, as the live agent names it; the recording is read at the first need."""
+    """Contents by the live agent's path; the recording is read when they are first needed."""
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
         self._recording = recording
@@ -26,14 +26,14 @@ class KnownFiles:
         self._recorded: dict[str, str] | None = None
 
     def learn(self, method: str, request: Any, answer: Any) -> None:
-        """Learns from a request that was answered, if it shows all of a file.
+        """Learns the contents of a file from an answered request, if it shows the whole file.
 
         The oldest contents are forgotten if there are too many.
 
         Args:
-            method: of the request, `READ` or `WRITE`.
-            request: decoded.
-            answer: decoded.
+            method: the method of the request, `READ` or `WRITE`.
+            request: the request, decoded.
+            answer: the answer, decoded.
         """
         if (shown := _shown(method, params_of(request), answer)) is None:
             return
@@ -44,7 +44,7 @@ class KnownFiles:
             self._held -= len(self._of_run.popitem(last=False)[1])
 
     def content(self, request: Any) -> str | None:
-        """Returns what a request to read a file asks for; None if that is unknown."""
+        """Returns the content that a read request asks for; None if it is unknown."""
         params = params_of(request)
         path = params.get("path")
         if not isinstance(path, str):
@@ -57,7 +57,7 @@ class KnownFiles:
         return None if text is None else _part(text, params)
 
     def _read(self) -> dict[str, str]:
-        """Returns the contents that the recorded client sent first, of each file."""
+        """Returns the first contents of each file that the recorded client sent."""
         contents: dict[str, str] = {}
         messages = self._recording.messages
         for lane in self._recording.lanes.values():
@@ -72,7 +72,7 @@ class KnownFiles:
 
 
 def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] | None:
-    """Returns the path and all of the contents of a file that was read or written."""
+    """Returns the path and the whole content of a file that was read or written."""
     if method == READ and not _is_whole(params):
         return None
     path = params.get("path")
@@ -81,7 +81,7 @@ def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] 
 
 
 def _part(text: str, params: dict[str, Any]) -> str:
-    """Returns ``limit`` lines of a text, beginning with ``line``, which is counted from 1."""
+    """Returns ``limit`` lines of a text, starting at ``line``, which counts from 1."""
     line, limit = params.get("line"), params.get("limit")
     if line is None and limit is None:
         return text

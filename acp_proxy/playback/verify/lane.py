@@ -1,4 +1,4 @@
-"""A lane of the recorded client: the frames to send there, its turns, and how far the agent is."""
+"""A lane of the recorded client: the frames to send, its turns, and the agent's progress."""
 
 from bisect import bisect, insort
 from collections import deque
@@ -15,14 +15,14 @@ from acp_proxy.recording.steps import Step
 
 @frozen
 class ReceivedBefore:
-    """What the recorded client had received when it sent a frame."""
+    """The amount that the recorded client had received when it sent a frame."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     """How much the agent had sent in the lane since the last request, answer or end of a turn."""
     total: TotalProgress = field(factory=TotalProgress)
-    """How much it had sent in all lanes."""
+    """How much the agent had sent in all lanes."""
     turn_ends: int = 0
-    """How many turns of the lane an update had ended, in v2."""
+    """How many turns of the lane had been ended by an update, in v2."""
     is_turn_open: bool = False
     silence_ns: int = 0
     """The longest silence of the agent in the lane, since the same point as `mark`."""
@@ -30,22 +30,22 @@ class ReceivedBefore:
 
 @define(eq=False)
 class ClientFrame:
-    """A recorded frame of the client, and what holds it back now."""
+    """A recorded frame of the client, and the conditions that hold it back."""
 
     lane: "ClientLane"
     seq: int
     t_ns: int
     steps: list[Step]
-    """One, or the members of a batch."""
+    """A single step, or the members of a batch."""
     previous_ns: int = 0
     """When the frame before it in its lane passed."""
     before: ReceivedBefore = field(factory=ReceivedBefore)
     waits_since: int | None = field(default=None, init=False)
-    """The moment from which only optional messages hold it back."""
+    """Since when only optional messages hold it back."""
     ready_at: int | None = field(default=None, init=False)
-    """The moment from which only pacing holds it back."""
+    """Since when only pacing holds it back."""
     is_released: bool = field(default=False, init=False)
-    """Whether it is an answer that only pacing holds back, if anything does."""
+    """Whether it is an answer that waits at most for pacing."""
     early_because: str | None = field(default=None, init=False)
     """Why it is sent before all optional messages have come."""
 
@@ -59,38 +59,38 @@ class ClientFrame:
 
     @property
     def cancels(self) -> Step | None:
-        """Its step, if that cancels something and is the only one."""
+        """Its only step, if that is a cancellation."""
         step = self.steps[0]
         is_cancel = step.kind == "notification" and step.method in (CANCEL, CANCEL_REQUEST)
         return step if is_cancel and len(self.steps) == 1 else None
 
     @property
     def title(self) -> str:
-        """Its name in reports, with its number."""
+        """The name of the frame in reports, with its number."""
         name = self.steps[0].title if len(self.steps) == 1 else "a batch"
         return f"{name} #{self.seq}"
 
     def part(self, steps: list[Step]) -> "ClientFrame":
-        """Returns some members of a batch as a frame of their own, which has not waited yet."""
+        """Returns some members of a batch as a new frame that has not waited yet."""
         return evolve(self, steps=steps)
 
     def start_waiting(self, at: int) -> None:
-        """Notes that only optional messages hold it back; the first moment counts."""
+        """Notes that only optional messages hold it back; only the first call counts."""
         if self.waits_since is None:
             self.waits_since = at
 
 
 class SendQueue:
-    """The frames that the client has still to send in one lane.
+    """The frames that the client still has to send in one lane.
 
-    Answers to the agent are kept apart: they may be sent as soon as the agent has asked and other
-    conditions hold, and what the agent never asks is never answered.
+    Answers to the agent are kept separately: they may be sent as soon as the agent has asked and
+    other conditions hold; if the agent never asks, they are never sent.
 
     Attributes:
-        frames: the frames that are no answers, in recorded order.
-        answers: those that only answer the agent, by number.
-        asked: a heap: the answers that the agent has asked for, some of them released.
-        released: those of them that only pacing holds back, in recorded order.
+        frames: the frames that are not only answers, in recorded order.
+        answers: the frames that only answer the agent, by number.
+        asked: a heap of the answers that the agent has asked for, some of them released.
+        released: the answers that wait at most for pacing, in recorded order.
         discarded: how many frames were given up.
     """
 
@@ -111,12 +111,12 @@ class SendQueue:
 
     @property
     def first(self) -> ClientFrame | None:
-        """The next frame that is no answer."""
+        """The next frame that is not an answer."""
         return self.frames[0] if self.frames else None
 
     @property
     def first_asked(self) -> ClientFrame | None:
-        """The first answer that the agent has asked for and that still waits for anything else."""
+        """The first answer that the agent has asked for and that is not released yet."""
         while self.asked and self.asked[0].is_released:
             heappop(self.asked)
         return self.asked[0] if self.asked else None
@@ -127,7 +127,7 @@ class SendQueue:
         insort(self.released, frame)
 
     def take(self, frame: ClientFrame) -> None:
-        """Removes a frame that is sent now: the first one, or a released answer."""
+        """Removes a frame that is sent now: the first frame or a released answer."""
         if frame.seq in self.answers:
             del self.answers[frame.seq]
             self.released.remove(frame)
@@ -135,10 +135,10 @@ class SendQueue:
             self.frames.popleft()
 
     def discard(self) -> list[ClientFrame]:
-        """Gives up all frames, and returns them, those that are no answers first."""
+        """Gives up all frames and returns them, answers last."""
         left = [*self.frames, *self.answers.values()]
         for frame in self.answers.values():
-            frame.is_released = True  # so that it leaves the queues over all lanes
+            frame.is_released = True  # so that it is dropped from the queues over all lanes
         self.discarded += len(left)
         for queue in (self.frames, self.answers, self.asked, self.released):
             queue.clear()
@@ -147,7 +147,7 @@ class SendQueue:
 
 @frozen(eq=False)
 class SentRequest:
-    """A request of the client that the live agent has not answered: when it was sent, and where."""
+    """An open request of the client, with the time and the lane in which it was sent."""
 
     step: Step
     lane: "ClientLane"
@@ -156,14 +156,14 @@ class SentRequest:
 
 @define
 class TurnState:
-    """The turns of one lane: which are open, and how many updates have ended one."""
+    """The open turns of one lane, and how many turns were ended by updates."""
 
     prompts: dict[int, SentRequest] = field(factory=dict)
-    """The prompts of open turns, by exchange."""
+    """The prompts of the open turns, by exchange."""
     recorded_ends: list[int] = field(factory=list)
     """The numbers of the recorded updates that ended turns, in v2."""
     ended: int = 0
-    """How many turns an update of the live agent has ended."""
+    """How many turns updates of the live agent have ended."""
     is_cancelled: bool = False
     """Whether the client has cancelled the open turn."""
     _cancelled_at: int = 0
@@ -189,7 +189,7 @@ class TurnState:
         self.is_cancelled = self.is_cancelled and self.is_open
 
     def end(self) -> int | None:
-        """Ends the open turns by an update, in v2; returns the number of the recorded update."""
+        """Ends the open turns at an update, in v2; returns the number of the recorded update."""
         latest = max(prompt.step.seq for prompt in self.prompts.values())
         place = bisect(self.recorded_ends, latest)
         self.prompts.clear()
@@ -198,7 +198,7 @@ class TurnState:
         return self.recorded_ends[place] if place < len(self.recorded_ends) else None
 
     def cancel(self, seq: int) -> None:
-        """Cancels the open turn by the message of that number."""
+        """Cancels the open turn with the message of a number."""
         self.is_cancelled, self._cancelled_at = True, seq
 
     def was_cancelled_after(self, seq: int) -> bool:
@@ -208,13 +208,13 @@ class TurnState:
 
 @frozen
 class LaneEnd:
-    """What the recorded agent sent last in a lane, since a request, an answer or a turn's end."""
+    """The last output of the recorded agent in a lane, since a request, answer or turn's end."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
-    """Of the kinds of state updates since then, how many there were in the whole lane."""
+    """How many state updates the whole lane had, for each kind that came since then."""
     silence_ns: int = 0
-    """Its longest silence."""
+    """The longest silence since then."""
 
 
 @define(eq=False)
@@ -224,33 +224,33 @@ class ClientLane:
     name: str | None
     queue: SendQueue = field(factory=SendQueue)
     requests: RecordedRequests = field(factory=RecordedRequests)
-    """What the agent has not requested yet."""
+    """The requests that the agent has not made yet."""
     turns: TurnState = field(factory=TurnState)
     progress: StreamProgress = field(factory=StreamProgress)
     end: LaneEnd = field(factory=LaneEnd)
     is_abandoned: bool = False
-    """Whether it was given up, and nothing more is sent there."""
+    """Whether the lane was abandoned, so that no more frames are sent there."""
 
     @property
     def title(self) -> str:
-        """Its name in reports."""
+        """The name of the lane in reports."""
         return self.name or "connection"
 
     @property
     def waiting(self) -> ClientFrame | None:
-        """The frame that only optional messages hold back, if there is one."""
+        """The frame that only optional messages hold back, if any."""
         frame = self.queue.first
         waits = frame is not None and frame.waits_since is not None and frame.ready_at is None
         return frame if waits else None
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left but answers to requests that did not come, and last messages."""
+        """Whether only answers to requests that did not come and last messages are left."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property
     def is_complete(self) -> bool:
-        """Whether all has come that the recorded agent sent last, or more, or it was given up."""
+        """Whether at least the recorded agent's last output has come, or the lane is abandoned."""
         if self.is_abandoned:
             return True
         if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:
@@ -258,8 +258,8 @@ class ClientLane:
         return all(self.progress.states[kind] >= count for kind, count in self.end.states.items())
 
     def abandon(self) -> list[ClientFrame]:
-        """Gives the lane up; returns the frames that will not be sent, answers last."""
+        """Abandons the lane; returns the frames that will not be sent, answers last."""
         self.is_abandoned = True
-        self.turns.recorded_ends.clear()  # no end of a turn is awaited any longer
+        self.turns.recorded_ends.clear()  # the ends of turns are not awaited any more
         self.requests.clear()
         return self.queue.discard()

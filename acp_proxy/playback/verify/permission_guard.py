@@ -1,7 +1,7 @@
 """Decides whether a recorded answer to a permission request may be given to the live agent.
 
-It may if it grants nothing, or if the live agent asks permission for what the recorded one asked
-for. This is checked twice: when the request comes, and when the answer is sent, since the agent may
+It may if it grants nothing, or if the live agent asks for the same permission as the recorded
+agent. This is checked when the request comes and again when the answer is sent, since the agent may
 change its tool call in between.
 """
 
@@ -26,15 +26,15 @@ from acp_proxy.protocol.typed_places import places_of
 from acp_proxy.recording.steps import Step
 
 _FOR_ONE = ("allow_once", "reject_once", "reject_always")
-"""Kinds of options of which any two allow the same."""
+"""Kinds of options that never allow more than one call."""
 
 
 @frozen
 class OptionChoice:
-    """What a recorded answer to a permission request becomes."""
+    """The live form of a recorded answer to a permission request."""
 
     option: str | None
-    """The live option's id; None if the answer selects none, or there is none like it."""
+    """The live option's id; None if the answer selects none, or there is no such option."""
     is_possible: bool = True
 
 
@@ -47,10 +47,10 @@ class PermissionGuard:
         self._recording = state.recording
 
     def grants_too_much(self, match: RequestMatch, value: Any) -> bool:
-        """Whether the recorded answer may allow what was not asked for in the recording.
+        """Whether the recorded answer may allow more than the recorded request asked for.
 
         Args:
-            match: the recorded request that the live one is matched with, of any method.
+            match: the match of the live request, which may have any method.
             value: the live request, decoded.
         """
         request = match.request
@@ -68,12 +68,12 @@ class PermissionGuard:
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
     ) -> None:
-        """Reports that a request asks for something else, or for something unknown.
+        """Reports that a request asks for another or an unknown permission.
 
         Args:
-            match: the recorded request that it is matched with.
+            match: the match of the live request.
             live: the live request.
-            differences: between the two, for a request that names nothing.
+            differences: their differences, for a request that names nothing.
         """
         seq = match.request.step.seq
         old, new = self._permissions.titles(match.request, live.value)
@@ -110,8 +110,8 @@ class PermissionGuard:
             live: the live request.
 
         Returns:
-            the live option that the answer selects, if it selects one; and what to send in place of
-            the answer, if that cannot be given.
+            The live option that the answer selects, if any; and the message to send instead if the
+            answer cannot be given.
         """
         request = json_or_none(live.raw)
         if frame.lane.turns.was_cancelled_after(frame.seq):
@@ -138,7 +138,7 @@ class PermissionGuard:
     def _note_changed(
         self, frame: ClientFrame, live: LiveRequest, title: str, changes: tuple[Difference, ...]
     ) -> None:
-        """Reports that a tool call has changed since permission was asked for it."""
+        """Reports that a tool call has changed since the agent asked permission for it."""
         seq = live.recorded.step.seq
         self._state.divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,
@@ -175,16 +175,16 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
-    """Finds the live option for a recorded answer: the same one, or else one of its kind.
+    """Finds the live option for a recorded answer: the same option, or else one of its kind.
 
-    It always has the recorded kind: what was allowed once is not allowed for ever, and an id that
-    has another kind now, or two meanings at once, is not the same. An option that allows more than
-    one call must also have the same id or name, since these define what it covers.
+    The live option always has the recorded kind: permission for one call must not become permanent.
+    An id that now has another kind, or that occurs twice, is not the same option. An option that
+    allows more than one call must also have the same id or name, since these define its scope.
 
     Args:
         recorded: the recorded request, decoded.
-        live: the live one.
-        answer: the recorded answer.
+        live: the live request, decoded.
+        answer: the recorded answer, decoded.
     """
     outcome = member(answer, "result", "outcome")
     if not isinstance(outcome, dict) or outcome.get("outcome") != "selected":
@@ -192,7 +192,7 @@ def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
     wanted = outcome.get("optionId")
     offered = options_of(live)
     chosen = next((o for o in options_of(recorded) if o.get("optionId") == wanted), None)
-    if chosen is None:  # the recorded client selected what was not offered; that cannot be mapped
+    if chosen is None:  # the recorded client selected an option that was not offered
         return OptionChoice(None, is_possible=all(o.get("optionId") != wanted for o in offered))
     kind = chosen.get("kind")
     same_kind = [o for o in unambiguous(offered) if o.get("kind") == kind]

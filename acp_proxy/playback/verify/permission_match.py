@@ -1,12 +1,12 @@
-"""Decides whether a live permission request asks permission for what a recorded one asked for.
+"""Decides whether a live permission request asks for the same permission as a recorded one.
 
-A request may name a tool call by its id alone, so its scope depends on what was announced of that
-tool call before, on both sides. The live agent's announcements are taken as they come. The recorded
-ones are read once, at the first live request, and only those that a recorded request names. An
-agent may also change a tool call between its request and the answer; so the request is compared
-again when the answer is sent.
+A request may name a tool call only by its id, so its scope depends on earlier announcements of that
+tool call, on both sides. The live agent's announcements are noted as they come. Recorded
+announcements are read once, at the first live request, and only for tool calls that a recorded
+request names. An agent may also change a tool call between its request and the answer, so the
+request is compared again when the answer is sent.
 
-What a user ignores in the comparison of two runs counts here all the same: it was not allowed.
+Differences that a user ignores in the comparison of two runs count here: they were not allowed.
 """
 
 from collections import OrderedDict
@@ -36,16 +36,15 @@ from acp_proxy.protocol.updates import FINAL, UPDATE
 from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
-"""What a recorded frame is for a permission request; within one frame in this order."""
+"""The roles of a recorded frame for a permission request; within one frame in this order."""
 _UNREADABLE = "(an update that cannot be read)"
 
 
 class ToolCalls:
-    """What an agent has announced of the tool calls that have not ended, by session and id.
+    """The announced state of the tool calls that have not ended, by session and id.
 
-    All updates of a tool call are merged, as `protocol.tool_calls` says. The names of the members
-    are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the
-    1.0 draft.
+    All updates of a tool call are merged, see `protocol.tool_calls`. The members have the dialect's
+    names: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the 1.0 draft.
     """
 
     def __init__(self, *, null_clears: bool) -> None:
@@ -53,12 +52,12 @@ class ToolCalls:
         self._calls: OrderedDict[tuple[str | None, str], dict[str, Any]] = OrderedDict()
 
     def take(self, message: Message) -> None:
-        """Takes a message of the agent; one that announces no tool call changes nothing."""
+        """Takes a message of the agent; ignores messages that do not announce tool calls."""
         if message.method != UPDATE or message.tool_call is None:
             return
         key = message.session, message.tool_call
         value = json_or_none(message.raw or b"")
-        if value is None:  # its content is unknown, so the tool call equals no other from then on
+        if value is None:  # its content is unknown, so from now on the tool call equals no other
             self._calls.setdefault(key, {})[_UNREADABLE] = NAN
             return
         params = params_of(value)
@@ -75,9 +74,9 @@ class ToolCalls:
             self._calls.popitem(last=False)
 
     def announced(self, request: Any) -> dict[str, Any]:
-        """Returns what is known of the tool call that a permission request names.
+        """Returns the known members of the tool call that a permission request names.
 
-        It is empty if it was never announced. The caller must not change it.
+        The result is empty if the tool call was never announced. The caller must not change it.
         """
         session, call = member(request, "params", "sessionId"), call_named(request)
         if call is None:
@@ -100,11 +99,11 @@ class PermissionMatch:
 
     differences: tuple[Difference, ...] = field(default=())
     is_vague: bool = False
-    """Whether they are equal, but name nothing that distinguishes them from any other."""
+    """Whether they are equal but do not name anything that distinguishes them from others."""
 
     @property
     def is_same(self) -> bool:
-        """Whether they are known to ask permission for the same."""
+        """Whether they are known to ask for the same permission."""
         return not self.differences and not self.is_vague
 
 
@@ -113,7 +112,7 @@ class _RecordedScope:
     """The scope of a recorded request: when it was made, and when it was answered."""
 
     title: str = ""
-    """In full, as of `title_of`."""
+    """The whole title, see `title_of`."""
     asked: Any = None
     answered: Any = None
 
@@ -126,21 +125,21 @@ class PermissionMatcher:
     ) -> None:
         self._masking = masking or MessageMask(recording.script.redaction)
         self.calls = ToolCalls(null_clears=recording.is_v2)
-        """The tool calls that the live agent has announced."""
+        """The tool calls announced by the live agent."""
         self._recording = recording
-        self._bindings = evolve(bindings, secrets=None)  # nothing is granted by a mask
+        self._bindings = evolve(bindings, secrets=None)  # other secrets do not match here
         self._recorded: dict[int, _RecordedScope] | None = None
 
     def live(self, request: Any) -> Any:
-        """Returns the scope of a live request, as of `permission_scope.scope`."""
+        """Returns the scope of a live request, see `permission_scope.scope`."""
         return scope(request, self.calls.announced(request))
 
     def titles(self, recorded: RecordedRequest, request: Any) -> tuple[str, str]:
-        """Returns the names of a recorded request and of a live one in reports.
+        """Returns the names of a recorded and a live request in reports.
 
         Args:
-            recorded: the recorded one.
-            request: the live one, decoded.
+            recorded: the recorded request.
+            request: the live request, decoded.
         """
         names = self._scope_of(recorded).title, self._title(request)
         old, new = beside_markers(*map(self._masking.text, names))
@@ -155,11 +154,11 @@ class PermissionMatcher:
             return None
 
     def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
-        """Whether a recorded request and a live one have the same title, and have one at all.
+        """Whether a recorded and a live request have the same title, which is not empty.
 
         Args:
-            recorded: the recorded one.
-            request: the live one, decoded.
+            recorded: the recorded request.
+            request: the live request, decoded.
         """
         was, now = self._scope_of(recorded).title, self._title(request)
         return now != "" and now in (was, moved(was, self._bindings))
@@ -168,19 +167,19 @@ class PermissionMatcher:
         """Compares a recorded request with a live one.
 
         Args:
-            recorded: the recorded one.
-            live: the scope of the live one, as of `live`.
+            recorded: the recorded request.
+            live: the scope of the live request, see `live`.
         """
         changes = self._differences(self._scope_of(recorded).asked, live)
         return PermissionMatch(changes, is_vague=not changes and not names_something(live))
 
     def compare_answered(self, recorded: RecordedRequest, asked: Any, live: Any) -> PermissionMatch:
-        """Compares them once more when the answer is sent.
+        """Compares the requests again when the answer is sent.
 
         Args:
-            recorded: the recorded one.
-            asked: the scope of the live one when it came.
-            live: the same, with what was announced since then.
+            recorded: the recorded request.
+            asked: the scope of the live request when it came.
+            live: its scope now, with later announcements.
         """
         if live is not None and live == asked:
             return PermissionMatch()
@@ -198,7 +197,7 @@ class PermissionMatcher:
         return self._recorded.get(recorded.ask.exchange) or _RecordedScope()
 
     def _read(self) -> Iterator[tuple[int, _RecordedScope]]:
-        """Reads what the recorded agent announced and asked, in order."""
+        """Reads the announcements and requests of the recorded agent, in order."""
         recording = self._recording
         requests = {
             permission.ask.exchange: recording.messages.request(permission)
@@ -224,7 +223,7 @@ class PermissionMatcher:
                 yield exchange, _RecordedScope(title, asked[exchange], current)
 
     def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
-        """Yields the frames by which scopes change or are used: number, what it is, exchange."""
+        """Yields the frames that change or use scopes, each as number, role and exchange."""
         for permission in self._recording.permissions:
             seq, exchange = permission.step.seq, permission.ask.exchange
             reply = self._recording.replies.get(exchange)

@@ -1,12 +1,12 @@
-"""Finds the scope of a permission request: what it asks permission for.
+"""Finds the scope of a permission request: the action that it asks permission for.
 
-The scope is everything in the request, together with what was announced of its tool call before,
-except for what is known not to describe the action: titles and reasons, the options, ids, times,
-the line of a location. Unknown members count. Two scopes are the same if all of that is equal, as
-recorded or with the live directories in place of the recorded ones.
+The scope is everything in the request, together with earlier announcements of its tool call, except
+for members known not to describe the action: titles and reasons, the options, ids, times, the line
+of a location. Unknown members count. Two scopes are the same if all of this is equal, as recorded
+or with the live directories in place of the recorded ones.
 
-A request may contain only the kind of an action, and perhaps a text that describes it. Such a
-request names nothing that could be compared: two equal ones may be about different things.
+A request may contain only the kind of an action, and perhaps a text that describes it. Such
+requests cannot be compared: equal ones may be about different actions.
 """
 
 import json
@@ -25,16 +25,16 @@ from acp_proxy.protocol.typed_places import places_of
 _ENVELOPE = frozenset(
     {"sessionId", "toolCallId", "options", "title", "description", "reason", "_meta"}
 )
-"""Members of the params, and of a subject in v2, that do not count."""
+"""Members of the params, and of a subject in v2, that are not compared."""
 _OF_CALL = frozenset({
     "toolCallId", "id", "title", "status", "rawOutput", "output", "error", "duration",
     "requiresPermission", "_meta",
 })  # fmt: skip
-"""Members of a tool call that do not count."""
+"""Members of a tool call that are not compared."""
 _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
-"""Members that contain the kind of an action, and not what it applies to."""
+"""Members that contain the kind of an action but not its object."""
 _LOCATED = frozenset({"read", "edit", "delete", "move", "search", "fetch", "think", "switch_mode"})
-"""Kinds of tool calls that a location identifies; for a command it says where, and not what."""
+"""Kinds of tool calls identified by a location; for a command it only tells where it runs."""
 _WHERE = frozenset(
     {"cwd", "workdir", "workingdirectory", "location", "locations", "timeout", "timeoutms", "title"}
 )
@@ -42,7 +42,7 @@ _WHERE = frozenset(
 _IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
 """Names, in lower case and without underscores, of ids of the conversation."""
 _EARLIEST = 1e9
-"""The least number that is a time, in seconds since 1970; a smaller one may be a line."""
+"""The lowest number that counts as a time, in seconds since 1970; lower ones may be lines."""
 _TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
 _WORD = re.compile(r"[\w-]*")
 _COMMANDS = frozenset({"command", "cmd"})
@@ -50,15 +50,15 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def scope(request: Any, announced: Mapping[str, Any]) -> Any:
-    """Returns the scope of a request, nested as the request is.
+    """Returns the scope of a request, in the structure of the request.
 
     Args:
         request: the request, decoded.
-        announced: what was announced of its tool call, as of `ToolCalls.announced`. Members of the
+        announced: the announced members of its tool call, see `ToolCalls.announced`. Members of the
             request itself take precedence.
 
     Returns:
-        an object with ``params``; None if it is nested too deeply to be read.
+        An object with ``params``; None if the request is nested too deeply to be read.
     """
     try:
         return {"params": _scope(params_of(request), announced)}
@@ -72,10 +72,10 @@ def differences(
     """Returns the differences of two scopes; none if they are the same.
 
     Args:
-        recorded: as of `scope`.
-        live: as of `scope`.
-        bindings: the live names of recorded values.
-        mask: what is shown of a part of a scope, as of `Comparer`.
+        recorded: the recorded scope.
+        live: the live scope.
+        bindings: the live values of recorded values.
+        mask: masks the parts of a scope that are shown, see `Comparer`.
     """
     deep = (Difference("/params", "(nested too deeply)", "(nested too deeply)"),)
     if recorded is None or live is None:
@@ -93,7 +93,7 @@ def differences(
 
 
 def names_something(value: Any) -> bool:
-    """Whether a scope names what the action applies to, so that it can be compared."""
+    """Whether a scope names the object of the action, so that it can be compared."""
     params = member(value, "params")
     subject = member(params, "subject")
     calls = (member(params, "toolCall"), member(subject, "toolCall"))
@@ -103,11 +103,11 @@ def names_something(value: Any) -> bool:
 
 
 def title_of(request: Any, announced: Mapping[str, Any]) -> str:
-    """Returns the title of a request, or what it asks permission for; empty if it has neither.
+    """Returns the title of a request, or else its action; empty if it has neither.
 
     Args:
         request: the request, decoded.
-        announced: what was announced of its tool call.
+        announced: the announced members of its tool call.
     """
     params = params_of(request)
     subject = params.get("subject")
@@ -131,22 +131,22 @@ def moved(value: Any, bindings: Bindings) -> Any:
         bindings: the live names of recorded directories.
 
     Raises:
-        RecursionError: it is nested too deeply.
+        RecursionError: the value is nested too deeply.
     """
     return json.loads(bindings.rewritten(json.dumps(value, ensure_ascii=False)))
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields differences with what was recorded literally, where that is something else.
+    """Yields differences together with the literally recorded value, where it was rewritten.
 
     Args:
-        result: from a value that was rewritten for this run.
-        recorded: the value before that.
-        written: the value after it.
+        result: the differences from a value that was rewritten for this run.
+        recorded: the value before it was rewritten.
+        written: the value after it was rewritten.
     """
     for item in result:
         now, was = (_shown_at(value, item.pointer) for value in (written, recorded))
-        # What is masked in a difference is not what stands there.
+        # A masked difference does not show the literal value.
         is_literal = now is not None and now == (item.recorded_as or item.recorded)
         yield evolve(item, recorded_as=was) if is_literal and was != item.recorded else item
 
@@ -165,7 +165,7 @@ def _shown_at(value: Any, pointer: str) -> str | None:
 def _differences(
     comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
 ) -> tuple[Difference, ...]:
-    """All differences; even a value that a client may choose must be the same here."""
+    """Returns all differences; here even a value that a client may choose must be the same."""
     compared = comparer.params(PERMISSION, recorded, live, places)
     chosen = (
         Difference(f"/params ({place.value})", shown(old), shown(new))
@@ -190,12 +190,12 @@ def _scope(params: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, An
 
 
 def _counting(value: dict[str, Any]) -> dict[str, Any]:
-    """The members that count; an empty one is like one that is missing."""
+    """Returns the members to compare; empty members count as missing."""
     return {name: inner for name, inner in _stripped(value) if inner not in _NOTHING}
 
 
 def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call with everything that is known of it when permission is asked for."""
+    """Returns a tool call with everything known of it when permission is asked for."""
     given = {name: value for name, value in call.items() if value is not None}
     both = {**announced, **given}
     if isinstance(locations := both.get("locations"), list):
@@ -219,10 +219,10 @@ def _without_line(location: Any) -> Any:
 
 
 def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The members of an object that count, in it and below."""
+    """Yields the members of an object to compare, without those below that do not count."""
     has_command = any(value.get(name) for name in _COMMANDS)
     for name, inner in value.items():
-        # A text beside a command is written for a person; the command itself counts.
+        # A text beside a command is for a person; only the command itself is compared.
         is_text = has_command and name == "description" and isinstance(inner, str)
         if is_text or _is_noise(name, inner):
             continue
@@ -236,7 +236,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_noise(name: str, value: Any) -> bool:
-    """Whether a member differs between any two runs: an id of the conversation, or a time."""
+    """Whether a member differs in every run: an id of the conversation or a time."""
     if name == "_meta":
         return True
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -259,14 +259,13 @@ def _names_something(holder: dict[str, Any]) -> bool:
 
 
 def _names_object(name: str, value: Any, where: frozenset[str]) -> bool:
-    """Whether a member, or one below it, names what the action applies to.
+    """Whether a member, or a member below it, names the object of the action.
 
-    A truth value does not, nor the kind of an action, nor a text for a person; nor a member of one
-    of the names in ``where``.
+    Booleans, kinds of actions, texts for a person and members named in ``where`` do not.
     """
     if name.lower().replace("_", "") in where:
         return False
-    if isinstance(value, dict):  # whose names may be paths
+    if isinstance(value, dict):  # the names of its members may be paths
         return any(
             _WORD.fullmatch(inner) is None or _names_object(inner, below, where)
             for inner, below in value.items()

@@ -1,11 +1,11 @@
-"""The recording as the client sees it: what it sends, and what it has received before that.
+"""The recording as the client sees it: the frames that it sends, and what it had received by then.
 
-The recording is read once. The client's messages and the agent's requests are held, without their
-payloads; everything else from the agent is only counted (`stream_progress`). So a million updates
-need no more memory than a few numbers.
+The recording is read once. The client's messages and the agent's requests are kept in memory,
+without their payloads; everything else from the agent is only counted (`stream_progress`). So a
+million updates need no more memory than a few numbers.
 
-Secrets may stand in place of markers in what is sent to the agent, and in what it may be granted;
-whatever is reported or recorded is masked again.
+Secrets may replace markers in messages to the agent and in permissions that it may be granted;
+reports and recordings are masked again.
 """
 
 import json
@@ -52,7 +52,7 @@ class RecordedReply:
 
 @define
 class _LaneReader:
-    """A lane while it is read, and what was counted since a request, an answer or a turn's end."""
+    """A lane while it is read, with counts since the last request, answer or end of a turn."""
 
     lane: ClientLane
     frames: list[ClientFrame] = field(factory=list)
@@ -63,7 +63,7 @@ class _LaneReader:
     silence_ns: int = 0
     """The longest silence of the agent."""
     prompts: set[int] = field(factory=set)
-    """Exchanges of the prompts that are open."""
+    """The exchanges of the open prompts."""
 
     def clear(self) -> None:
         self.progress.clear()
@@ -71,7 +71,7 @@ class _LaneReader:
         self.silence_ns = 0
 
     def finish(self) -> None:
-        """Completes the lane, without the answers that no request of the recording has."""
+        """Completes the lane, without answers that have no recorded request."""
         for frame in self.frames:
             frame.steps = [s for s in frame.steps if not s.is_reply or s.exchange is not None]
         sent = [frame for frame in self.frames if frame.steps]
@@ -86,17 +86,17 @@ class RecordedClient:
 
     Attributes:
         answers: how the agent answered the client's requests, by exchange.
-        expected_answers: these answers in order: the number of each, and its exchange.
+        expected_answers: the number and the exchange of each of these answers, in order.
         replies: how the client answered the agent's requests, by exchange.
-        unasked: the answers that the recording has before their request, or without one.
-        unnamed: the agent's requests that name no session, in all lanes.
+        unasked: answers recorded before their request, or without one.
+        unnamed: the agent's requests without a session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
-        joined: the lanes of the sessions that no request has opened, in order.
-        strays: how often the agent answered what the client had not requested, by the id's token.
-        garbage: how many lines of the agent were no messages.
+        joined: the lanes of sessions that were not opened by a request, in order.
+        strays: how often the agent answered without a request, by the id's token.
+        garbage: how many lines of the agent were not messages.
         frames: how many frames the agent sent.
-        roots: the directories that the client chose, in the order in which it named them.
-        is_v2: whether an update ends a turn, and not the answer to the prompt.
+        roots: the directories that the client chose, in the order of their first use.
+        is_v2: whether turns end by an update and not by the answer to the prompt.
     """
 
     def __init__(self, script: Script) -> None:
@@ -124,7 +124,7 @@ class RecordedClient:
         self._asked: set[str] = set()
         """The ids of the agent's requests so far."""
         self._early: dict[str, deque[RecordedReply]] = {}
-        """Answers that came before any request of their id."""
+        """Answers that came before any request with their id."""
         self._read()
         for reader in self._readers.values():
             reader.finish()
@@ -192,7 +192,7 @@ class RecordedClient:
                 self.unnamed.append(request)
 
     def _with_early_answer(self, ask: Ask) -> Ask:
-        """Gives a request without an answer the one that the recording has before it."""
+        """Gives a request without an answer the answer recorded before it."""
         if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
             return ask
         reply = early.popleft()
@@ -201,7 +201,7 @@ class RecordedClient:
         return evolve(ask, reply_seq=reply.step.seq)
 
     def _note_unasked(self, reply: RecordedReply) -> None:
-        """Notes an answer to no request so far; one of an id that was used is a repeated one."""
+        """Notes an answer without a request so far; if its id was used before, it is repeated."""
         self.unasked.append(reply)
         token = reply.step.rpc_id or "null"
         if token not in self._asked:
@@ -254,11 +254,11 @@ class RecordedClient:
 
 
 class FilledScript:
-    """Implements `engine.shared.steps.Script`.
+    """A script whose markers are replaced by secrets; implements `Script`.
 
     Args:
         script: the recording.
-        secrets: the value of each marker that has one, by its hash.
+        secrets: the secret values by the hash of their marker.
     """
 
     def __init__(self, script: Script, secrets: Mapping[str, str] | None = None) -> None:
@@ -269,12 +269,12 @@ class FilledScript:
         self.redaction = script.redaction
 
     def fill(self, secrets: Mapping[str, str]) -> None:
-        """Sets the value of each marker that has one, by its hash."""
+        """Sets the secret values, by the hash of their marker."""
         values = {
             name.encode(): json.dumps(value)[1:-1].encode() for name, value in secrets.items()
         }
 
-        @lru_cache(8)  # a batch is asked for anew for each of its messages
+        @lru_cache(8)  # a batch is requested again for each of its messages
         def filled(raw: bytes) -> bytes:
             return MARKER_BYTES.sub(lambda match: values.get(match[2], match[0]), raw)
 
@@ -290,18 +290,18 @@ class FilledScript:
         return wire._replace(raw=self._filled(wire.raw))
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds messages of the client beyond what was read.
+        """Finds messages of the client beyond the steps that were read.
 
         Args:
-            method: their method.
-            kind: their kind.
-            after: the number after which they were recorded.
+            method: the method of the messages.
+            kind: the kind of the messages.
+            after: only messages recorded after this number are returned.
         """
         return self._script.later(method, kind, after)
 
 
 def markers_to_send(recording: RecordedClient) -> dict[str, str]:
-    """Returns the markers in the frames of the client, by their hashes, lane by lane."""
+    """Returns the markers in the client's frames by hash, in the order of the lanes."""
     markers: dict[str, str] = {}
     for lane in recording.lanes.values():
         for frame in (*lane.queue.frames, *lane.queue.answers.values()):

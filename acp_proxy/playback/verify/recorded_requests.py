@@ -1,8 +1,8 @@
-"""The requests that the recorded agent made, to be looked up by their content.
+"""The requests of the recorded agent, for lookups by content.
 
-A request is decoded once for its keys, which are hashes, and only these are held. They narrow the
-search: values in which a comparison finds no difference have equal hashes, but the reverse does not
-hold. So the caller compares the requests that it finds.
+A request is decoded once to compute its keys, which are hashes, and only these are kept. They
+narrow the search: equal values have equal hashes, but values with equal hashes may differ. So the
+caller compares the requests that it finds.
 """
 
 from collections import OrderedDict, deque
@@ -18,29 +18,29 @@ from acp_proxy.protocol.typed_places import Place
 from acp_proxy.recording.steps import Ask, Script, Step
 
 _HELD, _SMALL = 128, 32 << 10
-"""How many requests are held decoded, and how long they are in bytes, at most."""
+"""The most requests that are kept decoded, and their largest size in bytes."""
 
 Key = tuple[int, int]
-"""What is hashed of a request, as a number, and its hash."""
+"""The number of a hashed part of a request, and the hash."""
 Keys = tuple[Key, ...]
 Live = Callable[[Place, str], str]
-"""Returns the live name of a value at a typed place; of a live value, itself."""
+"""Returns the live form of a value at a typed place."""
 
 
 @define(eq=False)
 class RecordedRequest:
-    """A recorded request of the agent, and the frame that it is in."""
+    """A recorded request of the agent, with its frame."""
 
     step: Step
     ask: Ask
     is_made: bool = field(default=False, init=False)
-    """Whether the live agent has made it, or it will not be answered."""
+    """Whether the live agent has made the request, or it will not be answered."""
     is_given_up: bool = field(default=False, init=False)
-    """Whether the client does not wait for it any longer; it may still come."""
+    """Whether the client no longer waits for the request; it may still come."""
 
 
 KeysOf = Callable[[RecordedRequest], Keys]
-"""Makes the keys of a recorded request; called once for each."""
+"""Computes the keys of a recorded request; called once for each request."""
 
 
 @define(eq=False)
@@ -50,60 +50,60 @@ class _Pool:
     all: deque[RecordedRequest] = field(factory=deque)
     by_key: dict[Key, deque[RecordedRequest]] | None = None
     made: list[RecordedRequest] = field(factory=list)
-    """Those that the live agent has made, and that are not in `first_made` yet."""
+    """Requests that the live agent has made and that are not in `first_made` yet."""
     first_made: dict[Key, RecordedRequest] = field(factory=dict)
 
 
 class RecordedRequests:
-    """Requests of the agent, in recorded order. One may be in several of these collections."""
+    """Requests of the agent, in recorded order. A request may be in several such collections."""
 
     def __init__(self) -> None:
         self._pools: dict[str | None, _Pool] = {}
         self._awaited: deque[RecordedRequest] = deque()
 
     def append(self, request: RecordedRequest) -> None:
-        """Adds the next one."""
+        """Adds the next request."""
         self._pools.setdefault(request.ask.method, _Pool()).all.append(request)
         self._awaited.append(request)
 
     def __iter__(self) -> Iterator[RecordedRequest]:
-        """Yields those that have not been made, method by method."""
+        """Yields the requests that have not been made, grouped by method."""
         for method in self._pools:
             yield from self.of(method)
 
     @property
     def first_awaited(self) -> RecordedRequest | None:
-        """The first one that the client waits for."""
+        """The first request that the client waits for."""
         while self._awaited and (self._awaited[0].is_made or self._awaited[0].is_given_up):
             self._awaited.popleft()
         return self._awaited[0] if self._awaited else None
 
     def are_made_before(self, seq: int) -> bool:
-        """Whether the client waits for none that was recorded before a frame."""
+        """Whether the client does not wait for any request recorded before a frame."""
         first = self.first_awaited
         return first is None or first.step.seq >= seq
 
     def give_up(self, seq: int) -> None:
-        """Stops waiting for those that were recorded before a frame."""
+        """Stops waiting for requests recorded before a frame."""
         while (first := self.first_awaited) is not None and first.step.seq < seq:
             first.is_given_up = True
 
     def clear(self) -> None:
-        """Marks all as made: none will be answered."""
+        """Marks all requests as made: none will be answered."""
         for request in self:
             request.is_made = True
 
     def of(self, method: str | None) -> Iterator[RecordedRequest]:
-        """Yields those of a method."""
+        """Yields the requests of a method."""
         return _not_made(self._pool(method).all)
 
     def with_key(self, method: str | None, key: Key, keys_of: KeysOf) -> Iterator[RecordedRequest]:
-        """Yields those of a method with the same key.
+        """Yields the requests of a method with the same key.
 
         Args:
             method: the method.
             key: the key.
-            keys_of: makes the keys of a recorded request.
+            keys_of: computes the keys of a recorded request.
         """
         pool = self._pool(method)
         if pool.by_key is None:
@@ -119,12 +119,12 @@ class RecordedRequests:
         self._pool(request.ask.method).made.append(request)
 
     def first_made(self, method: str | None, key: Key, keys_of: KeysOf) -> RecordedRequest | None:
-        """Returns the first one with a key that the live agent has made.
+        """Returns the first request with a key that the live agent has made.
 
         Args:
             method: the method.
             key: the key.
-            keys_of: makes the keys of a recorded request.
+            keys_of: computes the keys of a recorded request.
         """
         pool = self._pool(method)
         for request in pool.made:
@@ -138,7 +138,7 @@ class RecordedRequests:
 
 
 def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
-    """Yields those that have not been made; drops those at the front that have, for good."""
+    """Yields requests that have not been made; removes made ones from the front."""
     while requests and requests[0].is_made:
         requests.popleft()
     return (request for request in requests if not request.is_made)
@@ -147,7 +147,7 @@ def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
 class RecordedMessages:
     """Messages of a recording, decoded; they must not be changed.
 
-    Some requests of the agent are held, since each live request is compared with many of them.
+    Some requests of the agent are cached, since each live request is compared with many of them.
     """
 
     def __init__(self, script: Script) -> None:
@@ -179,7 +179,7 @@ class RecordedMessages:
 
 
 def as_it_is(_: Place, value: str) -> str:
-    """Returns the live name of a live value."""
+    """Returns a live value unchanged."""
     return value
 
 
@@ -189,13 +189,13 @@ def key_of(
     live: Live = as_it_is,
     ignored: Sequence[tuple[str, ...]] = (),
 ) -> int:
-    """Returns the hash of a value; numbers and truth values share hashes.
+    """Returns the hash of a value; numbers and booleans share hashes.
 
     Args:
         value: decoded JSON.
-        places: its typed places.
-        live: returns the live names of values at these.
-        ignored: paths that do not count, as of `json_text.parts_of`.
+        places: the typed places of the value.
+        live: returns the live form of values at the typed places.
+        ignored: paths that are not hashed, see `json_text.parts_of`.
     """
     try:
         return _hash(value, places, live, ignored)

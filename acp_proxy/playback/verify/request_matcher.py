@@ -1,13 +1,13 @@
 """Finds the recorded request that a live request of the agent matches.
 
-Candidates are the requests of its lane that the agent has not made yet. An equal one wins, the
-first recorded among several; then one with the same identity: a file's path, a terminal, a command.
-Other differences are left to the comparison of the two recordings. Only a lenient client takes the
-next request of the method.
+Candidates are the requests of its lane that the agent has not made yet. The first recorded request
+that is equal matches; else the first with the same identity: a file's path, a terminal, a command.
+Other differences are reported when the two recordings are compared. Only a lenient client also
+accepts the next request of the method.
 
-A permission request is matched by its scope and by nothing else. If no recorded one has the same
-scope, it is matched with another one, so that reports can show the differences. The options that it
-offers only decide among equal ones.
+A permission request is matched only by its scope. If no recorded request has the same scope, it is
+matched with another one, so that reports can show the differences. The options that it offers only
+decide between requests with the same scope.
 """
 
 import re
@@ -44,15 +44,15 @@ from acp_proxy.protocol.typed_places import Place, places_of
 _NOISE = re.compile(
     r"_meta|cwd|description|timestamp|.*(call|turn|use|request|session)_?id|.*_at(_ms)?", re.I
 )
-"""Names of members that do not describe the action; differences in these are reported last."""
+"""Names of members that do not describe the action; their differences are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
-"""What is hashed of a request: all its params; its identity; and of a permission request, the
-identity with the kinds of options that it offers, and these kinds alone."""
+"""The hashed parts of a request: all params; its identity; for a permission request also the
+identity with the kinds of the offered options, and only these kinds."""
 _IDENTITY: dict[str, tuple[str, ...]] = {
     READ: ("path", "line", "limit"),
     WRITE: ("path",),
     "terminal/create": ("command", "args"),
-    # The recorded client has accepted this question, and no other one.
+    # The recorded client has accepted exactly this question.
     "elicitation/create": ("mode", "message", "requestedSchema", "url"),
 }
 """The params that identify a request, by its method."""
@@ -64,19 +64,19 @@ class AgentRequest:
 
     message: Message
     value: Any
-    """The same, decoded."""
+    """The request, decoded."""
     masked: Any
-    """The same without its secrets."""
+    """The request without its secrets, decoded."""
     line: int
     """The number of the agent's line."""
     lane: ClientLane | None
-    """The only lane that it can be in; None for any, if it names no session."""
+    """The only lane that it can be in; None for any, if it does not name a session."""
     hidden: dict[int, list[tuple[str, ...]]] = field(factory=dict, eq=False)
-    """The places that must not be shown beside a recorded request, by its number."""
+    """The places that must not be shown beside a recorded request, by the latter's number."""
 
     @property
     def method(self) -> str | None:
-        """Its method."""
+        """The method of the request."""
         return self.message.method
 
     def hidden_beside(self, misses: tuple[NearMiss, ...]) -> list[tuple[str, ...]]:
@@ -86,15 +86,15 @@ class AgentRequest:
 
 @frozen
 class RequestMatch:
-    """The recorded request that a live one is matched with."""
+    """The recorded request that a live request is matched with."""
 
     request: RecordedRequest
     permission: PermissionMatch = field(factory=PermissionMatch)
-    """For a permission request: whether it asks permission for the same."""
+    """For a permission request: whether it asks for the same permission."""
 
 
 class RequestMatcher:
-    """Finds recorded requests."""
+    """Finds the recorded requests that live requests match."""
 
     def __init__(self, state: VerifyState) -> None:
         self._state = state
@@ -131,7 +131,7 @@ class RequestMatcher:
         return tuple(sorted(misses, key=_distance)[:NAMED])
 
     def used_up(self, live: AgentRequest) -> NearMiss | None:
-        """Returns the recorded request of the same identity that the agent has made already."""
+        """Returns the recorded request with the same identity that the agent has already made."""
         key = self._live_keys(live)[_SAME]
         request = self._requests(live.lane).first_made(live.method, key, self._recorded_keys)
         if request is None or not self._has_same_identity(request, live):
@@ -142,8 +142,8 @@ class RequestMatcher:
         """Compares a recorded request with a live one, without their secrets.
 
         Args:
-            request: the recorded one.
-            live: the live one, of the same method.
+            request: the recorded request.
+            live: the live request, of the same method.
         """
         recorded, places = self._masked(request), places_of("request", live.method)
         return self._state.comparer.params(live.method, recorded, live.masked, places)
@@ -162,11 +162,11 @@ class RequestMatcher:
         )
 
     def differences(self, request: RecordedRequest, live: AgentRequest) -> tuple[Difference, ...]:
-        """Returns the differences; a recorded directory equals the live one that stands for it.
+        """Returns the differences; a recorded directory equals its live directory.
 
         Args:
             request: the recorded request.
-            live: the live one, of the same method.
+            live: the live request, of the same method.
         """
         places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
         recorded = written = self._masked(request)
@@ -183,7 +183,7 @@ class RequestMatcher:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
 
     def _with_key(self, live: AgentRequest, key: Key) -> Iterator[RecordedRequest]:
-        """Yields candidates with the same key, not too many."""
+        """Yields a limited number of candidates with the same key."""
         requests = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
         return islice(filter(self._is_of_turn, requests), CANDIDATES)
 
@@ -191,7 +191,7 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request may be made now: in a cancelled turn, none of a later turn."""
+        """Whether a request may be made now; a cancelled turn has no requests of later turns."""
         turns = self._state.recording.lanes[request.step.lane].turns
         if not turns.is_cancelled:
             return True
@@ -199,10 +199,10 @@ class RequestMatcher:
         return all(a is None or request.step.seq < a.seq for a in answers)
 
     def _find_permission(self, live: AgentRequest, keys: Keys) -> RequestMatch | None:
-        """Finds the first request of the same scope, preferably with the same options.
+        """Finds the first request with the same scope, preferably with the same options.
 
-        If there is none, it is one that cannot be distinguished from it, since neither names
-        anything; or else another one that offers the same kinds of options, or any.
+        Otherwise it finds a request that cannot be distinguished, since neither names anything;
+        else one that offers the same kinds of options; else any request.
         """
         permissions = self._state.permissions
         other = vague = None
@@ -219,14 +219,14 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields permission requests, those with the most keys in common first, each once."""
+        """Yields each permission request once, those with the most common keys first."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)
         yield from dict.fromkeys(chain(alike, others))
 
     def _has_same_identity(self, request: RecordedRequest, live: AgentRequest) -> bool:
-        """Whether two requests are about the same, whatever else differs."""
+        """Whether two requests have the same identity, whatever else differs."""
         if live.method == PERMISSION:
             scope = self._state.permissions.live(live.value)
             return not self._state.permissions.compare(request, scope).differences
@@ -257,7 +257,7 @@ class RequestMatcher:
 
 
 def _identity(method: str | None, params: dict[str, Any], live: Live) -> list[Any]:
-    """Returns what identifies a request; nothing if any two of the method are alike."""
+    """Returns the identity of a request; empty if all requests of the method are alike."""
     names = _IDENTITY.get(method or "")
     if names is None:
         names = ("terminalId",) if (method or "").startswith("terminal/") else ()

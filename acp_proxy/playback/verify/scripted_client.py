@@ -1,8 +1,8 @@
-"""A client that sends each recorded frame when the agent's frames before it in its lane have come.
+"""A client that sends each recorded frame when the agent's earlier frames of its lane have come.
 
-It compares the agent's frames byte by byte, which `verification` does not: a replay has to give
-such a client exactly what was recorded. It reads on only as far as it has to, so a recording of any
-size can be played.
+Unlike `verification`, it compares the agent's frames byte by byte: a replay has to send such a
+client exactly the recorded bytes. It reads the recording only as far as needed, so a recording of
+any size can be played.
 """
 
 from collections import deque
@@ -13,33 +13,33 @@ from acp_proxy.playback.events import Command, EndOfInput, Event, Finish, LineRe
 from acp_proxy.recording.steps import LaneFinder, Script, Step
 
 _HELD = 4096
-"""Steps that are held before no more are read unless a line needs them."""
+"""The most steps that are kept in memory, unless a line needs more."""
 
 
 class ScriptedClient:
     """Plays the client of a recording."""
 
-    # There is no limit for silence, so it is not needed what is awaited since when.
+    # There is no limit for silence, so the awaited steps and their times are not needed.
     stall_ns = None
     last_activity = 0
     awaited = "the agent"
 
     def __init__(self, script: Script) -> None:
         self.unexpected: bytes | None = None
-        """A line that was not recorded at its place, if one came; nothing is sent after that."""
+        """The first line that was not recorded at its place, if any; nothing is sent after it."""
         self.has_left = False
         """Whether the agent has ended its output."""
         self._script = script
         self._finder = LaneFinder()
         self._lanes: dict[str | None, deque[Step]] = {}
-        """What has still to come in each lane; the client's batches once."""
+        """The steps still to come in each lane; a batch of the client counts once."""
         self._held = 0
-        """How many steps that are."""
+        """How many steps are still to come."""
         self._empty: set[str | None] = set()
         self._sending: dict[str | None, None] = {}
         """The lanes in which a frame of the client is next."""
         self._awaited: dict[bytes, list[tuple[int, str | None]]] = {}
-        """The lanes in which a line of the agent is next: by the line, in recorded order."""
+        """The lanes in which a line of the agent is next, by the line, in recorded order."""
         self._is_read = False
         self._last_added: int | None = None
 
@@ -50,11 +50,11 @@ class ScriptedClient:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the agent has sent something else, so that there is no reason to wait."""
+        """Whether the agent has sent an unrecorded line, so that waiting is useless."""
         return self.unexpected is not None
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields what to do; the first event may be any."""
+        """Takes an event and yields commands; the first event may be of any kind."""
         if self.is_done or self.is_hopeless:
             return
         if not self._lanes:
@@ -74,7 +74,7 @@ class ScriptedClient:
                 return
 
     def _matches(self, line: bytes) -> bool:
-        """Takes a line of the agent in the lane where it is next; returns whether there is one."""
+        """Matches a line of the agent in the lane where it is next; returns whether it is there."""
         if (waiting := self._awaited.pop(line, None)) is None:
             return False
         _, name = heappop(waiting)
@@ -84,7 +84,7 @@ class ScriptedClient:
         return True
 
     def _send(self) -> Iterator[Command]:
-        """Sends until each lane waits for the agent, or enough is held."""
+        """Sends frames until each lane waits for the agent, or enough steps are kept."""
         while True:
             for step in (due := self._due()):
                 wire = self._script.wire(step.seq)
@@ -94,7 +94,7 @@ class ScriptedClient:
                 return
 
     def _due(self) -> list[Step]:
-        """Removes the client's frames that wait for nothing, and returns them in recorded order."""
+        """Removes the client's frames that can be sent, and returns them in recorded order."""
         due = []
         while self._sending:
             name, _ = self._sending.popitem()
@@ -108,7 +108,7 @@ class ScriptedClient:
         return step
 
     def _note_first(self, name: str | None) -> None:
-        """Notes of whom the step is that is next in a lane now."""
+        """Notes which peer sends the next step of a lane."""
         if not (lane := self._lanes[name]):
             self._empty.add(name)
         elif lane[0].from_agent:
@@ -118,7 +118,7 @@ class ScriptedClient:
             self._sending[name] = None
 
     def _read_on(self) -> bool:
-        """Reads the next steps; returns whether there are any."""
+        """Reads more steps; returns whether there are any."""
         steps = [] if self._is_read else self._script.read()
         self._is_read = not steps
         for step in steps:

@@ -10,46 +10,46 @@ from acp_proxy.protocol.typed_places import Place
 
 _Lanes = Mapping[str | None, ClientLane]
 _Joined = Iterable[tuple[str, str]]
-"""Recorded sessions that no request opened, each with the name of its lane."""
+"""Recorded sessions that were not opened by a request, each with the name of its lane."""
 _CREATING = ("session/new", FORK)
-"""Requests in whose answer the agent names a session."""
+"""Requests that the agent answers with the id of a new session."""
 
 
 class SessionMap:
-    """Knows the lane of each live session, and the lane in which anything was last sent.
+    """Knows the lane of each live session, and the lane of the latest message.
 
-    An agent may send updates of a session before the answer that names it. While several sessions
-    are being created, it is unknown then to which of them a new name belongs.
+    An agent may send updates of a session before the answer that names it. If several sessions are
+    being created, it is then unknown which of them a new name belongs to.
     """
 
     def __init__(self, lanes: _Lanes, bindings: Bindings, joined: _Joined = ()) -> None:
         self.last = lanes[None]
-        """The lane in which either side last sent something."""
+        """The lane of the latest message of either side."""
         self._lanes = lanes
         self._bindings = bindings
         self._by_live: dict[str, ClientLane] = {}
         self._creating: list[SentRequest] = []
         self._unknown = ClientLane(None)
-        """Stands for sessions with an unknown lane."""
+        """Placeholder for sessions with an unknown lane."""
         self._unknown_session = ""
         self._unknown_progress: dict[str, StreamProgress] = {}
         self._announced: dict[str, ClientLane] = {}
-        """The lanes in which the live agent has announced sessions that no request opens."""
+        """The lanes in which the live agent announced sessions that are not opened by requests."""
         self._joined: dict[str | None, dict[str, None]] = {}
-        """The recorded sessions of this kind that have no live name, by lane."""
+        """The recorded sessions of this kind without a live name, by lane."""
         for name, lane in joined:
             self._joined.setdefault(lane, {})[name] = None
 
     @property
     def is_creating(self) -> bool:
-        """Whether the agent has still to name a session."""
+        """Whether the agent still has to name a session."""
         return bool(self._creating)
 
     def lane_of(self, session: str | None) -> ClientLane | None:
         """Returns the lane of a live session; None while it is unknown.
 
-        A new name is that of the only session that is being created. A message without a session
-        belongs to the lane in which anything was last sent.
+        A new name belongs to the session that is being created, if there is only one. A message
+        without a session belongs to the lane of the latest message.
         """
         if session is None:
             return self.last
@@ -63,13 +63,14 @@ class SessionMap:
         return self._join(session) if is_child or not self._creating else None
 
     def announce(self, session: str) -> None:
-        """Notes that the agent announces a session where it sends something now."""
+        """Notes that the agent announces a session in the current lane."""
         self._announced[session] = self.last
 
     def _join(self, session: str) -> ClientLane | None:
-        """Returns the lane of a session that no request opened; None if none was recorded there.
+        """Returns the lane of a session not opened by a request; None if none was recorded.
 
-        It stands for the recorded one of its name, or else for the next one of that lane.
+        The session corresponds to the recorded one with its name, or else to the next one of the
+        lane.
         """
         lane = self._announced.get(session, self.last)
         if not (recorded := self._joined.get(lane.name)):
@@ -81,7 +82,7 @@ class SessionMap:
         return lane
 
     def enter(self, session: str | None) -> ClientLane | None:
-        """Notes that the agent sends a message of a session; returns its lane as `lane_of`."""
+        """Notes that the agent sends a message of a session; returns its lane like `lane_of`."""
         lane = self.lane_of(session)
         if lane is None and session is not None and self.is_creating:
             self.last, self._unknown_session = self._unknown, session
@@ -91,7 +92,7 @@ class SessionMap:
 
     @property
     def progress(self) -> StreamProgress:
-        """What counts the messages of the session in which anything was last sent."""
+        """The counter for the session of the latest message."""
         if self.last is not self._unknown:
             return self.last.progress
         return self._unknown_progress.setdefault(self._unknown_session, StreamProgress())
@@ -101,14 +102,14 @@ class SessionMap:
 
         Args:
             lane: the lane.
-            live: the name.
+            live: the live name of its session.
         """
         if lane.name is None:
             return
         self._bindings.bind(Place.SESSION, lane.name, live)
         self._by_live[live] = lane
         if (unknown := self._unknown_progress.pop(live, None)) is not None:
-            lane.progress.states.update(unknown.states)  # all else is counted from here on
+            lane.progress.states.update(unknown.states)  # everything else is counted from now on
 
     def note_sent(self, request: SentRequest) -> None:
         """Notes a request of the client, which may create a session."""
@@ -120,7 +121,7 @@ class SessionMap:
 
         Args:
             request: the request.
-            session: the session that the answer names, if it names one.
+            session: the session that the answer names, if any.
         """
         if request in self._creating:
             self._creating.remove(request)

@@ -1,9 +1,9 @@
-"""Counts how much the agent has sent, independently of how it cuts its texts.
+"""Counts how much the agent has sent, regardless of how its texts are split into chunks.
 
-A model's text comes in as many chunks as the agent, or its model's server, happens to make of it.
-So a text is one item, however many chunks it has, and its progress is counted in characters.
-Everything else is counted by number. Updates that only report a state come at any time; they are
-counted apart and end no text.
+The agent, or its model's server, splits a model's text into an arbitrary number of chunks. So a
+text counts as one item, and its progress is counted in characters. Everything else is counted by
+number. Updates that only report a state may come at any time; they are counted separately and do
+not end a text.
 """
 
 from collections import Counter
@@ -18,21 +18,22 @@ from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 
 _STATES = tuple(update.encode() for update in STATE_UPDATES)
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
-"""How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
+"""The number of lines without an answer that count as a flood: this number, or this multiple of
+all recorded frames if that is larger."""
 _FLOOD_BYTES = 256 << 20
 _FLOOD_REFUSALS = 1000
 """How many requests may be refused while nothing else comes."""
 
 _Text = tuple[str, str | None]
-"""What the chunks of one text have in common: their kind, and the id of the message."""
+"""The common properties of a text's chunks: their kind, and the id of the message."""
 
 
 class Increment(NamedTuple):
-    """What one message adds; one item if it is neither a chunk nor a state update."""
+    """The progress by one message; one item if it is neither a chunk nor a state update."""
 
     text: _Text | None = None
     characters: int = 0
-    """The length of the chunk in UTF-16 units, since some agents cut between two of them."""
+    """The length of the chunk in UTF-16 units, since some agents split characters there."""
     state: str | None = None
 
 
@@ -44,14 +45,14 @@ class ProgressMark(NamedTuple):
 
     items: int = 0
     characters: int = 0
-    """Of the latest item, if that is a text."""
+    """The length of the latest item, if that is a text."""
 
 
 class TotalProgress(NamedTuple):
-    """How much was sent in all lanes together, where texts continue beside each other."""
+    """The progress of all lanes together, where texts may continue in parallel."""
 
     items: int = 0
-    """Of those that are no texts."""
+    """The number of items that are not texts."""
     characters: int = 0
 
     def plus(self, increment: Increment) -> "TotalProgress":
@@ -65,13 +66,13 @@ class StreamProgress:
     """Counts what the agent sends in one lane."""
 
     states: Counter[str] = field(factory=Counter)
-    """The number of state updates by kind, since the lane began."""
+    """The number of state updates by kind, since the start of the lane."""
     grew_at: int = 0
-    """When the agent last sent something there that counts as progress, in nanoseconds."""
+    """When the agent last made progress in the lane, in nanoseconds."""
     mark: ProgressMark = field(factory=ProgressMark)
     """How much was sent since the count was cleared."""
     _text: _Text | None = None
-    """The text that the latest item is."""
+    """The latest item, if that is a text."""
 
     def add(self, increment: Increment, at: int = 0) -> None:
         """Adds a message.
@@ -97,17 +98,17 @@ class StreamProgress:
 
 
 def increment_of(raw: bytes, method: str | None) -> Increment:
-    """Returns what a message of the agent adds that answers nothing.
+    """Returns the progress by a message of the agent that is not an answer.
 
     Args:
         raw: the message.
-        method: its method; None if it is no notification.
+        method: the method; None if it is not a notification.
     """
     if method != UPDATE:
         return ITEM
     if (chunk := chunk_of(raw)) is not None:
         return Increment((chunk.update, chunk.message_id), _units(chunk.text))
-    # Most messages name none of these, and need not be parsed for their kind.
+    # Most messages contain none of these words, so they need not be parsed for their kind.
     update = read(raw).update if any(map(raw.__contains__, _STATES)) else None
     return Increment(state=update) if update in STATE_UPDATES else ITEM
 
@@ -118,25 +119,25 @@ def _units(text: str) -> int:
 
 @define
 class AgentOutput:
-    """Counts the agent's output in all lanes, and since it last did what the recording needs."""
+    """Counts the agent's output in all lanes, in total and since its last progress."""
 
     lines: int = 0
-    """How many lines have come, blank ones not among them."""
+    """How many lines have come, without blank ones."""
     total: TotalProgress = field(factory=TotalProgress)
     recent_lines: int = 0
-    """How many have come since the agent last answered, or made a recorded request."""
+    """How many lines have come since the agent last answered or made a recorded request."""
     recent_bytes: int = 0
     recent_refusals: int = 0
-    """How many of its requests were refused since then."""
+    """How many of the agent's requests were refused since then."""
 
     def note_progress(self) -> None:
-        """Notes that the agent answered, or made a recorded request."""
+        """Notes that the agent answered or made a recorded request."""
         self.recent_lines = self.recent_bytes = self.recent_refusals = 0
 
     def is_flood(self, recorded: int) -> bool:
-        """Whether so much has come without progress that none is to be expected.
+        """Whether so much has come without progress that no progress is expected any more.
 
-        Much is relative to the number of frames that the recorded agent sent.
+        The limit depends on the number of frames that the recorded agent sent.
         """
         return (
             self.recent_refusals >= _FLOOD_REFUSALS
@@ -146,7 +147,7 @@ class AgentOutput:
 
     @property
     def flood_summary(self) -> str:
-        """One sentence for the report."""
+        """Returns a sentence for the report."""
         return (
             f"the agent wrote {counted(self.recent_lines, 'line')} and {self.recent_bytes} bytes"
             f" without an answer to anything; {self.recent_refusals} of its requests were refused"

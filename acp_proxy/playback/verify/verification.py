@@ -1,8 +1,9 @@
 """The verification engine: plays the recorded client to a live agent.
 
 After each event it sends every frame that may be sent. It is over when everything was sent, every
-recorded answer has come, and as much more as the recorded agent sent at last, or nothing for a
-while; when the agent leaves; when it stalls or floods the client; or after the time limit.
+recorded answer has come, and either the amount of the recorded agent's last output has come too or
+nothing came for a while. It is also over when the agent leaves, stalls or floods the client, or
+after the time limit.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verify_state import VerifyOptions, VerifyState
 
 _LONGEST_NS = 10 * NS_PER_S
-"""How long the client waits for the end, at most, while the agent sends other messages."""
+"""The longest wait of the client for the end while the agent sends other messages."""
 
 
 class Verification:
@@ -34,10 +35,10 @@ class Verification:
 
     Attributes:
         stall_ns: nanoseconds without progress that count as a stall; None for no limit.
-        is_over: whether nothing more is sent; further messages of the agent may be fed.
+        is_over: whether everything was sent; further messages of the agent may be fed.
         has_left: whether the agent ended its output before that.
-        is_hopeless: whether the agent stalled or flooded, or took too long, so that there is no
-            reason to wait for it.
+        is_hopeless: whether the agent stalled, flooded the client or took too long, so that
+            waiting is useless.
     """
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
@@ -51,12 +52,12 @@ class Verification:
         self._has_begun = False
         self._times_out_at: int | None = None
         self._part = 0
-        """How much has come of a line that has not ended."""
+        """The size of an unfinished line so far."""
         self._ends_since: int | None = None
         self._unfinished = [*recording.lanes.values()]
-        """Lanes, as far as is known, in which something is left to send or to wait for."""
+        """Lanes that may still have something to send or to wait for."""
         self._incomplete: ClientLane | None = None
-        """One in which last messages were missing at the last look."""
+        """A lane that lacked last messages at the last check."""
         self._silence_ns = max(lane.end.silence_ns for lane in recording.lanes.values())
 
     @property
@@ -77,11 +78,11 @@ class Verification:
 
     @property
     def awaited(self) -> str:
-        """What the client waits for, in a few words."""
+        """A short description of the awaited message."""
         return self.state.pending.awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields what to do; all of it, before the next event is fed."""
+        """Takes an event and yields commands; take all of them before feeding the next event."""
         self._begin(event.at)
         sent: Iterator[Command] = iter(())
         if isinstance(event, PartReceived):
@@ -128,7 +129,7 @@ class Verification:
         if ends_at is not None and now >= ends_at:
             self._time_out()
         elif state.output.is_flood(state.recording.frames):
-            # A lane object of its own, so that it is reported after any number of divergences.
+            # With a new lane object it is primary, and so is kept after any number of divergences.
             lane = ClientLane(state.pending.lane.name)
             summary = state.output.flood_summary
             state.divergences.note(DivergenceKind.FLOOD, lane, summary, of_handshake=True)
@@ -140,13 +141,13 @@ class Verification:
         else:
             self._ends_since = None
             is_silent = limit is not None and state.patience.silence >= limit
-            # A frame may still be due later, by pacing; then it is not the agent that is silent.
+            # By pacing, a frame may still be due later; then the silence is not the agent's.
             if is_silent and self.sender.conditions.next_moment() is None:
                 self._stall(f"nothing came for {(limit or 0) / NS_PER_S:g} s")
 
     @property
     def _is_done(self) -> bool:
-        """Whether nothing is left to send or to wait for but last messages."""
+        """Whether only last messages are left to wait for."""
         if self.state.pending.first_seq is not None:
             return False
         while self._unfinished and self._unfinished[-1].is_done:
@@ -154,7 +155,7 @@ class Verification:
         return not self._unfinished
 
     def _is_complete(self) -> bool:
-        """Whether all came that the recorded agent sent last, or more."""
+        """Whether at least the amount of the recorded agent's last output has come."""
         if self.state.recording.script.agent_left_at is not None or self.state.answers:
             return False
         if self._incomplete is not None and not self._incomplete.is_complete:
@@ -164,13 +165,13 @@ class Verification:
         return self._incomplete is None
 
     def _ends_at(self) -> int:
-        """Returns when the end has come, if nothing comes until then."""
+        """Returns when the verification ends if nothing comes until then."""
         settle_ns = self.state.patience.after_silence(self._silence_ns)
         longest = (self._ends_since or 0) + _LONGEST_NS + settle_ns
         return min(self.state.patience.last_activity + settle_ns, longest)
 
     def _time_out(self) -> None:
-        """Ends it after the time limit; this is no stall if only last messages are missing."""
+        """Ends after the time limit; this is not a stall if only last messages are missing."""
         if self._is_done:
             self.is_over = True
         else:
@@ -186,19 +187,19 @@ class Verification:
             pending.lane,
             "; ".join([what, *waits]),
             seq=items[0][1].step.seq if items else None,
-            # As after a handshake that failed, what was not sent in any lane follows from this.
+            # As after a failed handshake, unsent frames in every lane follow from this.
             of_handshake=True,
         )
         self._give_up()
 
     def _give_up(self) -> None:
-        """Ends it where it is, and reports what was not sent."""
+        """Ends the verification now, and reports the frames that were not sent."""
         for lane in self.state.recording.lanes.values():
             self.state.note_unsent(lane.queue.frames)
         self.is_over = self.is_hopeless = True
 
     def _end(self) -> None:
-        """Ends it when the agent has left: after everything, as in the recording, or too early."""
+        """Ends when the agent has left: after everything, as in the recording, or too early."""
         self.is_over = True
         if self._is_done:
             return

@@ -35,9 +35,9 @@ class PlayReport:
     frames_sent: int
     lines_received: int
     turns: int
-    """Prompts that were answered."""
+    """The number of answered prompts."""
     unsaid: int
-    """Recorded frames of the client that were not sent, answers to no request among them."""
+    """How many recorded frames of the client were not sent, including unasked answers."""
     has_stalled: bool
     has_diverged: bool
     is_played_out: bool
@@ -47,11 +47,11 @@ class PlayReport:
     """Divergences beyond those that are listed."""
     owed: tuple[UnansweredRequest, ...]
     bindings: dict[str, str]
-    """Recorded values that have another live value."""
+    """Recorded values with a different live value, and that value."""
 
 
 def report(engine: Verification, known: Mapping[str, str] | None = None) -> PlayReport:
-    """Makes the report of a conversation that has ended.
+    """Returns the report of a conversation that has ended.
 
     Args:
         engine: the verification.
@@ -80,7 +80,7 @@ def _unanswered(request: SentRequest, now: int) -> UnansweredRequest:
 
 
 def text(play_report: PlayReport) -> Iterator[str]:
-    """Yields the divergences that count and the requests without an answer, in lines."""
+    """Yields lines with the divergences that count and the unanswered requests."""
     blocks = REPORTER.blocks(play_report.divergences, play_report.left_out)
     for block in blocks:
         yield from block
@@ -93,7 +93,7 @@ def text(play_report: PlayReport) -> Iterator[str]:
 
 
 def remarks(play_report: PlayReport) -> Iterator[str]:
-    """Yields what was sent early or withheld, in lines; this may explain other differences."""
+    """Yields lines on early and withheld frames, which may explain other differences."""
     for kind, rest in (
         (DivergenceKind.EARLY, "went out early"),
         (DivergenceKind.WITHHELD, "are withheld"),

@@ -1,4 +1,4 @@
-"""What each side has still to answer: requests of the client, and requests of the live agent."""
+"""The open requests of both sides: of the client, and of the live agent."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -14,27 +14,27 @@ from acp_proxy.playback.verify.recorded_requests import RecordedRequest
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 
 _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
-"""The least silence after which the client does not wait for optional messages; and the same as a
-multiple of the recorded silence."""
+"""The shortest silence after which the client stops waiting for optional messages, and the same
+limit as a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
-"""The same for an answer, since the agent may wait for it; and for one that was recorded late."""
+"""The same for answers, since the agent may wait for them; and for answers recorded late."""
 _MANY_TIMES = 10
-"""How many times as long the client waits while the agent sends other messages."""
+"""The factor for the wait while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
-"""What counts as a stall for these limits, if there is no limit for stalls."""
+"""The stall timeout for these limits if there is no stall timeout."""
 
 
 class Patience:
-    """Keeps the time of a verification, in nanoseconds; `stall_ns` of silence are a stall."""
+    """Keeps the time of a verification, in nanoseconds; `stall_ns` is the stall timeout."""
 
     def __init__(self, stall_ns: int | None) -> None:
         self.now = 0
-        """The moment of the latest event."""
+        """The time of the latest event."""
         self.last_activity = 0
         """When either side last sent anything."""
         self.pauses: list[tuple[int, int]] = []
-        """From when to when a frame was held back for messages that have never come."""
-        # Less than a stall, so that waiting for optional messages is never taken for one.
+        """Start and end of each wait for messages that never came."""
+        # Less than the stall timeout, so that waiting for optional messages is never a stall.
         self._longest = (_WITHOUT_STALL_NS if stall_ns is None else stall_ns) * 9 // 10
 
     @property
@@ -47,19 +47,19 @@ class Patience:
         self.last_activity = self.now
 
     def after_silence(self, silence_ns: int) -> int:
-        """Returns how long to wait for what the recorded agent sent after a silence."""
+        """Returns how long to wait for messages that were recorded after a silence."""
         return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
     def of_answer(self, silence_ns: int) -> tuple[int, int]:
-        """Returns how long an answer waits for its place: in silence, and in all."""
+        """Returns how long an answer waits for its turn: in silence, and in total."""
         late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
         silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
         return silence, _MANY_TIMES * silence
 
     def deadline(self, frame: ClientFrame) -> int:
-        """Returns when a frame stops waiting for optional messages, if nothing comes until then.
+        """Returns when a frame stops waiting for optional messages if nothing comes until then.
 
-        While a turn is open, the agent has more to send; only a stall would prove the opposite.
+        While a turn is open, the agent has more to send; only a stall would prove otherwise.
         """
         is_open = frame.lane.turns.is_open
         longest = self._longest if is_open else self.after_silence(frame.before.silence_ns)
@@ -72,18 +72,18 @@ class Patience:
         return f"other things came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
 
     def note_pause(self, frame: ClientFrame) -> None:
-        """Notes since when a frame that is sent now was held back for what has never come."""
+        """Notes the time that a frame sent now was held back for messages that never came."""
         start = self.last_activity if self._is_silent(frame) else _waits_since(frame)
         if start < self.now:
             self.pauses.append((start, self.now))
 
     def _is_silent(self, frame: ClientFrame) -> bool:
-        """Whether a frame waited in silence for most of the time."""
+        """Whether a frame waited mostly in silence."""
         return self.silence * _MANY_TIMES >= self.now - _waits_since(frame)
 
 
 def _waits_since(frame: ClientFrame) -> int:
-    """Since when a frame waits although its lane makes no progress."""
+    """Returns since when a frame waits without progress in its lane."""
     return max(frame.waits_since or 0, frame.lane.progress.grew_at)
 
 
@@ -99,12 +99,12 @@ class PendingAnswers:
         self._expected = deque(recording.expected_answers)
         self._settled: set[int] = set()
         self._open: dict[str, list[SentRequest]] = {}
-        """By the token of their id, oldest first."""
+        """The open requests by the token of their id, oldest first."""
         self._answered: dict[str, ClientLane] = {}
 
     @property
     def first_seq(self) -> int | None:
-        """The number of the first recorded answer that has not come; None if all have."""
+        """The number of the first recorded answer that has not come; None if all have come."""
         while self._expected and self._expected[0][1] in self._settled:
             self._expected.popleft()
         return self._expected[0][0] if self._expected else None
@@ -114,7 +114,7 @@ class PendingAnswers:
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
 
     def take(self, token: str) -> SentRequest | None:
-        """Removes the oldest open request with an id as it is written; None if there is none."""
+        """Removes and returns the oldest open request with an id as it is written, if any."""
         if not (requests := self._open.get(token)):
             return None
         request = requests.pop(0)
@@ -125,11 +125,11 @@ class PendingAnswers:
         return request
 
     def settle(self, exchange: int) -> None:
-        """Stops waiting for an answer: it has come, or will not come."""
+        """Stops waiting for an answer that has come or will not come."""
         self._settled.add(exchange)
 
     def answered_in(self, token: str) -> ClientLane | None:
-        """Returns the lane of the latest answered request with an id; None if there was none."""
+        """Returns the lane of the latest answered request with an id, if any."""
         return self._answered.get(token)
 
     def is_open(self, exchange: int | None) -> bool:
@@ -145,7 +145,7 @@ class PendingAnswers:
 
     @property
     def items(self) -> list[tuple[str, SentRequest]]:
-        """What has not come, for which request: answers, oldest first, and then ends of turns."""
+        """The awaited answers, oldest first, then ends of turns; each with its request."""
         answers = [(f"the answer to {o.step.title} #{o.step.seq}", o) for o in self.requests]
         prompts = sorted(self._prompts(), key=lambda sent: sent.at)
         return answers + [(f"the end of the turn of {PROMPT} #{o.step.seq}", o) for o in prompts]
@@ -158,7 +158,7 @@ class PendingAnswers:
 
     @property
     def awaited(self) -> str:
-        """What the client waits for, in a few words."""
+        """A short description of the awaited message."""
         for lane in self._recording.lanes.values():
             if (frame := lane.waiting) is not None:
                 return f"what the agent had sent before {frame.title}"
@@ -169,7 +169,7 @@ class PendingAnswers:
         return (sent for requests in self._open.values() for sent in requests)
 
     def _prompts(self) -> Iterator[SentRequest]:
-        """Yields the prompts of open turns that an update ends, and not an answer."""
+        """Yields the prompts of open turns that end by an update."""
         for lane in self._recording.lanes.values():
             if self._recording.is_v2 and lane.turns.awaits_end:
                 yield from lane.turns.prompts.values()
@@ -181,33 +181,33 @@ class LiveRequest:
 
     recorded: RecordedRequest
     token: str
-    """Its id as the live agent writes it."""
+    """The id of the request as the live agent writes it."""
     raw: bytes
     scope: Any = None
-    """What a permission request asks permission for, as of `PermissionMatcher.live`."""
+    """The scope of a permission request, see `PermissionMatcher.live`."""
 
 
 class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
-    An answer waits in the queue of its lane, where the first one may be sent as soon as its
-    conditions hold. It also waits in two queues over all lanes, for the moment at which it is sent
-    anyway. So no event needs to look at all recorded frames.
+    An answer waits in the queue of its lane, where the first may be sent as soon as its conditions
+    hold. It also waits in two queues over all lanes, ordered by the time when it is sent anyway. So
+    no event has to check all recorded frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:
         self._recording = recording
         self._patience = patience
         self._waiting: dict[int, LiveRequest] = {}
-        """By the exchange of the recorded request."""
+        """The live requests by the exchange of the recorded request."""
         self._unanswered: dict[int, LiveRequest] = {}
-        """Likewise, those that were never answered in the recording."""
+        """The live requests that were never answered in the recording, by exchange."""
         self._by_silence: list[_Entry] = []
         self._by_deadline: list[_Entry] = []
         self._asked: dict[ClientLane, None] = {}
 
     def __bool__(self) -> bool:
-        """Whether the client has to answer anything that it answered in the recording."""
+        """Whether the client has to answer a request that it answered in the recording."""
         return bool(self._waiting)
 
     def get(self, exchange: int | None) -> LiveRequest | None:
@@ -228,16 +228,16 @@ class AnswerQueue:
             self._schedule(frame)
 
     def take_asked(self) -> dict[ClientLane, None]:
-        """Returns the lanes in which answers were asked for since the last call."""
+        """Returns the lanes in which the agent asked for answers since the last call."""
         asked, self._asked = self._asked, {}
         return asked
 
     def remove(self, exchange: int | None) -> LiveRequest | None:
-        """Removes a request that is answered now; returns it, None if there is none."""
+        """Removes and returns a request that is answered now, if any."""
         return self._waiting.pop(exchange or 0, None)
 
     def remove_permissions(self, lane: ClientLane) -> Iterator[LiveRequest]:
-        """Removes the permission requests of a lane that the recording leaves without an answer."""
+        """Removes the permission requests of a lane that were not answered in the recording."""
         for exchange, request in list(self._unanswered.items()):
             recorded = request.recorded
             if recorded.step.lane == lane.name and recorded.ask.method == PERMISSION:
@@ -253,7 +253,7 @@ class AnswerQueue:
                 first[1].lane.queue.release(first[1])
 
     def moments(self) -> Iterator[int]:
-        """Yields when the next answer will have waited long enough, if nothing comes."""
+        """Yields when the next answer will have waited long enough if nothing comes."""
         if (first := _first(self._by_silence)) is not None:
             yield self._patience.last_activity + first[0]
         if (first := _first(self._by_deadline)) is not None:

@@ -1,4 +1,4 @@
-"""The state of a verification: its parts, each of which alone changes what it holds."""
+"""The state of a verification, in parts that each change only their own data."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,8 +23,8 @@ from acp_proxy.playback.verify.verify_requests import AnswerQueue, Patience, Pen
 class VerifyOptions(PlaybackOptions):
     """How to play the client.
 
-    A lenient client answers a request with the nearest recorded one of its method, and a permission
-    request that is described by its title alone with the one of that title.
+    A lenient client answers a request like the nearest recorded request of its method. It answers a
+    permission request that has only a title like the recorded request with that title.
     """
 
     roots: Mapping[str, str] = field(factory=dict)
@@ -32,11 +32,11 @@ class VerifyOptions(PlaybackOptions):
     secrets: Mapping[str, str] = field(factory=dict, repr=False)
     """Secrets that the client sends in place of markers, each with its marker."""
     timeout_ns: int | None = None
-    """Nanoseconds that the whole verification may take; None for no limit."""
+    """The longest duration of the whole verification in nanoseconds; None for no limit."""
 
 
 class VerifyState:
-    """The parts of the state: what is known of both sides, and what each has still to do."""
+    """The parts of the state: knowledge of both sides, and what each still has to do."""
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.recording = recording
@@ -56,11 +56,11 @@ class VerifyState:
 
     @property
     def now(self) -> int:
-        """The moment of the latest event, in nanoseconds."""
+        """The time of the latest event, in nanoseconds."""
         return self.patience.now
 
     def abandon(self, lane: ClientLane) -> None:
-        """Gives a lane up, unless it was given up before, and reports what is not sent there."""
+        """Abandons a lane unless it already was, and reports its frames that are not sent."""
         if lane.is_abandoned:
             return
         left = lane.abandon()
@@ -70,7 +70,7 @@ class VerifyState:
         self.note_unsent(frame for frame in left if not frame.is_answer)
 
     def note_unsent(self, frames: Iterable[ClientFrame]) -> None:
-        """Reports which frames of a lane, in recorded order, were not sent, if any."""
+        """Reports frames of a lane that were not sent, if any; they are in recorded order."""
         if unsent := [*frames]:
             what = "message was" if len(unsent) == 1 else "messages were"
             first = unsent[0]
@@ -79,7 +79,7 @@ class VerifyState:
             self.divergences.note(kind, lane, summary, seq=first.seq)
 
     def note_unasked(self) -> None:
-        """Reports which answers the recording has before their request, or without one."""
+        """Reports answers that were recorded before their request, or without one."""
         for reply in self.recording.unasked:
             step = reply.step
             if step.exchange is None:
