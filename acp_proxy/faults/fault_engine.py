@@ -1,6 +1,6 @@
 """The fault engine: frames go in, and the outputs that replace them come out.
 
-Pure: it gets the time at which a frame came and decides when its bytes are due; a driver waits.
+Pure: it gets the time when a frame came and decides when its bytes are due; a driver waits.
 Frames of both directions pass through one engine, since rules depend on exchanges and turns, which
 the recorder's state machine finds. The rules of a plan apply in order, each to the result of the
 rules before it.

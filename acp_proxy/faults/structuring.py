@@ -44,20 +44,20 @@ class Window(NamedTuple):
 
 @frozen
 class Trigger:
-    """The conditions under which a rule fires. Matches are counted in each counter scope."""
+    """The conditions under which a rule fires. Matches are counted per counter scope."""
 
     where: str = ""
     """A filter; empty for every frame."""
     after: int = field(default=0, validator=at_least(0))
-    """How many matches pass first."""
+    """How many first matches pass without firing."""
     every: int = field(default=1, validator=at_least(1))
     """After that, every n-th match fires."""
     times: int | None = field(default=None, validator=at_least(1))
-    """How often it fires at most."""
+    """How often the rule fires at most."""
     probability: float = field(default=1.0, validator=at_least(0, 1))
-    """The probability that such a match fires."""
+    """The probability that a match fires, after the other conditions."""
     window: Window | None = None
-    """When frames can match: from and to, since the start of the connection."""
+    """The start and end of the time in which frames can match, from the connection's start."""
 
 
 class BadToml(ValueError):

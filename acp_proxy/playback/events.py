@@ -1,6 +1,6 @@
 """The events of an engine and its commands.
 
-Each event carries the time at which it happened. A driver executes the commands in order.
+Each event has the time when it happened. A driver executes the commands in order.
 """
 
 from attrs import frozen

@@ -1,4 +1,4 @@
-"""``bandwidth``: bytes trickle at a rate."""
+"""``bandwidth``: bytes go out slowly, at a fixed rate."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +13,7 @@ _MOST_STEPS = 10_000
 
 @frozen
 class BandwidthFault(Fault):
-    """The frame's bytes come at no more than a rate."""
+    """The frame's bytes go out at a limited rate."""
 
     kind = "bandwidth"
     outcome = "trickles at {bytes_per_s} bytes a second"
@@ -22,7 +22,7 @@ class BandwidthFault(Fault):
     """The rate; later frames wait for the frame."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Cuts the frame into pieces that come one after the other."""
+        """Cuts the frame into pieces that go out one by one."""
         delivery = frame.delivery
         least = len(delivery.data) // _MOST_STEPS + 1
         step = max(least, self.bytes_per_s // _STEPS_PER_S)
@@ -30,7 +30,7 @@ class BandwidthFault(Fault):
         yield delivery._replace(pieces=cut)
 
     def _slow(self, piece: DeliveryPiece, step: int) -> Iterator[DeliveryPiece]:
-        for at in range(0, len(piece.data) or 1, step):  # an empty piece keeps its moment
+        for at in range(0, len(piece.data) or 1, step):  # an empty piece keeps its due time
             part = piece.data[at : at + step]
             first = (piece.after_ns, piece.takes_ns) if at == 0 else (0, 0)
             yield DeliveryPiece(part, first[0], first[1] + len(part) * 10**9 // self.bytes_per_s)

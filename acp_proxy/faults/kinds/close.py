@@ -16,7 +16,7 @@ class CloseFault(Fault):
     has_side_effect = True
 
     keep_frame: bool = False
-    """Whether the frame, or what earlier rules have left of it, still passes."""
+    """Whether the frame, as changed by earlier rules, still passes."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Closes the direction."""

@@ -14,15 +14,15 @@ class CorruptMode(StrEnum):
     """How bytes are changed."""
 
     FLIP = "flip"
-    """One bit, somewhere; never into a newline."""
+    """One bit is flipped at random, but not into a newline."""
     BAD_UTF8 = "bad-utf8"
-    """A byte that no UTF-8 text has, somewhere."""
+    """A byte that is invalid in UTF-8 is inserted at random."""
     BAD_JSON = "bad-json"
-    """The last character is gone, which is a bracket."""
+    """The last character, a bracket, is removed."""
     NUL = "nul"
-    """A NUL byte, somewhere."""
+    """A NUL byte is inserted at random."""
     BOM = "bom"
-    """A byte order mark in front."""
+    """A byte order mark is put in front."""
     CRLF = "crlf"
     """The line ends in CR LF."""
 
@@ -34,7 +34,7 @@ class CorruptFault(Fault):
     kind = "corrupt"
 
     mode: CorruptMode = CorruptMode.FLIP
-    """How."""
+    """How the bytes are changed."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Changes the frame."""

@@ -19,16 +19,16 @@ class ErrorReplyFault(Fault):
     touches_both = True
 
     code: int = -32603
-    """Of the error."""
+    """The code of the error."""
     message: str = "Internal error"
-    """Of the error."""
+    """The message of the error."""
     data: Any = field(default=None, validator=plain_json)
-    """Of the error; none unless given."""
+    """The data of the error; omitted by default."""
     draft_code: int | None = None
-    """Of the error where the 1.0 draft is spoken, whose codes are others; `code` unless given."""
+    """The code in the 1.0 draft, which has other codes; `code` by default."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Only a request can be answered."""
+        """Accepts only requests."""
         return bool(frame.row["kind"] == "request")
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:

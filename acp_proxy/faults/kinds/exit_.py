@@ -18,7 +18,7 @@ class ExitFault(Fault):
     code: int = field(default=1, validator=at_least(0, 255))
     """The exit code."""
     keep_frame: bool = False
-    """Whether the frame, or what earlier rules have left of it, still passes."""
+    """Whether the frame, as changed by earlier rules, still passes."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Ends the agent."""

@@ -13,16 +13,16 @@ _BODIES = ("params", "result")
 
 @frozen
 class HugeFrameFault(Fault):
-    """The frame stays legal and becomes as large as you like."""
+    """The frame is padded to a given size and stays legal."""
 
     kind = "huge-frame"
     outcome = "is padded to {bytes} bytes, and stays legal"
 
     bytes: int = field(default=100_000, validator=at_least(1))
-    """Size of the whole line; larger lines stay as they are."""
+    """Size of the whole line; larger lines are not changed."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Only a smaller frame whose params or result can hold ``_meta``."""
+        """Accepts only smaller frames whose params or result can have ``_meta``."""
         data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 
@@ -32,7 +32,7 @@ class HugeFrameFault(Fault):
 
 
 def _padded(data: bytes, size: int) -> bytes:
-    """Puts padding into ``_meta``, which is made where there is none; else returns the same."""
+    """Adds padding in ``_meta``, creating it if needed; returns other data unchanged."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -48,12 +48,12 @@ def _padded(data: bytes, size: int) -> bytes:
 
 
 def _objects(text: str, places: dict[str, object]) -> list[int]:
-    """Where the objects at some places begin."""
+    """Returns the start positions of the objects at some places."""
     return [span.start for span in spans(text, places) if text[span.start] == "{"]
 
 
 def _with(text: str, at: int, member: str, size: int) -> bytes:
-    """Puts a member in front of an object's others, as long as the size asks for."""
+    """Inserts a member as the first of an object, as long as needed for the size."""
     after = "" if text[at:].lstrip().startswith("}") else ","
     missing = size - len(text.encode()) - len(member % "") - len(after)
     if missing < 0:

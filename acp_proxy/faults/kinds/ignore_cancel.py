@@ -16,7 +16,7 @@ class IgnoreCancelFault(Fault):
     outcome = "never arrives, so that nothing is cancelled"
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Cancellations of turns and of requests."""
+        """Accepts cancellations of turns and of requests."""
         return frame.row["method"] in ("session/cancel", "$/cancel_request")
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:  # noqa: ARG002

@@ -15,11 +15,11 @@ class LatencyFault(Fault):
     kind = "latency"
 
     latency_ms: float = field(default=100.0, validator=at_least(0))
-    """How much later."""
+    """The delay."""
     jitter_ms: float = field(default=0.0, validator=at_least(0))
-    """How much is added or subtracted at most, at random."""
+    """The largest random change of the delay, up or down."""
     keep_order: bool = True
-    """Whether later frames wait for it; else they overtake it."""
+    """Whether later frames wait for the frame; otherwise they overtake it."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Delays the frame."""

@@ -1,4 +1,4 @@
-"""``limit-data``: the direction ends after some bytes, in the middle of a frame perhaps."""
+"""``limit-data``: the direction ends after some bytes, perhaps in the middle of a frame."""
 
 from collections.abc import Iterable
 
@@ -16,14 +16,14 @@ class LimitDataFault(Fault):
     outcome = "is cut off at byte {bytes} of its direction, which ends there"
 
     bytes: int = field(default=1000, validator=at_least(0))
-    """Counted from the start of the connection, as they were received."""
+    """The number of bytes, counted as received since the start of the connection."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Only the frame in which the last of the bytes is."""
+        """Accepts only the frame that contains the last of the bytes."""
         return frame.total + len(frame.delivery.data) > self.bytes
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Lets pass what fits, then closes the direction."""
+        """Lets the bytes within the limit pass, then closes the direction."""
         left = max(0, self.bytes - frame.total)
         if left:
             yield frame.delivery.with_data(frame.delivery.data[:left])

@@ -1,4 +1,4 @@
-"""``noop``: nothing happens; the byte-exact identity."""
+"""``noop``: nothing happens; the frame passes byte for byte."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""``reorder``: the frame is held until some later ones of its direction have come."""
+"""``reorder``: the frame is held until some later frames of its direction have come."""
 
 from collections.abc import Iterable
 
@@ -10,15 +10,15 @@ from acp_proxy.faults.fault_effects import Effect
 
 @frozen
 class ReorderFault(Fault):
-    """The frame goes out behind later ones."""
+    """The frame goes out after later frames."""
 
     kind = "reorder"
 
     after_frames: int = field(default=1, validator=at_least(1))
-    """How many; frames count when they are received, even if they are held too."""
+    """How many later frames; they count when they are received, even if they are held too."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Puts the frame behind later ones; at the end of the stream it goes out anyway."""
+        """Holds the frame back; at the end of the stream it goes out anyway."""
         yield frame.delivery._replace(
             behind_frames=frame.delivery.behind_frames + self.after_frames
         )

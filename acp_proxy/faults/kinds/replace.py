@@ -1,4 +1,4 @@
-"""``replace``: the frame is another one."""
+"""``replace``: the frame is replaced or changed."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 @frozen
 class ReplaceFault(Fault):
-    """The frame is another one: a given line, or itself with some members set."""
+    """The frame is replaced by a given line, or some of its members are set."""
 
     kind = "replace"
 
@@ -27,10 +27,10 @@ class ReplaceFault(Fault):
     set: dict[str, Any] = field(factory=dict, validator=plain_json)
     """New values by JSON pointer; a last part ``-`` appends to a list."""
     change: dict[str, Any] = field(factory=dict, validator=plain_json)
-    """New values by JSON pointer of those of these members that the frame has."""
+    """New values by JSON pointer, for members that the frame has."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuses settings that do not go together."""
+        """Refuses settings that exclude each other."""
         members = {"set": self.set, "change": self.change}
         if (self.frame is None) == (not any(members.values())):
             came = "neither" if self.frame is None else "both"
@@ -43,15 +43,15 @@ class ReplaceFault(Fault):
                     )
 
     def new_state(self) -> dict[bytes, bytes | None]:
-        """Returns the last line that was made, which `fits` and `apply` both need."""
+        """Returns a cache for the last changed line, which `fits` and `apply` share."""
         return {}
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Any frame for a line; for members only JSON that has their places."""
+        """With a line, accepts any frame; otherwise only JSON with places for the members."""
         return self.frame is not None or self._made(frame) is not None
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Replaces the frame; a copy that a rule before has spoiled passes as it is."""
+        """Replaces the frame; a copy that an earlier rule has spoiled passes unchanged."""
         line = self._made(frame) if self.frame is None else self.frame.encode()
         if line is None:
             yield frame.delivery
@@ -59,7 +59,7 @@ class ReplaceFault(Fault):
             yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
     def _made(self, frame: PassingFrame) -> bytes | None:
-        """The line with its members set, which is made once; None if it cannot be."""
+        """Returns the line with its members set, cached; None if that is impossible."""
         data = frame.delivery.data
         if data not in frame.state:
             frame.state.clear()
@@ -101,7 +101,7 @@ def _has(value: Any, path: _Path) -> bool:
 
 
 def _put(value: Any, path: _Path, new: Any) -> None:
-    """Sets a member, making objects on the way where there is nothing."""
+    """Sets a member, creating missing objects above it."""
     for place, key in enumerate(path):
         is_last = place == len(path) - 1
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""``reply``: a reply goes wrong: it is late, comes twice, has another id, or no request."""
+"""``reply``: a reply is late, comes twice, has another id, or has no request."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -11,39 +11,39 @@ from acp_proxy.protocol.typed_places import Place, spans, splice
 
 
 class ReplyMode(StrEnum):
-    """What is wrong with the reply."""
+    """The kinds of wrong replies."""
 
     LATE = "late"
-    """It comes later, and later frames do not wait for it."""
+    """The reply comes later, and later frames do not wait for it."""
     DOUBLE = "double"
-    """It comes twice."""
+    """The reply comes twice."""
     WRONG_ID = "wrong-id"
-    """It has the id of no request, and the request stays unanswered."""
+    """The reply has an unknown id, and the request stays unanswered."""
     ORPHAN = "orphan"
-    """After it comes a reply to no request."""
+    """The reply is followed by a reply without a request."""
 
 
 @frozen
 class ReplyFault(Fault):
-    """A reply goes wrong. `where` is asked of the reply, which has its request's method."""
+    """A reply goes wrong. `where` matches the reply, which has its request's method."""
 
     kind = "reply"
     touches_both = True
 
     mode: ReplyMode = ReplyMode.LATE
-    """What goes wrong."""
+    """How the reply goes wrong."""
     latency_ms: float = field(default=1000.0, validator=at_least(0))
     """For `late`: how much later it comes."""
     after_cancel: bool = False
     """For `late`: the delay begins only when the client cancels the request or the turn."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuses settings that do not go together."""
+        """Refuses settings that exclude each other."""
         if self.after_cancel and self.mode is not ReplyMode.LATE:
             raise BadSetting("after_cancel", f"expected mode late with it, got {self.mode.value}")
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Only a reply."""
+        """Accepts only replies."""
         return frame.row["kind"] in ("response", "error")
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
@@ -78,7 +78,7 @@ class ReplyFault(Fault):
 
 
 def _with_id(data: bytes, chance: Chance) -> bytes:
-    """The same reply with the id of no request."""
+    """Returns the same reply with an unknown id."""
     text = data.decode(errors="surrogateescape")
     token = str(1_000_000_000 + chance.below(1_000_000_000, "id"))
     ids = spans(text, {"id": Place.ID})

@@ -29,7 +29,7 @@ class _SignalFault(Fault):
 
 @frozen
 class KillFault(_SignalFault):
-    """The agent is killed; all that it has sent arrives first."""
+    """The agent is killed; everything that it has sent arrives first."""
 
     kind = "kill"
     signum = system.SIGKILL
@@ -38,7 +38,7 @@ class KillFault(_SignalFault):
 
 @frozen
 class PauseFault(_SignalFault):
-    """The agent is stopped, and stays so until something resumes it."""
+    """The agent is stopped until it is resumed."""
 
     kind = "pause"
     signum = system.SIGSTOP
@@ -63,7 +63,7 @@ class TerminateFault(_SignalFault):
     outcome = "passes, and the agent is sent SIGTERM"
 
     grace_ms: float | None = field(default=None, validator=at_least(0))
-    """When to kill it if it is still there; never, unless given."""
+    """The time after which it is killed if it is still running; never by default."""
 
     def _grace_ns(self) -> int | None:
         return None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)

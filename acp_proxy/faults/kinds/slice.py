@@ -1,4 +1,4 @@
-"""``slice``: the frame goes out in small writes, through the middle of characters and tokens."""
+"""``slice``: the frame goes out in small writes, which split characters and tokens."""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,7 +20,7 @@ class SliceFault(Fault):
     bytes: int = field(default=7, validator=at_least(1))
     """Size of one write; larger if a frame would need over 100,000 writes."""
     delay_ms: float = field(default=1.0, validator=at_least(0))
-    """Between two writes, so that a reader sees them apart."""
+    """The delay between two writes, so that a reader sees them separately."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame."""
@@ -31,6 +31,6 @@ class SliceFault(Fault):
 
     def _cut(self, piece: DeliveryPiece, size: int) -> Iterator[DeliveryPiece]:
         wait = int(self.delay_ms * NS_PER_MS)
-        for at in range(0, len(piece.data) or 1, size):  # an empty piece keeps its moment
+        for at in range(0, len(piece.data) or 1, size):  # an empty piece keeps its due time
             part = piece.data[at : at + size]
             yield DeliveryPiece(part, wait) if at else piece._replace(data=part)

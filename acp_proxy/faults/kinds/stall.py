@@ -16,10 +16,10 @@ class StallFault(Fault):
     has_side_effect = True
 
     keep_frame: bool = False
-    """Whether the frame, or what earlier rules have left of it, still passes."""
+    """Whether the frame, as changed by earlier rules, still passes."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Keeps the frame back, and all that follow it."""
+        """Holds back the frame and all later frames."""
         if self.keep_frame:
             yield frame.delivery
         yield StallEffect(frame.direction)

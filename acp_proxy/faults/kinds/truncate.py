@@ -17,7 +17,7 @@ class TruncateFault(Fault):
     keep_bytes: int = field(default=20, validator=at_least(0))
     """How many bytes of the line arrive, without its newline."""
     newline: bool = True
-    """Whether the newline is kept; else the next frame continues the line."""
+    """Whether the newline is kept; otherwise the next frame continues the line."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame."""

@@ -72,7 +72,7 @@ _LAST = 1 << 62
 
 
 class Rank(StrEnum):
-    """What a divergence means for the verdict."""
+    """The meaning of a divergence for the verdict."""
 
     PRIMARY = "primary"
     CASCADE = "cascade"

@@ -15,7 +15,7 @@ def test_list_has_all_kinds_and_plans() -> None:
         assert f"\n{kind}\n" in f"\n{said}"
     for name in ready_plans():
         assert f"  @{name} " in said
-    assert "  latency_ms = 100.0  number. How much later.\n" in said
+    assert "  latency_ms = 100.0  number. The delay.\n" in said
     assert "  probability = 1.0  number." in said
 
 
