@@ -1,7 +1,7 @@
 """A record/replay debugging proxy for the Agent Client Protocol (ACP).
 
-As a library it opens recordings: see `acp_proxy.api`. The names of the library are looked up when
-they are used, since `acp-proxy record` imports this module and has to start at once.
+As a library it opens recordings: see `acp_proxy.api`. Names of the library are imported when they
+are first used, because `acp-proxy record` imports this module and must start at once.
 """
 
 TYPE_CHECKING = False

@@ -1,8 +1,9 @@
 """Plays the client of a recording against a live agent or a replay.
 
 ``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends each recorded
-message of the client once all messages of the agent that were recorded before it have come. It ends
-with 0 if the agent sent exactly what was recorded, else with 1 and the first line that differs.
+message of the client once all messages of the agent that were recorded before it have come. It
+exits with 0 if the agent sent exactly what was recorded, otherwise with 1 after it prints the first
+line that differs.
 """
 
 import os

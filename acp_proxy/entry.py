@@ -1,4 +1,4 @@
-"""The program's entry: `record` starts at once, every other command through click."""
+"""The entry point of the program: `record` starts at once, other commands through click."""
 
 import os
 import sys
@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from acp_proxy.record.capture.relay import Relay
 
 _MOST_YOUNG = 100_000
-"""Objects after which the garbage collector looks for garbage; a short command makes fewer, nearly
-all of which stay until it ends. With Python's own 700 it would look a hundred times."""
+"""The number of new objects after which the garbage collector runs.
+
+A short command makes fewer, and nearly all stay in use until it ends; with Python's default of 700
+the collector would run a hundred times.
+"""
 
 
 def main() -> None:
@@ -22,7 +25,7 @@ def main() -> None:
         _start_recording()
     elif sys.argv[1:2] == ["replay"]:
         _block_signals()
-    import gc  # late: nothing that `record` needs
+    import gc  # late: `record` does not need it
 
     gc.set_threshold(_MOST_YOUNG)
     from acp_proxy.cli.main import cli
@@ -30,16 +33,16 @@ def main() -> None:
     try:
         cli(prog_name="acp-proxy")
     finally:
-        gc.freeze()  # while it ends, Python need not look for garbage either
+        gc.freeze()  # no garbage collection during the exit either
 
 
 def _start_recording() -> None:
-    """Records, unless there is a mistake in the options, which click then reports."""
+    """Starts `record`; returns without doing so if the options are wrong, for click to report."""
     from acp_proxy.record.capture.record_options import parse
 
     try:
         from acp_proxy.record.capture.starter import record
-    except ImportError:  # on Windows, where `cli.group` says what does not run
+    except ImportError:  # on Windows, where `cli.group` refuses the command
         return
     options = parse(sys.argv[2:], os.environ)
     if options is not None and _is_command(options):
@@ -47,7 +50,7 @@ def _start_recording() -> None:
 
 
 def _block_signals() -> None:
-    """Blocks what ends a replay, which unblocks it once it runs, and then reports."""
+    """Blocks the signals that end a replay; it unblocks them once it runs and can report."""
     try:
         from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
     except ImportError:  # on Windows
@@ -56,7 +59,7 @@ def _block_signals() -> None:
 
 
 def _is_command(options: "RecordOptions") -> bool:
-    """Whether the command can be executed; ``@NAME`` is replaced, unless no agent has this name."""
+    """Whether the agent's command can be executed; replaces ``@NAME`` if an agent has this name."""
     if not options.command[0].startswith("@"):
         return True
     from acp_proxy.editors.known_agents import expanded
@@ -68,14 +71,14 @@ def _is_command(options: "RecordOptions") -> bool:
 
 
 def _supervise(relay: "Relay", options: "RecordOptions") -> None:
-    """Imports the owner of a relay only once bytes flow."""
+    """Imports the supervisor of a relay only after bytes flow."""
     from acp_proxy.record import supervise
 
     supervise(relay, options)
 
 
 def _without_secrets(text: str) -> str:
-    """Imports what masks only where something is to be masked."""
+    """Masks a text; imports the redaction only if something has to be masked."""
     from acp_proxy.cli.masking import without_secrets
 
     return without_secrets(text)

@@ -1,16 +1,16 @@
-"""A pytest plugin: tests get a recorded agent, and fail where their client diverges from it.
+"""A pytest plugin: gives tests a recorded agent, and fails them if their client diverges from it.
 
     @pytest.mark.acp_recording("hello")
     def test_hello(acp_agent):
         with MyClient(acp_agent.command) as client:
             assert client.ask("hello") == "Hello!"
 
-The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. When the
-test has passed, the plugin reads the report of the replay: a divergence, a message that never came,
-an agent that was never started or has not ended fails the test, with the report.
+The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. After
+the test, the plugin reads the report of the replay. It fails the test, and shows the report, if the
+client diverged, if a message never came, or if the agent was never started or has not ended.
 
-It is loaded in every run of pytest where acp-proxy is installed, so it imports only the standard
-library until a test asks for the fixture.
+The plugin is loaded in every run of pytest where acp-proxy is installed, so it imports only the
+standard library until a test asks for the fixture.
 """
 
 import os
@@ -44,18 +44,18 @@ class _AgentCheck:
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
         self.is_shared = is_shared
-        """Whether another fixture uses the agent, and so may end it only after the test."""
+        """Whether another fixture uses the agent, and may end it only after the test."""
         self.is_done = False
         self.has_failed = False
         self.has_failed_late = False
 
     def can_wait(self) -> bool:
-        """Whether something may still end the agent after the test's own code."""
+        """Whether something may end the agent after the test's own code."""
         runs = self.agent.runs
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 
     def run(self, item: pytest.Item) -> None:
-        """Fails the test if anything is wrong; stores a recording that is being made."""
+        """Fails the test if anything is wrong; stores the new recording, if one is made."""
         self.is_done = True
         complaint = self.agent.complaint()
         if complaint is None and self.agent.is_recording:
@@ -101,11 +101,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def acp_agent(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AcpAgent]:
-    """Gives an agent that plays a recording; the client has to start ``acp_agent.command``.
+    """Gives the test an agent that plays a recording; the client must start ``acp_agent.command``.
 
     Args:
-        request: of pytest.
-        tmp_path_factory: of pytest.
+        request: a fixture of pytest.
+        tmp_path_factory: a fixture of pytest.
     """
     item = request.node
     agent = _prepare(item, tmp_path_factory.mktemp("acp-agent"))
@@ -123,7 +123,7 @@ def acp_agent(
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Checks the replay when a test has passed; pytest does not call it for one that has failed."""
+    """Checks the replay after a test that passed; a failing test ends this hook early."""
     check = item.stash.get(_CHECK, None)
     if check is not None and not check.can_wait():
         check.run(item)
@@ -131,11 +131,11 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Adds the reports of the replays to a test that has failed by itself.
+    """Adds the reports of the replays to a test that failed on its own.
 
     Args:
         item: the test.
-        call: its phase.
+        call: the phase of the test.
     """
     outcome: Any = yield
     check = item.stash.get(_CHECK, None)
@@ -158,14 +158,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Counts a test as failed, not as an error, if the check after its fixtures failed."""
+    """Counts a test as failed, not as an error, if the check after its fixtures fails."""
     if report.failed and getattr(report, _FAILED_LATE, False):
         return "failed", "F", "FAILED"
     return None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Lists the recordings that were made."""
+    """Lists the new recordings."""
     made = [
         value
         for reports in terminalreporter.stats.values()
@@ -180,7 +180,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
-    """Makes the agent from the marker, the command line and the configuration."""
+    """Makes the agent that the marker, the command line and the configuration ask for."""
     from acp_proxy.base import system
 
     if not system.CAN_START_AGENTS:
@@ -210,7 +210,7 @@ def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
 
 
 def _settings(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
-    """Returns name, options of replay, real agent and patience in seconds; or what is wrong."""
+    """Returns name, replay options, real agent and patience in seconds; or an error message."""
     try:
         name, options = _marked(item)
         words = replay_arguments(options)
@@ -236,7 +236,7 @@ def _missing(item: pytest.Item, place: Path) -> str:
 
 
 def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
-    """Returns name and options from the markers of a test, its class and module; closest first."""
+    """Returns name and options from a test's markers, those of the test before class and module."""
     name: str | None = None
     options: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(_MARK))):
@@ -267,7 +267,7 @@ def _place(item: pytest.Item, name: str | None) -> Path:
 
 
 def _mode(config: pytest.Config) -> str:
-    """Returns how recordings are made; in CI only the command line can ask for that."""
+    """Returns the mode of recording; in CI, only the command line can ask for new recordings."""
     if given := config.getoption("acp_record"):
         return str(given)
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
@@ -278,13 +278,13 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether a fixture uses ours; the client that it makes may end only after the test."""
+    """Whether another fixture uses ours; the client that it makes may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 
 
 def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:
-    """Stores the recordings; returns the reason if that is impossible."""
+    """Stores the new recordings; returns the reason if that fails."""
     from acp_proxy.base.errors import AcpProxyError
     from acp_proxy.testing.rehearsal import NotKept, keep
 

@@ -15,26 +15,25 @@ from acp_proxy.batches.results import JobVerdict, VerdictKind
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0
-"""How often it is looked whether the executor has room for more: a cluster may grow."""
+"""How often to check whether the executor has room for more jobs, since a cluster may grow."""
 
 
 @frozen
 class Job:
-    """A command, and the recording that it is to be run on; that of a whole batch has none yet.
+    """A command and the recording to run it on; the job of a whole batch has no recording yet.
 
     Attributes:
         command: ``verify``, ``check`` or ``faults sweep``.
         options: the command's options, as words of a command line.
-        words: what follows ``--``: the agent's command.
-        files: what `options` names besides: the values of some of them, as they stand there. By
-            their contents batches differ as well.
-        output: where a new run is recorded, or the directory of all; None if the command records
-            none, or for the recordings directory.
-        keeps_clean: whether a new run is kept in which nothing is wrong.
-        digest: of the command, its options and the files; see `digest_of`.
-        recording: its name in the results: the path, as it was given.
-        path: where this machine finds it.
-        is_shared: whether every machine finds the recording at this path.
+        words: the words after ``--``: the agent's command.
+        files: values of `options` that name files. Their contents, too, distinguish batches.
+        output: where to record the new run, or the directory for all runs; None for the recordings
+            directory, or if the command records nothing.
+        keeps_clean: whether a new run without problems is kept.
+        digest: the digest of the command, its options and the files; see `digest_of`.
+        recording: the recording's name in the results: the path as the user gave it.
+        path: the recording's path on this machine.
+        is_shared: whether this path is the same on every machine.
     """
 
     command: str
@@ -52,9 +51,9 @@ class Job:
         """Returns a verdict on this job.
 
         Args:
-            exit_code: of the command.
-            kind: what the recording came to.
-            error: why there is no other verdict.
+            exit_code: the exit code of the command.
+            kind: the kind of the verdict.
+            error: the reason, if the job failed.
         """
         error = error and " ".join(error.split())
         name = platform.node()
@@ -64,12 +63,12 @@ class Job:
 
 
 def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
-    """Yields the verdict of each job as it comes; the order is any.
+    """Yields the verdict of each job when the job ends, in any order.
 
     Args:
-        jobs: is read only as far as the executor has room.
-        executor: runs them, as an executor of `concurrent.futures` does, and returns what a future
-            has come to; to end it is the caller's.
+        jobs: the jobs; they are read only as far as the executor has room.
+        executor: runs the jobs like an executor of `concurrent.futures`, and turns futures into
+            verdicts; the caller shuts it down.
     """
     rest = iter(jobs)
     pending: dict[Future[Any], tuple[Job, float]] = {}
@@ -94,11 +93,11 @@ def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
 
 
 def lost(job: Job, why: str, seconds: float) -> JobVerdict:
-    """Returns the verdict of a job whose process has ended without one.
+    """Returns the verdict on a job whose process ended without a verdict.
 
     Args:
         job: the job.
-        why: what is known of its end.
-        seconds: how long it ran.
+        why: the known cause.
+        seconds: how long the job ran.
     """
     return evolve(job.verdict(_LOST_EXIT, VerdictKind.LOST, why), seconds=round(seconds, 3))

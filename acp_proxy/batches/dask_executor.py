@@ -1,13 +1,13 @@
 """Runs the jobs of a batch on the workers of a Dask cluster.
 
-Dask gives a job to a worker, and to another one if that worker is lost. A task is an expression
-for `eval`, and its values are bytes and texts. Anything of ours would be unpickled where a worker
-reads the messages of its scheduler: a worker without acp-proxy would stop reading there, and the
-batch would wait for ever.
+Dask gives a job to a worker, and to another worker if the first is lost. A task is an expression
+for `eval`, with values that are only bytes and strings. A class of ours would be unpickled while a
+worker reads the messages of its scheduler: a worker without acp-proxy would stop reading there, and
+the batch would wait forever.
 
-A thread of a worker cannot be cancelled, but the process in which its job runs can be ended. So the
-thread looks several times a second whether anybody still waits for the verdict: the caller may have
-been interrupted or killed, and the worker may have been told to leave.
+A worker's thread cannot be cancelled, but the process of its job can be ended. The thread therefore
+checks several times a second whether the verdict is still wanted: the caller may have been
+interrupted or killed, and the worker may have been told to leave.
 """
 
 import asyncio
@@ -41,15 +41,15 @@ _TASK = (
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 _CONNECT_S = 10
 _AHEAD = 2
-"""Jobs for each thread: one that runs, and one that is there when it ends."""
+"""Jobs for each thread: one that runs, and one that can start when it ends."""
 
 
 class DaskExecutor:
-    """Runs jobs wherever the cluster has a thread for them.
+    """Runs jobs on the threads of a cluster.
 
     Args:
-        address: of the scheduler, such as ``tcp://host:8786``.
-        most: how many jobs run at once; None for as many as the cluster has threads.
+        address: the scheduler, such as ``tcp://host:8786``.
+        most: how many jobs run at once; None for one for each thread of the cluster.
 
     Raises:
         ClusterFailed: the scheduler cannot be reached.
@@ -69,12 +69,12 @@ class DaskExecutor:
 
     @property
     def in_flight(self) -> int:
-        """How many jobs it is to have."""
+        """How many jobs to submit at once."""
         return self._most or _AHEAD * max(1, self.threads)
 
     @property
     def threads(self) -> int:
-        """How many threads the cluster has, or had when it was connected last."""
+        """How many threads the cluster has, or had while it was last connected."""
         if self._client.status == "running":
             self._threads = sum(self._ask(self._client.nthreads).values())
         return self._threads
@@ -83,32 +83,32 @@ class DaskExecutor:
         """Sends a job to the cluster.
 
         Raises:
-            OSError: a file that it needs cannot be read.
-            UnreadableRecording: its recording cannot be read.
+            OSError: a file of the job cannot be read.
+            UnreadableRecording: the recording cannot be read.
         """
         values = {"version": __version__, "shipment": packed(job)}
         future: Future[Any] = self._ask(lambda: self._executor.submit(eval, _TASK, values))
         return future
 
     def shutdown(self, *, stop: bool) -> None:
-        """Leaves the cluster.
+        """Disconnects from the cluster.
 
         Args:
-            stop: whether jobs are cancelled, which workers then end; otherwise it waits for them.
+            stop: whether to cancel jobs, so that workers end them; otherwise waits for them.
         """
         self._executor.shutdown(wait=not stop)
         self._client.close()
 
     def verdict(self, future: "Future[Any]", job: Job) -> JobVerdict:
-        """Returns what a job has come to, whose new run is then on this machine.
+        """Returns the verdict on a job, and puts its new run on this machine.
 
         Args:
             future: the future of the job.
-            job: what it was submitted for.
+            job: the submitted job.
 
         Raises:
-            ClusterFailed: it cannot run any job.
-            WorkersLost: it has run this one too often.
+            ClusterFailed: the cluster cannot run any job.
+            WorkersLost: too many workers were lost while they ran this job.
         """
         if future.cancelled():
             raise ClusterFailed(
@@ -139,20 +139,20 @@ class DaskExecutor:
 
 
 class WorkersLost(Exception):
-    """Raised for a job that has cost too many workers."""
+    """Raised for a job during which too many workers were lost."""
 
 
 async def _reach(address: str) -> None:
-    """Connects once; a client of Dask that cannot connect complains for seconds on stderr."""
+    """Connects only once, because a client of Dask that cannot connect prints errors."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 
 
 def _silence() -> None:
-    """Keeps Dask from writing to stderr: what matters is an exception in any case."""
+    """Keeps Dask from writing to stderr; errors that matter are exceptions."""
     warnings.filterwarnings("ignore", module="distributed")
     logging.disable()
-    # Else the last thousand recordings that were sent stay in memory.
+    # Otherwise the last thousand sent recordings stay in memory.
     dask.config.set({"distributed.admin.low-level-log-length": 0})
 
 
@@ -161,33 +161,33 @@ def _line(error: BaseException) -> str:
 
 
 def answer(version: str, shipment: bytes) -> bytes | str:
-    """Does a job and returns the bytes of the reply; or why this worker cannot, as a text.
+    """Runs a job and returns the bytes of the reply, or a text if this worker cannot run it.
 
     Args:
-        version: of acp-proxy, where the job comes from.
-        shipment: the bytes of the job; not read by another version.
+        version: the version of acp-proxy that sent the job.
+        shipment: the bytes of the job; another version does not read them.
     """
     worker = get_worker()
     if version != __version__:
         return f"expected acp-proxy {version} on each worker: {worker.address} has {__version__}"
-    # Else a worker that Dask's nanny has started could start no process.
+    # Otherwise a worker that Dask's nanny started could not start processes.
     multiprocessing.current_process().daemon = False
-    # Dask removes what a worker that was killed has left there.
+    # Dask removes the files that a killed worker leaves there.
     with tempfile.TemporaryDirectory(prefix="acp-proxy-", dir=worker.local_directory) as name:
         job, names = unpacked(shipment, Path(name))
         is_surplus = _surplus_of(worker)
         verdict = run(job, is_surplus)
         if verdict.kind is VerdictKind.LOST:
             if is_surplus():
-                raise Reschedule  # on another worker, unless nobody waits any more
-            verdict = evolve(verdict, new_recording=None)  # what is left of it does not travel
+                raise Reschedule  # on another worker, if the verdict is still wanted
+            verdict = evolve(verdict, new_recording=None)  # a partial run is not sent
         return reply_of(evolve(verdict, node=worker.address), names)
 
 
 def _surplus_of(worker: Any) -> Callable[[], bool]:
-    """Returns what says whether the task of this thread can be given up.
+    """Returns a function that says whether the task of this thread can be abandoned.
 
-    Nobody may wait for it any more, or the worker may leave.
+    This is so when nobody waits for the task any more, or when the worker is leaving.
     """
     key = thread_state.key
 

@@ -1,8 +1,8 @@
-"""Runs each job in a process of its own on this machine, forked by the forkserver.
+"""Runs each job in its own process on this machine, forked by the forkserver.
 
-The server has imported everything that a job needs. A worker that is killed loses its job and
-nothing else. Each worker holds one end of a pipe: when the process ends that waits for the verdict,
-however it does, the worker ends as by a signal, and its agent with it.
+The server has imported everything that a job needs. A worker that is killed loses only its own job.
+Each worker holds one end of a pipe. When the process that waits for the verdict ends, in whatever
+way, the worker and its agent end as by a signal.
 """
 
 import multiprocessing
@@ -24,25 +24,25 @@ from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import JobVerdict
 
 _WORKER = "acp_proxy.cli.batches.batch_worker"
-"""What the server imports, by name, since it stands above this room."""
+"""The module that the server imports. It is given by name, because this room may not import it."""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
-"""Each process imports what the main module does, which on a worker of Dask is not ours."""
+"""Each process imports the main module's imports; on a worker of Dask that module is not ours."""
 _AHEAD = 2
-"""Jobs for each process: one that runs, and one that it finds when that is done."""
+"""Jobs for each process: one that runs, and one that can start when it ends."""
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""Is held while processes are started and reaped, which `multiprocessing` does in one thread."""
+"""Held while processes are started and reaped: `multiprocessing` needs a single thread for this."""
 
 
 class LocalExecutor:
-    """Runs jobs at once, each in a process.
+    """Runs jobs in parallel, each in a process.
 
     Args:
-        jobs: how many jobs it runs at once.
+        jobs: how many jobs run at once.
 
     Attributes:
-        in_flight: how many jobs it is to have.
+        in_flight: how many jobs to submit at once.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -55,7 +55,7 @@ class LocalExecutor:
         return self._threads.submit(run, job, self._is_stopped.is_set)
 
     def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
-        """Returns what a job has come to.
+        """Returns the verdict on a job.
 
         Args:
             future: the future of the job.
@@ -64,11 +64,11 @@ class LocalExecutor:
         return future.result()
 
     def shutdown(self, *, stop: bool) -> None:
-        """Ends it, and waits for that.
+        """Shuts the executor down, and waits until it has ended.
 
         Args:
-            stop: whether jobs that run end as by a signal, and their agents with them, and jobs
-                that wait are never run.
+            stop: whether to end running jobs and their agents as by a signal, and to drop waiting
+                jobs.
         """
         if stop:
             self._is_stopped.set()
@@ -78,12 +78,12 @@ class LocalExecutor:
 def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
     """Runs a job in a process of its own.
 
-    It may be called in any thread of any process. A job whose process is killed is lost.
+    Any thread of any process may call this. A job whose process is killed is lost.
 
     Args:
         job: the job.
-        is_surplus: asked several times a second; when it returns True, the job ends as by a signal,
-            and is lost.
+        is_surplus: called several times a second; if it returns True, the job is ended as by a
+            signal, and lost.
     """
     start = time.monotonic()
     try:
@@ -123,7 +123,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the server, unless it runs; it imports no module of the current directory."""
+    """Starts the server, unless it runs; it ignores modules in the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -134,9 +134,9 @@ def _start_server() -> None:
 
 
 def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[str, str]) -> None:
-    """Runs a job in this process, which is a worker."""
+    """Runs a job in this worker process."""
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C comes to the batch alone
+        os.setsid()  # Ctrl-C reaches only the batch
     os.environ.clear()
     os.environ.update(environment)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
@@ -146,7 +146,7 @@ def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[s
 
 
 def _end_with(pipe: "connection.Connection[Any, Any]") -> None:
-    """Waits for the end of the pipe; then this process is told to stop, as by a user."""
+    """Waits for the end of the pipe, then stops this process as a user would."""
     with suppress(EOFError, OSError):
         pipe.recv_bytes()
     os.kill(os.getpid(), signal.SIGTERM)

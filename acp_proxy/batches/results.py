@@ -1,11 +1,11 @@
 """A results file: a header, and a verdict for each recording.
 
-A line is one JSON object, in ASCII, whose members `docs/json.md` documents. A reader ignores
-members that it does not know, so that a later version can add some.
+Each line is a JSON object in ASCII; `docs/json.md` lists its members. Readers ignore unknown
+members, so that later versions can add some.
 
-Each line is appended with one write, so that whatever is in the file survives our being killed.
-What was cut off, since the machine or the disk gave out, is the last line: it is removed. Of two
-verdicts on one recording, the later one counts.
+Each line is appended with a single write, so all earlier lines survive if this process is killed.
+If the machine or the disk fails, only the last line can be incomplete; it is removed. Of two
+verdicts on the same recording, the later one counts.
 """
 
 import errno
@@ -36,77 +36,77 @@ _BEGINNING = b'{"acp_proxy_results":'
 
 
 class VerdictKind(StrEnum):
-    """How it went with a recording."""
+    """The kinds of verdicts."""
 
     CLEAN = "clean"
     DIFFERS = "differs"
     BROKEN_RULES = "broken-rules"
     FINDINGS = "findings"
-    """A check has found what counts as a failure."""
+    """A check found something that counts as a failure."""
     FAILED = "failed"
     """In a sweep, a client hung or crashed."""
     INCOMPLETE = "incomplete"
-    """The recording is; it was checked, or played, to its end."""
+    """The recording is incomplete; it was checked, or played, to its end."""
     STALLED = "stalled"
     LOST = "lost"
-    """The process that was to find the verdict has ended without one."""
+    """The process of the job ended without a verdict."""
     CANNOT_START = "cannot-start"
     UNREADABLE = "unreadable"
     UNTESTED = "untested"
-    """A sweep that tests nothing."""
+    """The sweep tested nothing."""
     REFUSED = "refused"
-    """Wrong use, in any other way."""
+    """The command refused the job for another reason."""
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":
-        """Reads the kind that earlier versions gave an agent that was killed."""
+        """Reads the kind that earlier versions used for an agent that was killed."""
         return cls.DIFFERS if value == "killed" else None
 
 
 @frozen
 class FirstDivergence:
-    """Where a live agent first did something else."""
+    """The place where a live agent first did something else."""
 
     seq: int | None
-    """The number of the recorded frame; None if it is about none."""
+    """The number of the recorded frame; None if it is not about a frame."""
     text: str
 
 
 @frozen
 class JobVerdict:
-    """What was found about one recording."""
+    """The verdict on one recording."""
 
     recording: str
     command: str
     digest: str
     exit: int
-    """0 to 3, as the command would end for this recording alone; 3 for a lost one."""
+    """0 to 3: the command's exit code for this recording alone; 3 for a lost job."""
     kind: VerdictKind
     seconds: float
     sha256: str | None = None
-    """Of the recording's file."""
+    """The hash of the recording's file."""
     node: str = ""
-    """The name of the machine."""
+    """The name of the machine that ran the job."""
     new_recording: str | None = None
     first_divergence: FirstDivergence | None = None
     broken: int | None = None
-    """How many findings there are, listed or not."""
+    """The number of findings, listed or not."""
     findings: tuple[Mapping[str, Any], ...] | None = None
     """The worst findings of a check, or the runs of a sweep."""
     error: str | None = None
-    """Why there is no other verdict, in one line."""
+    """The reason of a failed job, in one line."""
     ending: str | None = None
-    """How the agent ended, and its last line on stderr, where that may explain the verdict."""
+    """How the agent ended, and its last line on stderr, if this may explain the verdict."""
 
 
 @frozen
 class ResultsHeader:
-    """What the verdicts of a file have in common."""
+    """The first line of a results file: the batch that all its verdicts belong to."""
 
     acp_proxy_results: int = field(default=FORMAT, kw_only=True)
-    """The first member, by which the file is recognized."""
+    """The format's number. As the first member of the file, it identifies a results file."""
     version: str
-    """Of the acp-proxy that began the file."""
+    """The version of acp-proxy that began the file."""
     command: str
     digest: str
     words: tuple[str, ...]
@@ -122,7 +122,7 @@ def header_of(line: bytes) -> ResultsHeader:
     """Reads the first line.
 
     Raises:
-        ValueError: it is no header, or one of a later format.
+        ValueError: the line is not a header, or has a later format.
     """
     header = _read(line, ResultsHeader, "a header")
     if header.acp_proxy_results > FORMAT:
@@ -134,10 +134,10 @@ def header_of(line: bytes) -> ResultsHeader:
 
 
 def verdict_of(line: bytes) -> JobVerdict:
-    """Reads any other line.
+    """Reads any later line.
 
     Raises:
-        ValueError: it is no verdict.
+        ValueError: the line is not a verdict.
     """
     verdict = _read(line, JobVerdict, "a verdict")
     findings_of(verdict)
@@ -148,7 +148,7 @@ def findings_of(verdict: JobVerdict) -> list[Finding]:
     """Returns the broken rules that a verdict lists; a sweep lists its runs instead.
 
     Raises:
-        ValueError: they are none.
+        ValueError: the list has something else.
     """
     members = () if verdict.command == SWEEP else verdict.findings or ()
     return [_structured(member, Finding, "a finding") for member in members]
@@ -163,52 +163,52 @@ def _read(line: bytes, kind: type[T], name: str) -> T:
 
 
 def _structured(members: Any, kind: type[T], name: str) -> T:
-    from acp_proxy.base.forms import converter  # late: most batches continue no file
+    from acp_proxy.base.forms import converter  # late: few batches continue a file
 
     try:
         return converter.structure(members, kind)
-    except Exception:  # whatever the values of a stranger do to a converter
+    except Exception:  # unknown values can make a converter raise anything
         raise ValueError(f"expected {name}") from None
 
 
 def digest_of(command: str, words: Sequence[str]) -> str:
-    """Returns a hash of a command and of its words; equal for batches that can be continued.
+    """Returns a hash of a command and its words; a batch can only continue one with the same hash.
 
     Args:
-        command: its name.
-        words: its options and the agent's command, in one order.
+        command: the name of the command.
+        words: the options and the agent's command, always in the same order.
     """
     return hashlib.sha256(json.dumps([command, *words]).encode()).hexdigest()
 
 
 def worst_exit(exits: Iterable[int]) -> int:
-    """Returns the exit code of a batch: 2 before 3 before 1 before 0."""
+    """Returns the exit code of a batch: the first of 2, 3, 1 and 0 that occurs."""
     codes = set(exits)
     return next((code for code in _SEVEREST if code in codes), 0)
 
 
 def is_results_file(path: Path) -> bool:
-    """Whether a file begins as a results file does; False if it cannot be read."""
+    """Whether a file begins like a results file; False if it cannot be read."""
     with suppress(OSError), open_plain(path) as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
     return False
 
 
 class ResultsFile:
-    """A results file that is written; no other process can write it meanwhile.
+    """A results file that is open for writing, locked against other processes.
 
-    A context manager.
+    Use it as a context manager.
 
     Args:
         path: the file, which need not exist.
-        header: of the batch; that of the file may have other markers in its words.
+        header: the header of the batch; an existing file may have other markers in its words.
 
     Attributes:
-        verdicts: those that were there, by the names of the recordings.
+        verdicts: the verdicts that were already in the file, by recording.
 
     Raises:
-        BadResults: it cannot be read or written, is that of another batch, or is written by another
-            process.
+        BadResults: the file cannot be read or written, belongs to another batch, or is being
+            written by another process.
     """
 
     def __init__(self, path: Path, header: ResultsHeader) -> None:
@@ -237,7 +237,8 @@ class ResultsFile:
         """Appends a verdict.
 
         Raises:
-            BadResults: the disk is full, or the like; what was there before is as it was.
+            BadResults: writing failed, for example because the disk is full; earlier verdicts are
+                kept.
         """
         self._append(line_of(verdict))
 
@@ -253,7 +254,7 @@ class ResultsFile:
         self._end += len(line)
 
     def _read(self, header: ResultsHeader) -> int:
-        """Reads what is there; returns how many bytes of it are whole lines."""
+        """Reads the existing lines; returns the number of bytes in complete lines."""
         end = number = 0
         with os.fdopen(os.dup(self._fd), "rb") as file:
             while (line := file.readline(_LONGEST_LINE)).endswith(b"\n"):
@@ -273,7 +274,7 @@ class ResultsFile:
 
 
 def _expect_same(path: Path, before: ResultsHeader, header: ResultsHeader) -> None:
-    """Raises BadResults if a file has the verdicts of another batch."""
+    """Raises BadResults if a file belongs to another batch."""
     if before.command != header.command:
         other = f"of `{before.command}`"
     elif before.digest != header.digest:
@@ -284,7 +285,7 @@ def _expect_same(path: Path, before: ResultsHeader, header: ResultsHeader) -> No
 
 
 def _locked(path: Path) -> int:
-    """Opens a file, which is made if there is none, to read it and to append to it."""
+    """Opens a file for reading and appending, and creates it if it does not exist."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | system.PLAIN, 0o600)
     except OSError as e:

@@ -21,9 +21,9 @@ class SelectedRecording:
     """One recording of a batch.
 
     Attributes:
-        name: its path as it was given, or below the directory that was.
-        path: where it is.
-        is_shared: whether every machine finds it there.
+        name: the path as the user gave it, or its path inside a given directory.
+        path: the path of the file.
+        is_shared: whether this path is the same on every machine.
     """
 
     name: str
@@ -34,12 +34,12 @@ class SelectedRecording:
 def selected(
     words: Iterable[str], find: Callable[[str], Path], without: Collection[Path] = ()
 ) -> list[SelectedRecording]:
-    """Finds all recordings, each once, in one order on every machine.
+    """Finds all recordings, each once, in the same order on every machine.
 
     Args:
         words: files, directories, patterns, or any names of recordings.
-        find: returns the path of a recording that a word names; it raises what it likes.
-        without: files and directories in which nothing is looked for.
+        find: returns the path of the recording that a word names; it may raise anything.
+        without: files and directories that are not searched.
 
     Raises:
         NoSuchRecording: a directory or a pattern names no recording.
@@ -62,11 +62,11 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     """Returns the paths of the recordings that a directory or a pattern names, sorted.
 
     Args:
-        word: the directory or the pattern; or what follows ``file://``, which may be one file.
-        without: files and directories in which nothing is looked for.
+        word: the directory or the pattern, or the path after ``file://``, which may be a file.
+        without: files and directories that are not searched.
 
     Raises:
-        NoSuchRecording: there are none.
+        NoSuchRecording: it names no recording.
     """
     word = word.removeprefix(SHARED)
     spared = {os.path.realpath(path) for path in without}
@@ -82,11 +82,11 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
 
 
 def _in(place: str, word: str) -> Iterator[str]:
-    """Yields a file, or the recordings below a directory, that a word names."""
+    """Yields the file itself, or the recordings in a directory."""
     if not os.path.isdir(place):  # noqa: PTH112
         if not word.endswith("*") or _is_recording(place):
             yield place
-    elif not word.endswith("**"):  # which has named the files in it as well
+    elif not word.endswith("**"):  # a pattern with ** has also named the files in it
         for directory, below, names in os.walk(place):
             below[:] = [name for name in below if not name.startswith(".")]
             paths = (os.path.join(directory, name) for name in names if not name.startswith("."))  # noqa: PTH118
@@ -94,7 +94,7 @@ def _in(place: str, word: str) -> Iterator[str]:
 
 
 def _places(name: str) -> Iterator[str]:
-    """Yields the real path of a file, and of all directories that it is in."""
+    """Yields the real paths of a file and of all its parent directories."""
     place = Path(os.path.realpath(name))
     return map(str, (place, *place.parents))
 
@@ -108,7 +108,7 @@ def sha256_of(path: str) -> str:
     """Returns the SHA-256 of a file.
 
     Raises:
-        OSError: it cannot be read, or is no plain file.
+        OSError: the file cannot be read, or is not a plain file.
     """
     with open_plain(Path(path)) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

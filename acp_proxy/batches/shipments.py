@@ -1,8 +1,8 @@
-"""What travels between the machine that runs a batch and the one that does a job of it.
+"""The messages between the machine that runs a batch and the machine that runs one of its jobs.
 
-There go the job, the bytes of its recording, and those of the files that its options name. Back
-come the verdict and the bytes of the new run. A recording at a path that all machines share does
-not travel.
+A request has the job, the bytes of its recording, and the files that its options name. The reply
+has the verdict and the bytes of the new run. A recording at a path that all machines share is not
+sent.
 """
 
 import json
@@ -28,11 +28,11 @@ _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
 
 def packed(job: Job) -> bytes:
-    """Returns a job with what it needs of this machine: a tenth as large as its recording.
+    """Returns a job with its files, compressed to about a tenth of the recording's size.
 
     Raises:
         OSError: a file cannot be read.
-        UnreadableRecording: it is one that is still being recorded, and cannot be read.
+        UnreadableRecording: the recording is still being made, and cannot be read.
     """
     files = {path: _read(Path(path)) for path in job.files}
     if not job.is_shared:
@@ -44,16 +44,17 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
     """Writes the files of a job into a directory.
 
     Args:
-        data: what `packed` has returned; it can run any code.
-        directory: an empty one.
+        data: the result of `packed`. It must be trusted: unpacking can run any code.
+        directory: an empty directory.
 
     Returns:
-        The job with the paths here; and of each of these, the one where the job comes from.
+        The job with paths on this machine, and a mapping of these paths to the sender's.
     """
     job, files = _from_bytes(data)
     places: dict[str, str] = {}
     for number, (path, contents) in enumerate(files.items()):
-        # Each in a directory of its own, since files of several directories may have one name.
+        # Each file has its own directory, because files from different directories may have the
+        # same name.
         place = directory / str(number) / Path(path).name
         place.parent.mkdir()
         place.write_bytes(contents)
@@ -69,11 +70,11 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
 
 
 def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
-    """Returns a verdict as the machine that the job comes from is to see it, and the new run.
+    """Returns a verdict for the machine that sent the job, with its paths, and the new run.
 
     Args:
-        verdict: of the job here.
-        names: of paths here, as `unpacked` has returned them.
+        verdict: the verdict with paths on this machine.
+        names: the mapping of paths that `unpacked` returned.
     """
     new, line = verdict.new_recording, line_of(verdict)
     for place, path in names.items():
@@ -82,14 +83,14 @@ def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
 
 
 def delivered(data: bytes, job: Job) -> JobVerdict:
-    """Writes the new run to where a job says, or beside it, and returns the verdict.
+    """Writes the new run to the job's output path, or beside it, and returns the verdict.
 
     Args:
-        data: what `reply_of` has returned; it can run any code.
+        data: the result of `reply_of`. It must be trusted: unpacking can run any code.
         job: the job, with its paths on this machine.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the run cannot be written.
     """
     verdict: JobVerdict
     verdict, new_run = _from_bytes(data)
@@ -127,10 +128,12 @@ def _within_json(text: str) -> bytes:
 
 
 def _recording(path: Path) -> bytes:
-    """Returns a recording as one file; as its text form if it is still being recorded."""
+    """Returns a recording as a single file, in the text form if it is still being recorded."""
     if not Path(f"{path}{LOG_SUFFIX}").exists():
         return _read(path)
-    with RecordingReader(path, unredacted=True) as reader:  # which finishes it if it can
+    with RecordingReader(
+        path, unredacted=True
+    ) as reader:  # the reader completes the recording if possible
         return b"".join(write_text_form(reader)) if reader.live else _read(path)
 
 

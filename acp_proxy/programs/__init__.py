@@ -1,1 +1,1 @@
-"""Programs that others start by name: agents for tests and sweeps."""
+"""Programs that other processes start by name: the agents of tests and sweeps."""

@@ -1,6 +1,6 @@
-"""The agent of a sweep: ``acp-proxy``, which first makes a file that shows that it was started.
+"""The agent of a sweep: ``acp-proxy``, which first creates a file to show that it was started.
 
-Its report would not show that, since a client may kill its agent before there is one.
+The report of the replay cannot show that: a client may kill its agent before the report exists.
 """
 
 import sys

@@ -1,11 +1,11 @@
 """The program that a test's client starts as its agent.
 
-``python -m acp_proxy.programs.tested_agent DIR`` is its command.
+Its command is ``python -m acp_proxy.programs.tested_agent DIR``.
 
 DIR/plan.json has the command to run. Each start takes the next free number, holds a lock on
 DIR/N.lock until it ends, and writes DIR/N.json, the report of a replay, or DIR/N.db, a recording.
-On failure DIR/N.error has the reason. Some clients add arguments for a real agent, which a replay
-ignores.
+On failure DIR/N.error has the reason. Some clients add arguments that are meant for a real agent; a
+replay ignores them.
 """
 
 import fcntl
@@ -29,10 +29,10 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
     number = _take_number(directory)
     for name in [name for name in os.environ if name.startswith("ACP_PROXY_")]:
-        del os.environ[name]  # settings for other purposes must not change a test
+        del os.environ[name]  # settings for other uses must not change a test
     try:
         _run(_words(plan, directory, number))
-    except Exception as e:  # an expected error has a message, any other needs a traceback
+    except Exception as e:  # an expected error has a message; any other needs a traceback
         reason = f"{e}" if hasattr(e, "exit_code") else traceback.format_exc()
         (directory / f"{number}.error").write_text(reason, encoding="utf-8")
         sys.stderr.write(f"acp-proxy: {reason}\n")
@@ -44,7 +44,7 @@ class _NotRecorded(Exception):
 
 
 def _take_number(directory: Path) -> int:
-    """Takes the next number and its lock, which this process holds until it ends."""
+    """Takes the next free number; this process holds its lock until it ends."""
     for number in itertools.count(1):
         try:
             fd = os.open(directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,4 @@
-"""Checks the recording of a test for what went wrong in it, and for broken rules."""
+"""Checks the recording of a test for failures and broken rules."""
 
 import shlex
 from collections.abc import Collection
@@ -15,12 +15,12 @@ _SEVERITIES = tuple(severity.value for severity in SEVERITIES)
 
 
 def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str | None:
-    """Returns what is wrong in a recording, as text; None if none of it counts.
+    """Returns a text about the findings in a recording; None if no finding counts.
 
     Args:
         path: the recording.
-        fail_on: the least severity that counts: ``error``, ``warning`` or ``info``.
-        ignored: rules, and groups of rules, that do not count.
+        fail_on: the lowest severity that counts: ``error``, ``warning`` or ``info``.
+        ignored: rules and groups of rules that do not count.
 
     Raises:
         ValueError: there is no such severity.

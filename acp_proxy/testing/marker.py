@@ -1,8 +1,8 @@
 """Interprets the marker of a test: the files of its recordings, and the options of their replay.
 
-A name without a slash is that of a file in the recordings directory; one with a slash is a path
-from the directory of the test's file. The recordings of several starts of the agent are NAME.jsonl,
-NAME.2.jsonl and so on.
+A name without a slash is a file in the recordings directory. A name with a slash is a path relative
+to the directory of the test's file. If the agent is started several times, the recordings are
+NAME.jsonl, NAME.2.jsonl and so on.
 
 A new option of the marker also needs its place in `pytest_plugin`, and in ``docs/testing.md``.
 """
@@ -18,7 +18,7 @@ _DIRECTORIES = ("recordings", "acp_recordings")
 _VALUES = ("order", "timing", "idle_cap", "stall_timeout")
 _SWITCHES = ("lenient", "inert", "allow_outside", "rewrite_text")
 NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
-"""Every option of the marker; ``agent`` is what to record from."""
+"""All options of the marker; ``agent`` is the command to record from."""
 
 
 class BadOption(Exception):
@@ -26,11 +26,11 @@ class BadOption(Exception):
 
 
 def default_name(module: Path, names: Sequence[str]) -> str:
-    """Returns the name of the recording of a test whose marker has none.
+    """Returns the name of the recording for a test whose marker does not name one.
 
     Args:
         module: the test's file.
-        names: of the classes that the test is in, and of the test itself.
+        names: the names of the test's classes and of the test itself.
     """
     parts = [re.sub(r"^(test_|Test)", "", part) for part in (module.stem, *names)]
     return re.sub(r"[^\w.-]+", "-", "-".join(parts)).strip("-.") or "recording"
@@ -42,7 +42,8 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
     Args:
         name: the name or path.
         beside: the directory of the test's file.
-        directory: where recordings are; None for ``recordings`` or ``acp_recordings`` beside it.
+        directory: the directory of recordings; None for ``recordings`` or ``acp_recordings`` beside
+            the test's file.
     """
     if "/" in name:
         place = beside / name
@@ -56,11 +57,11 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
 
 
 def numbered(place: Path, number: int) -> Path:
-    """Returns the file for one start; that for the first has no number.
+    """Returns the file for a start of the agent; the first one has no number.
 
     Args:
         place: the file of the first start.
-        number: of the start, counted from 1.
+        number: the number of the start, from 1.
     """
     return place if number == 1 else place.with_name(f"{place.stem}.{number}{place.suffix}")
 
@@ -75,7 +76,7 @@ def replay_arguments(options: Mapping[str, Any]) -> list[str]:
     """Returns the arguments of ``acp-proxy replay`` for options of the marker.
 
     Raises:
-        BadOption: one is unknown.
+        BadOption: an option is unknown.
     """
     arguments = []
     for name, value in options.items():
@@ -95,7 +96,7 @@ def strings(value: Any) -> list[str]:
     """Returns one string or several as a list.
 
     Raises:
-        BadOption: it is neither.
+        BadOption: the value is neither.
     """
     if isinstance(value, str):
         return [value]

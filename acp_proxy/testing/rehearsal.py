@@ -1,7 +1,7 @@
-"""Replays recordings to their own clients, and keeps for a test those that replay.
+"""Replays new recordings to their own clients, and keeps those that replay without divergence.
 
-Both sides of such a replay are taken from the recording, and it runs in this process without pipes
-and without a clock. So if it diverges, the recording is the reason.
+Both sides of such a replay come from the recording, and it runs in this process without pipes and
+without a clock. A divergence can therefore only be caused by the recording itself.
 """
 
 import os
@@ -25,15 +25,15 @@ class NotKept(Exception):
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:
-    """Replaces the files of a test's recordings, in the text form but for names with .db.
+    """Replaces a test's recordings, written in the text form unless the name ends in .db.
 
     Args:
-        databases: what was recorded, one for each start of the agent.
-        place: the file of the first one.
+        databases: the new recordings, one for each start of the agent.
+        place: the file for the first one.
 
     Raises:
-        NotKept: one does not replay to its own client; nothing was written.
-        OSError: one cannot be written.
+        NotKept: a recording does not replay to its own client; nothing was written.
+        OSError: a file cannot be written.
     """
     contents = [_content(database, place.suffix) for database in databases]
     old = files_of(place)
@@ -68,21 +68,21 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def rehearse(reader: RecordingReader) -> ReplayReport:
-    """Replays a recording to its own client, with the verdict ``clean`` if that works."""
+    """Replays a recording to its own client; the verdict is ``clean`` if that works."""
     return _Rehearsal(reader).run()
 
 
 class _Rehearsal:
-    """A replay and its recorded client, each fed with what the other sends."""
+    """A replay and its recorded client, each fed with the other's output."""
 
     def __init__(self, reader: RecordingReader) -> None:
         self._reader = reader
         self._replay = Replay(RecordedSteps(reader), ReplayOptions())
         self._client = ScriptedClient(RecordedSteps(reader))
         self._to_agent: deque[bytes] = deque()
-        """Lines of the client that the replay has not got yet."""
+        """Lines of the client that the replay has not received yet."""
         self._part = b""
-        """What the replay has sent of a line that has not ended."""
+        """The beginning of a line that the replay has not sent completely."""
         self._now = 1
         self._wake_at: int | None = None
         self._is_over = False

@@ -1,4 +1,4 @@
-"""Gives a test its agent: a command, and after the test the reports of its replays."""
+"""The agent of a test: a command for the client, and reports of its replays after the test."""
 
 import contextlib
 import json
@@ -25,18 +25,18 @@ class RunReport(NamedTuple):
     exit_code: int
     divergences: list[dict[str, Any]]
     unplayed: int
-    """Frames of the agent that never went out."""
+    """The number of the agent's frames that were never sent."""
     text: str
-    """The report as text; one line if it is clean."""
+    """The report as text; a single line if the replay was clean."""
     data: dict[str, Any]
-    """All of the report."""
+    """The whole report."""
 
 
 class AgentRun:
     """One start of the agent.
 
     Attributes:
-        number: counted from 1.
+        number: the number of the start, from 1.
         was_ended: whether the test had to end it.
     """
 
@@ -47,19 +47,19 @@ class AgentRun:
 
     @property
     def database(self) -> Path:
-        """The file of its recording, which need not exist."""
+        """The path of its recording, which need not exist."""
         return self._base.with_suffix(".db")
 
     @property
     def error(self) -> str | None:
-        """Why it could not start; None if it could."""
+        """The reason if the agent could not start; None if it could."""
         with contextlib.suppress(OSError):
             return self._base.with_suffix(".error").read_text(encoding="utf-8")
         return None
 
     def is_over(self) -> bool:
         """Whether its process has ended."""
-        import fcntl  # late: the plugin is loaded on Windows too, where no test gets an agent
+        import fcntl  # late: the plugin is also loaded on Windows, where tests get no agent
 
         fd = os.open(self._base.with_suffix(".lock"), os.O_RDWR)
         try:
@@ -73,7 +73,7 @@ class AgentRun:
         return True
 
     def end(self) -> None:
-        """Ends it, if it runs, first with SIGTERM as a client would."""
+        """Ends the process if it runs, first with SIGTERM as a client would."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             if wait([self], 0):
                 return
@@ -83,7 +83,7 @@ class AgentRun:
                 return
 
     def report(self) -> RunReport | None:
-        """Reads the report of a replay; None if there is none."""
+        """Reads the report of a replay; None if it does not exist."""
         try:
             data = json.loads(self._base.with_suffix(".json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -103,17 +103,17 @@ class AgentRun:
 
 
 def runs_in(directory: Path) -> list[AgentRun]:
-    """Returns all starts, in order."""
+    """Returns all starts of the agent, in order."""
     numbers = [int(path.stem) for path in directory.glob("*.lock") if path.stem.isdecimal()]
     return [AgentRun(directory, number) for number in sorted(numbers)]
 
 
 def wait(runs: list[AgentRun], seconds: float) -> bool:
-    """Waits until starts have ended; returns whether all have.
+    """Waits until the processes of some starts have ended; returns whether all have.
 
     Args:
         runs: the starts.
-        seconds: to wait, at most.
+        seconds: the longest wait.
     """
     deadline = time.monotonic() + seconds
     while not all(run.is_over() for run in runs):
@@ -144,7 +144,7 @@ _STILL_RUNNING = (
 
 
 class AcpAgent:
-    """A recorded agent, which the client under test starts."""
+    """A recorded agent for the client under test to start."""
 
     def __init__(
         self,
@@ -161,15 +161,15 @@ class AcpAgent:
         Args:
             directory: an empty directory for the files of its starts.
             recording: the file of the recording, or of the first of several.
-            recordings: the file for each start; all starts play a single one.
+            recordings: the file for each start; a single file is played by all starts.
             options: the arguments of ``acp-proxy replay``.
-            real_agent: the command to record instead of a replay.
-            patience_s: seconds for a start to end after the test.
+            real_agent: the command of a real agent to record, instead of a replay.
+            patience_s: seconds to wait after the test until the agent has ended.
         """
         self.recording = recording
-        """The file that is played, or that will be written."""
+        """The file that is played or will be written."""
         self.is_recording = real_agent is not None
-        """Whether the command runs a real agent, to record it."""
+        """Whether the command runs and records a real agent."""
         self.command = [
             sys.executable,
             "-P",
@@ -177,9 +177,9 @@ class AcpAgent:
             "acp_proxy.programs.tested_agent",
             str(directory),
         ]
-        """The client may start it any number of times."""
+        """The command; the client may run it any number of times."""
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
-        """Our environment without the settings of acp-proxy, to start the agent in."""
+        """An environment to start the agent in: that of the test, without settings of acp-proxy."""
         self._directory = directory
         self._recordings = recordings
         self._patience_s = patience_s
@@ -199,10 +199,10 @@ class AcpAgent:
 
     @property
     def reports(self) -> list[RunReport]:
-        """The reports of all starts; waits until they have ended.
+        """The reports of all starts; waits until all have ended.
 
         Raises:
-            RuntimeError: there was no start, or one still runs or has left no report.
+            RuntimeError: the agent was never started, still runs, or has left no report.
         """
         runs = self.runs
         if self.is_recording:
@@ -222,7 +222,7 @@ class AcpAgent:
         return self.reports[-1]
 
     def open(self) -> "OpenRecording":
-        """Opens the recording that is played; of a real agent, that of its last start so far.
+        """Opens the played recording, or that of a real agent's last start.
 
         Raises:
             RuntimeError: the real agent was never started.
@@ -232,15 +232,14 @@ class AcpAgent:
         return api.open(self._recorded())
 
     def check(self, fail_on: str = "error", *, ignore: Collection[str] = ()) -> None:
-        """Fails the test if a rule of the protocol is broken in the recording that `open` opens.
+        """Fails the test if the recording that `open` returns breaks a rule of the protocol.
 
         Args:
-            fail_on: the least severity that counts: ``error``, ``warning`` or ``info``.
-            ignore: rules that do not count, such as ``rpc.unanswered``, and groups, such as
-                ``rpc``.
+            fail_on: the lowest severity that counts: ``error``, ``warning`` or ``info``.
+            ignore: rules that do not count, such as ``rpc.unanswered``, or groups, such as ``rpc``.
 
         Raises:
-            AssertionError: a rule is broken; says which, by whom and where.
+            AssertionError: a rule is broken; the message says which, by whom and where.
             RuntimeError: the real agent was never started.
             ValueError: there is no such severity.
             AcpProxyError: there is no such rule, or the recording cannot be read.
@@ -260,12 +259,12 @@ class AcpAgent:
         return self.runs[-1].database
 
     def verdict(self) -> str:
-        """Returns ``clean``, or the first other verdict of a start; see `reports`."""
+        """Returns the first verdict of a start other than ``clean``, if any; see `reports`."""
         verdicts = [report.verdict for report in self.reports]
         return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
 
     def complaint(self) -> str | None:
-        """Ends all starts after a test that has passed; returns what is wrong, or None."""
+        """Ends all starts after a test that passed; returns the problem, or None."""
         runs = self._begun()
         if not runs:
             return (
@@ -287,7 +286,7 @@ class AcpAgent:
         return f"{_TITLE}: {_BLANK_LINE.join(problems)}" if problems else None
 
     def account(self) -> str:
-        """Ends all starts after a test that has failed; returns what each of them did."""
+        """Ends all starts after a test that failed; returns an account of each."""
         paragraphs = []
         for run in self.runs:
             run.end()
@@ -299,7 +298,7 @@ class AcpAgent:
         return _BLANK_LINE.join(paragraphs) or "the agent was not started"
 
     def _begun(self) -> list[AgentRun]:
-        """Returns all starts; waits a moment for the first one, which may just be starting."""
+        """Returns all starts; waits a moment if the first one may just be starting."""
         deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
         while not (runs := self.runs) and time.monotonic() < deadline:
             time.sleep(_BEGIN_S / 100)

@@ -42,7 +42,7 @@ Piece = tuple[str, int | None, bool]
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Characters that take one column: Latin ones, and those of our own screens."""
 _LONG = 4
-"""Text with so many times more characters than columns is cut before it is measured."""
+"""Text with so many times more characters than columns is too wide, and need not be measured."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
