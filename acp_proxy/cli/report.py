@@ -75,7 +75,7 @@ def report(
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
 
-    The page begins with the findings of `show` and `check` (who is to blame, and at which frame),
+    The page begins with the findings of `show` and `check` (who is to blame, and for which frame),
     the time of each turn, tool calls and permissions. The messages follow as a list, a sequence
     diagram and a waterfall, with filters and search.
 
@@ -110,13 +110,13 @@ def report(
 def page_parts(
     reader: RecordingReader, options: ReportOptions, *, level: str = "secrets", path: str = ""
 ) -> tuple[HeadFacts, Iterator[bytes]]:
-    """Returns what the head of a page shows, and the parts of the page, which are made one by one.
+    """Returns the facts in the head of a page, and its parts, which are made one by one.
 
     Args:
         reader: the recording.
-        options: what the page is to have.
-        level: what is masked in the recording: ``secrets`` or ``private``.
-        path: the path of the recording that the page names; its own if it is empty.
+        options: the options of the page.
+        level: the level of masking: ``secrets`` or ``private``.
+        path: the path of the recording to show in the page; its own if empty.
     """
 
     def watch(frames: Iterator[Any]) -> Iterator[Any]:
@@ -135,7 +135,7 @@ def page_parts(
 
 
 def _rows(reader: RecordingReader, options: ReportOptions, data: ReportData) -> int:
-    """How many frames and events the page has."""
+    """Returns the number of frames and events in the page."""
     chosen = options.chosen(reader)
     if chosen is EVERYTHING:
         return data.rows_in_recording
@@ -143,7 +143,7 @@ def _rows(reader: RecordingReader, options: ReportOptions, data: ReportData) -> 
 
 
 def _masked(reader: RecordingReader, level: str) -> str:
-    """What is masked in the page, in words."""
+    """Returns the masked values of the page, in words."""
     if reader.masked_rows is None and not reader.is_masked:
         return "SECRETS ARE NOT MASKED"
     return masked_summary([*masked_values(reader)], level)
@@ -160,19 +160,19 @@ def _warn_of_file(path: Path, contents: Contents) -> None:
 def _write_comparison(
     pair: tuple[str, str], words: str, compared: DiffOptions, output: Path | None, *, force: bool
 ) -> None:
-    """Writes a page of what differs between two recordings.
+    """Writes a page with the differences between two recordings.
 
     Args:
         pair: the words for A and B.
-        words: the filter of the messages that are compared.
-        compared: what counts.
-        output: the file; None for one that is named after both, - for standard output.
-        force: whether the file may be there.
+        words: the filter for the messages to compare.
+        compared: the options of the comparison.
+        output: the file; None for a file named after both recordings, - for standard output.
+        force: whether to replace an existing file.
 
     Raises:
-        Refusal: both are on standard input.
+        Refusal: both recordings are on standard input.
     """
-    # Late: only a comparison needs it, and it takes a while.
+    # Late: only a comparison needs it, and the import is slow.
     from acp_proxy.diff.diff import diff
     from acp_proxy.report.compared_page import read_comparison
     from acp_proxy.report.page import comparison_parts
@@ -202,7 +202,7 @@ def _write_comparison(
 
 
 def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
-    """What is masked in the page, in words, and whether secrets may be shown."""
+    """Returns the masked values of the page in words, and whether secrets may be shown."""
     if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
         return "SECRETS ARE NOT MASKED", True
     every = {

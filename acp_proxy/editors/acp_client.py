@@ -25,7 +25,7 @@ class AcpClient(ABC):
 
     @abstractmethod
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns paths of which at least one exists if the client is installed."""
+        """Returns paths; at least one exists if the client is installed."""
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:
@@ -83,7 +83,7 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
 
 
 def strings(*lists: Any) -> list[str]:
-    """Returns the strings in several lists, concatenated; values that are no lists are ignored."""
+    """Returns the strings in several lists, concatenated; values that are not lists are ignored."""
     words = [each for words in lists if isinstance(words, list) for each in words]
     return [each for each in words if isinstance(each, str)]
 

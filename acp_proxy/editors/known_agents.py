@@ -16,22 +16,23 @@ if TYPE_CHECKING:
 
         name: str
         command: list[str]
-        """Of an agent that is installed."""
+        """The command of an installed agent."""
         runner: list[str]
-        """What runs its package, in place of its program; empty if it has none."""
+        """The command that runs its package instead of its program; empty without a package."""
         env: dict[str, str]
         """Variables that it needs."""
         version: str
         commit: str
-        """Of its entry in the registry."""
+        """The commit of its entry in the registry."""
         compared: str
-        """The day on which the repository that the package names was the project's, or nothing.
+        """The day when the repository named by the package was compared with the project's; or
+        nothing.
 
-        Without a day nothing runs the package: whoever takes a free name, or one that looks alike,
-        could run what he likes.
+        Without a day, the package is never run: anybody could publish a package under a free or
+        similar name.
         """
         repository: str
-        """The repository that the package names, as it was on the day of the comparison."""
+        """The repository that the package named on that day."""
 
 
 def _read() -> "dict[str, KnownAgent]":
@@ -70,7 +71,7 @@ def agent_id(name: str) -> "str | None":
 
 
 def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
-    """Returns the command of a known agent: its own program, or what runs its compared package.
+    """Returns the command of a known agent: its program, or the command for its compared package.
 
     Args:
         id_: the agent's id.
@@ -83,7 +84,7 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns what to type if an agent is not there and its package was not compared; else nothing.
+    """Returns what to type if an agent is not installed and its package not compared, or "".
 
     Args:
         id_: the agent's id.

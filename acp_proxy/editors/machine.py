@@ -51,7 +51,7 @@ class Machine:
     def interpreter_of(self, program: str) -> str | None:
         """Returns the absolute path of the interpreter that ``env`` finds for a script.
 
-        None if the program is no script, does not use ``env``, or its interpreter is not found.
+        None if the program is not a script, does not use ``env``, or its interpreter is not found.
         """
         try:
             with Path(program).open("rb") as file:

@@ -125,7 +125,7 @@ def _section(root: JsonNode, section: str) -> JsonNode | None:
 
 
 def _piece(text: str, section: str, name: str, value: Any) -> tuple[int, str]:
-    """Returns the index at which the text of a new entry is inserted, and the text."""
+    """Returns the index for the text of a new entry, and the text."""
     root = parse(text)
     newline = _newline(text)
     if root is None:
@@ -193,7 +193,7 @@ def format_json(value: Any, unit: str, *, depth: int = 0) -> list[str]:
     Args:
         value: the value.
         unit: the indentation of one level.
-        depth: the number of levels by which the lines after the first are indented.
+        depth: the indentation of the lines after the first, in levels.
     """
     if isinstance(value, dict) and value:
         lines = ["{"]

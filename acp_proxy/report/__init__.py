@@ -1,1 +1,1 @@
-"""A recording as one HTML file that needs nothing else: facts, data and what shows them."""
+"""A recording as a single HTML file: facts, data, and the scripts that show them."""

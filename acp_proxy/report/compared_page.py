@@ -1,8 +1,8 @@
-"""What the page of a comparison shows: the differences of two recordings, side by side.
+"""The contents of a comparison's page: the differences of two recordings, side by side.
 
-The values are those of `diff`. What is equal is a number, a long text is cut to the words
-that have changed with a few around them, and only the first differences are there: the page says
-how many there are besides.
+The values are those of `diff`. Equal messages are only counted, a long text is cut to its changed
+words with a few around them, and only the first differences are shown: the page says how many
+others there are.
 """
 
 import json
@@ -34,18 +34,18 @@ from acp_proxy.store.queries.frames import frame_times
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 2000
-"""Differing messages that are shown."""
+"""How many differing messages are shown."""
 _MOST_CHARACTERS = 5_000_000
-"""About how many characters all of them may have; what comes then is left out."""
+"""About how many characters these messages may have in all; later ones are left out."""
 _BESIDE_PLACES = 100
-"""Characters of the preview of a message whose differing places are shown below it."""
+"""Characters of a message's preview if its differing places are shown below it."""
 WORDS = {
     Change.CHANGED: ("~", "changed"),
     Change.ONLY_A: ("−", "only in A"),
     Change.ONLY_B: ("+", "only in B"),
     Change.MOVED: (">", "moved"),
 }
-"""The sign of each change, and what it means."""
+"""The sign and the meaning of each kind of change."""
 
 
 @frozen
@@ -58,16 +58,16 @@ class ShownText:
 
 @frozen
 class ShownPlace:
-    """A place in which two messages differ, with what either side has there."""
+    """A place where two messages differ, with the value of each side."""
 
     pointer: str
     a: list[list[ShownText]] | None
-    """Excerpts; None if this side has nothing there."""
+    """Excerpts; None if this side has no value there."""
     b: list[list[ShownText]] | None
     more: int = 0
-    """How many excerpts are left out."""
+    """The number of excerpts left out."""
     number: int = 0
-    """Of a difference that is a place, as in the handshake: which one it is."""
+    """The number of the difference, if it is only a place, as in the handshake."""
 
 
 @frozen
@@ -78,7 +78,7 @@ class ShownFrame:
     frames: int
     t_ns: int | None = None
     took_ns: int | None = None
-    """Of an answer: how long it took."""
+    """How long an answer took."""
 
 
 @frozen
@@ -86,7 +86,7 @@ class ShownChange:
     """A message that differs."""
 
     number: int
-    """Which difference it is, from 1 on."""
+    """The number of the difference, from 1."""
     change: Change
     sign: str
     word: str
@@ -107,29 +107,29 @@ class ShownLane:
     lane: str
     direction: str
     ids: list[str]
-    """What the name of the session stands for in A and in B."""
+    """The session's ids in A and in B."""
     apart: str
-    """The kind of its messages, if their place among others does not count."""
+    """The kind of its messages, if their order among other messages does not count."""
     equal: int
-    """How many messages are equal."""
+    """The number of equal messages."""
     summary: str
-    """How many differ, in words; empty if none does."""
+    """The number of differing messages, in words; empty if there are none."""
     first: int | None
-    """The number of the first difference that is shown."""
+    """The number of the first shown difference."""
     steps: _Steps
-    """The differences, and between them how many messages are equal."""
+    """The differences, and between them the numbers of equal messages."""
     is_cut: bool
-    """Whether more of its messages differ than are shown."""
+    """Whether some differing messages are not shown."""
 
 
 @frozen
 class ComparisonFacts:
-    """All that the page shows."""
+    """The contents of the page."""
 
     a: Side
     b: Side
     names: tuple[str, str]
-    """What the two are called: their files, if their names are the same."""
+    """The names of the recordings, or their paths if the names are the same."""
     counts: Counts
     is_equal: bool
     verdict: str
@@ -138,13 +138,13 @@ class ComparisonFacts:
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
     more: int
-    """How many differing messages are left out."""
+    """The number of differing messages left out."""
     filter: str
     masked: str
-    """What is masked in the page, in words."""
+    """The masked values of the page, in words."""
     is_unmasked: bool
     step_ns: int
-    """The steps in which the times of both are known; see `duration`."""
+    """The precision of both recordings' times; see `duration`."""
 
 
 def read_comparison(
@@ -162,12 +162,12 @@ def read_comparison(
         diff: the comparison.
         readers: A and B, still open.
         words: the filter with which they were compared; empty for none.
-        masked: what is masked, in words.
+        masked: the masked values, in words.
         is_unmasked: whether secrets may be shown.
-        most: differing messages that are shown.
+        most: how many differing messages are shown.
 
     Raises:
-        UnreadableRecording: one is damaged.
+        UnreadableRecording: a recording is damaged.
     """
     counts = diff.counts
     handshake = _numbered(diff.handshake, 1)
@@ -195,14 +195,14 @@ def read_comparison(
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns a side whose start is a time without a zone, if its log names no zone."""
+    """Returns a side, with a start time without a zone if its log names none."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
 
 
 def _names(a: Side, b: Side) -> tuple[str, str]:
-    """The shortest names that differ, if any do: a whole path tells whose directory it is in."""
+    """Returns the shortest names that differ, if any do; whole paths may be private."""
     pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
@@ -214,11 +214,11 @@ class _LaneReader:
     """The number of the next difference."""
     _most: int
     taken: int = 0
-    """How many differing messages were read."""
+    """The number of differing messages read so far."""
     _room: int = _MOST_CHARACTERS
 
     def read(self, readers: tuple[RecordingReader, RecordingReader]) -> list[ShownLane]:
-        """Reads the lanes up to the one with the last difference that is shown."""
+        """Reads the lanes up to the last shown difference."""
         lanes: list[ShownLane] = []
         for sequence in self.diff.sequences():
             steps, is_cut = self._steps(sequence)
@@ -237,7 +237,7 @@ class _LaneReader:
         ]
 
     def _steps(self, sequence: DiffSequence) -> tuple[_Steps, bool]:
-        """Takes the steps of a sequence, as long as there is room for differences."""
+        """Reads the steps of a sequence while there is room for differences."""
         steps: _Steps = []
         for step in sequence.steps:
             if isinstance(step, int):
@@ -274,7 +274,7 @@ class _LaneReader:
 
 
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
-    """Returns frames of one side with their times, and with how long the answers took."""
+    """Returns the frames of one side with their times, and the durations of answers."""
     seqs = [frame.seq for frame in frames if frame is not None]
     times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
     known = reader.recording.known_ns
@@ -303,7 +303,7 @@ def _change(entry: DiffEntry, number: int) -> ShownChange:
 
 
 def _characters(change: ShownChange) -> int:
-    """About how much of the page a difference takes."""
+    """Returns about how many characters of the page a difference takes."""
     sides = [side for place in change.places.items for side in (place.a, place.b) if side]
     texts = [piece.text for side in sides for excerpt in side for piece in excerpt]
     return len(change.preview) + sum(map(len, texts)) + 100 * len(texts)
@@ -321,7 +321,7 @@ def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
 
 
 def _place(field: Field) -> ShownPlace:
-    """Shows what either side has in a place, of long texts the words that have changed."""
+    """Shows both values of a place; of long texts, only the changed words."""
     pieces = readable_diff(field.a, field.b, SHOWN_VALUE)
     if not pieces:
         a, b = ([[ShownText(_json(value), differs=True)]] for value in (field.a, field.b))

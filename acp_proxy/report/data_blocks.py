@@ -1,8 +1,8 @@
-"""Makes the blocks of data of a report in a stream: little of a recording is held at any time.
+"""Makes the data blocks of a report as a stream, with little of a recording in memory at any time.
 
-A block is compressed, and a page inflates it when it is needed. `docs/report-data.md` describes
-what is in them. The blocks come in the order in which they are complete, ``meta`` at last, since it
-says how many there are. The same recording gives the same bytes.
+Blocks are compressed, and a page inflates each when it is needed. `docs/report-data.md` describes
+their contents. A block is yielded as soon as it is complete; ``meta`` comes last, since it has the
+number of blocks. The same recording always gives the same bytes.
 """
 
 import zlib
@@ -37,13 +37,13 @@ CHUNK_ROWS = 65_536
 CELL_ROWS = 1_024
 """Rows whose cells are in one block."""
 PAYLOAD_ROWS = 1_024
-"""Rows whose lines are in one block, at most."""
+"""The most rows whose lines are in one block."""
 PAYLOAD_BYTES = 1 << 20
-"""Bytes of lines in one block, at most."""
+"""The most bytes of lines in one block."""
 _LEVEL = 5
 """The level of zlib: 6 makes a page a sixth smaller, and takes a tenth longer."""
 _MOST_MEMBERS = 5_000
-"""Messages of batches that are described one by one."""
+"""How many messages of batches are described individually."""
 
 
 _Encoder = Callable[[Sequence[Any]], list[int]]
@@ -53,9 +53,9 @@ class DataBlock(NamedTuple):
     """A part of the data of a report."""
 
     name: str
-    """``i0``, ``c0``, ``p0``, ..., ``meta``: also the id of its element in a page."""
+    """``i0``, ``c0``, ``p0``, ..., ``meta``; also the id of its element in a page."""
     parts: tuple[bytes, ...]
-    """Its base64, in pieces, of data in the format of zlib, which a browser calls ``deflate``."""
+    """The data in pieces: base64 of the zlib format, which browsers call ``deflate``."""
 
 
 def report_blocks(
@@ -68,12 +68,12 @@ def report_blocks(
 
     Args:
         reader: the recording.
-        options: what the report is to have.
-        data: what `read_report_data` returned for them, if that was called before.
+        options: the options of the report.
+        data: the result of `read_report_data` for these options, if it was already called.
 
     Raises:
         BadFilter: the filter of the options is not valid for this recording.
-        UnreadableRecording: the file is damaged, or locked; perhaps after some blocks.
+        UnreadableRecording: the file is damaged or locked; may be raised after some blocks.
     """
     data = data or read_report_data(reader, options)
     chosen = options.chosen(reader)
@@ -83,11 +83,11 @@ def report_blocks(
 
 
 class _BlockMaker:
-    """Takes rows in their order, and makes blocks of them.
+    """Makes blocks from rows, in order.
 
     Args:
         reader: the recording.
-        has_payloads: whether there are blocks of lines.
+        has_payloads: whether to make blocks of lines.
     """
 
     def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
@@ -105,7 +105,7 @@ class _BlockMaker:
         """Yields the blocks of rows.
 
         Args:
-            rows: all of them, in their order.
+            rows: all rows, in order.
         """
         columns, payloads, cells = self._columns, self._payloads, self._cells
         read = self._rows.read
@@ -166,7 +166,7 @@ class _BlockMaker:
 class _IndexBlocks:
     """Makes blocks of columns.
 
-    A block is made when the row after it has come: only that row shows whether the last one of the
+    A block is only made when the next row has come: that row shows whether the last row of the
     block begins a run.
     """
 
@@ -184,7 +184,7 @@ class _IndexBlocks:
     def add(
         self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool
     ) -> DataBlock | None:
-        """Takes the next row, and returns the block of those before it if that is full."""
+        """Adds a row; returns the block of the rows before it, if that block is full."""
         place, run, block = self.rows, None, None
         if is_joined:
             if self._first_of_run is None:
@@ -229,16 +229,16 @@ class _PayloadBlocks:
 
     def __init__(self) -> None:
         self.places: list[list[int]] = []
-        """The first row and the count of rows of each block."""
+        """The first row and the number of rows of each block."""
         self._first = self._size = 0
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> DataBlock | None:
-        """Takes the next line, and returns the block of those before it if that is full.
+        """Adds a line; returns the block of the lines before it, if that block is full.
 
         Args:
             place: the number of its row.
-            line: at most `PAYLOAD_BYTES` of it.
+            line: the line, of at most `PAYLOAD_BYTES`.
         """
         lines, block = self._lines, None
         self._size += len(line)
@@ -251,7 +251,7 @@ class _PayloadBlocks:
         return block
 
     def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
-        """Takes a line that is too large for a block: each piece of it is a block.
+        """Adds a line that is too large for a block; each piece of it becomes a block.
 
         Args:
             place: the number of its row.
@@ -291,7 +291,7 @@ def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _block(name: str, *parts: bytes) -> DataBlock:
-    """Compresses bytes into a block; it is the same on every machine with the same zlib."""
+    """Compresses bytes into a block; the result only depends on the version of zlib."""
     packer = zlib.compressobj(_LEVEL)
     data = b"".join([*map(packer.compress, parts), packer.flush()])
     return DataBlock(name, (b64encode(data),))

@@ -1,6 +1,6 @@
-"""What the head of a report shows: the values of `show`, `stats` and `check`, cut to a page.
+"""The facts in the head of a report: the values of `show`, `stats` and `check`, cut to a page.
 
-Nothing is computed here that a command does not print; a list is cut, and says how much is left.
+Every value here is also printed by a command. A shortened list says how many items are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,25 +33,25 @@ class Verdict:
     """The answer to what went wrong."""
 
     by: str | None
-    """client, agent, environment or fault; None if nobody is to blame."""
+    """Who is to blame: client, agent, environment or fault; None for nobody."""
     seq: int | None
     """The frame to look at first; None if nothing went wrong."""
     text: str
-    """What happened there, or that nothing did."""
+    """A sentence about this frame, or that nothing went wrong."""
     more: int = 0
-    """How many errors there are besides."""
+    """The number of other errors."""
     is_trouble: bool = True
     is_rule: bool = False
-    """Whether a rule was broken, and nothing else is known to have gone wrong."""
+    """Whether a broken rule is the only known problem."""
     unblamed: str | None = None
     """Why nobody is to blame."""
 
 
 def find_verdict(summary: Summary) -> Verdict:
-    """Returns who is to blame for the first finding that is an error, or that a fault made.
+    """Returns who is to blame for the first finding that is an error or was caused by a fault.
 
     Args:
-        summary: of the recording, with all findings.
+        summary: the recording's summary, with all findings.
     """
     first = next(iter(summary.findings), None)
     is_trouble = first is not None and (first.severity is Severity.ERROR or first.by == FAULT)
@@ -80,9 +80,9 @@ def _nothing_wrong(summary: Summary) -> str:
 
 
 _MOST_OF_RULE = 10
-"""Frames of others."""
+"""How many frames of further findings are listed."""
 BAR = 1000
-"""The width of the longest bar, in units of its own."""
+"""The width of the longest bar, in units of the bar."""
 
 T = TypeVar("T")
 
@@ -98,39 +98,39 @@ class Shortened(Generic[T]):
 
 @frozen
 class Contents:
-    """What the file holds, and what is masked in it."""
+    """The contents of the file, and the masked values in it."""
 
     rows: int
     """Frames and events."""
     of_rows: int
-    """How many the recording has."""
+    """The number of frames and events in the recording."""
     filter: str
-    """Which of them were chosen; empty for all."""
+    """The filter that selected them; empty for all."""
     turn: int | None
     has_payloads: bool
     is_unmasked: bool
-    """Whether it may show secrets."""
+    """Whether the file may show secrets."""
     masked: str
-    """A sentence that says what is masked."""
+    """A sentence about the masked values."""
     is_private: bool
-    """Whether what was said is masked as well."""
+    """Whether the conversation is masked as well."""
 
 
 @frozen
 class FindingGroup:
-    """What one side did against one rule, or what went wrong in one way."""
+    """The findings about one side and one rule."""
 
     shown: list[Finding]
-    """The first, each with what happened."""
+    """The first findings, with their texts."""
     also: list[int]
-    """The frames of others."""
+    """The frames of further findings."""
     more: int
     """How many there are besides."""
 
 
 @frozen
 class Segment:
-    """A piece of a bar: the time of a turn that one part took."""
+    """A piece of a bar: the time that one part of a turn took."""
 
     part: str
     x: int
@@ -140,19 +140,19 @@ class Segment:
 
 @frozen
 class TurnFacts:
-    """A turn as `show` and `stats` know it."""
+    """A turn, with the facts of `show` and `stats`."""
 
     summary: TurnSummary
     time: TurnTime | None
     state: str
-    """Its stop reason, or how else it ended."""
+    """The stop reason, or another way in which the turn ended."""
     is_trouble: bool
     bar: list[Segment]
 
 
 @frozen
 class HeadFacts:
-    """All that the head of a report shows."""
+    """Everything that the head of a report shows."""
 
     contents: Contents
     summary: Summary
@@ -162,14 +162,14 @@ class HeadFacts:
     faulted_frames: int
     first_faulted: int | None
     undated: int
-    """Frames at which rules fired, and of which is not recorded when they went out."""
+    """The number of frames with a fault whose sending time is not recorded."""
     has_crashed: bool
-    """Whether the agent ended by itself in the middle of something."""
+    """Whether the agent ended by itself while something was unfinished."""
     findings: list[FindingGroup]
-    """In the order of all commands."""
+    """In the same order as in all commands."""
     turns: Shortened[TurnFacts]
     longest_ns: int
-    """The turn that has the longest bar."""
+    """The time of the turn with the longest bar."""
     spent: list[Segment]
     """The time of all turns by its parts."""
     questions: Shortened[PersonRequest]
@@ -177,19 +177,19 @@ class HeadFacts:
     failed_calls: Shortened[FailedCall]
     calls: Shortened[CallStatistics]
     origin: list[tuple[str, str]]
-    """Labels and texts about what an imported recording was made from."""
+    """Labels and texts about the origin of an imported recording."""
     why_no_times: str
-    """Why it is not shown on what time was spent; empty if it is."""
+    """Why the spent time is not shown; empty if it is shown."""
 
 
 def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = False) -> HeadFacts:
     """Chooses what the head of a report shows.
 
     Args:
-        data: what the report says of the whole recording.
-        rows: how many frames and events the file has.
-        masked: what is masked in it, in words.
-        is_private: whether what was said is masked as well.
+        data: the report's facts about the whole recording.
+        rows: the number of frames and events in the file.
+        masked: the masked values, in words.
+        is_private: whether the conversation is masked as well.
     """
     summary, statistics = data.summary, data.statistics
     options = data.options
@@ -230,12 +230,12 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
 
 
 def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
-    """Returns the first items and how many there are besides.
+    """Returns the first items and the number of further ones.
 
     Args:
-        items: all of them, or the first ones.
-        most: how many are kept.
-        count: how many there are, if these are the first ones.
+        items: all items, or only the first ones.
+        most: how many to keep.
+        count: the number of all items, if `items` has only the first ones.
     """
     kept = [*items[:most]]
     return Shortened(kept, max(len(items), count) - len(kept))
@@ -246,7 +246,7 @@ def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
 
     Args:
         spent: the time of each part.
-        longest_ns: the time that the whole width stands for.
+        longest_ns: the time that fills the whole width.
     """
     segments, at_ns = list[Segment](), 0
     for part in Part:

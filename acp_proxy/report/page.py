@@ -1,12 +1,12 @@
 """Writes the page of a report: a head that needs no script, blocks of data, and one script.
 
-The bytes come part by part, since the data may be large. All text of a recording stands in the head
-alone, and goes through `_safe` and the escaping of Jinja2, which no template can leave out. The
-blocks are base64, in which no markup can occur.
+The bytes come part by part, since the data may be large. Recorded text appears as text only in the
+head, where it passes `_safe` and the escaping of Jinja2; templates cannot bypass either. The blocks
+are base64, which cannot contain markup.
 
-The content security policy stands before anything that comes from a recording. A browser then loads
-nothing from anywhere, runs no other script, also none in an attribute or a link, and never reads
-text as HTML. So even a mistake in the page gives recorded text no power.
+The content security policy comes before anything from a recording. A browser then loads nothing
+from elsewhere, runs no other script (not even in an attribute or a link), and never parses text as
+HTML. Recorded text is therefore harmless even if the page has a bug.
 """
 
 import base64
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
-"""The modules with which the page begins, what it loads, and its worker."""
+"""The module that starts the page, the module that it loads, and its worker."""
 _STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
-"""These come in this order, and any others after them."""
+"""The first styles, in this order; all others follow."""
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
@@ -50,10 +50,10 @@ _BLOCK_ID = re.compile(r"[a-z]+\d*")
 
 @frozen
 class Assets:
-    """What a page has besides the recording."""
+    """The parts of a page that do not depend on the recording."""
 
     loader: str
-    """The script that runs at once: it inflates the other one."""
+    """The script that runs first and inflates the other one."""
     script: str
     worker: str
     style: str
@@ -63,8 +63,8 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
     """Yields the bytes of a report, in order.
 
     Args:
-        facts: what the head shows.
-        blocks: the data, each block read when it is written.
+        facts: the contents of the head.
+        blocks: the data; each block is only read when it is written.
     """
     made = assets()
     scripts, step_ns = (made.loader, made.script), facts.summary.recording.step_ns
@@ -96,7 +96,7 @@ def comparison_parts(comparison: "ComparisonFacts") -> Iterator[bytes]:
     """Yields the bytes of the page of a comparison, in order.
 
     Args:
-        comparison: what it shows.
+        comparison: the contents of the page.
     """
     script, style = comparison_assets()
     yield from rendered(
@@ -110,19 +110,19 @@ def comparison_assets() -> tuple[str, str]:
     """Returns the script and the style of all comparisons.
 
     Raises:
-        NotJoined: its module cannot be part of a page.
+        NotJoined: the module cannot be part of a page.
     """
     return read_script(_COMPARISON_SCRIPT), read_style(_COMPARISON_STYLES)
 
 
 def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -> Iterator[bytes]:
-    """Yields a template's text, with what every page has in its head.
+    """Yields the text of a template, with the common head of all pages.
 
     Args:
         template: the name of the template.
         scripts: all scripts that may run in the page.
-        style: its style.
-        **values: what it shows.
+        style: the style of the page.
+        **values: the values for the template.
     """
     from markupsafe import Markup  # late, as all of Jinja2
 
@@ -131,7 +131,7 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
         .get_template(template)
         .generate(
             policy=content_policy(scripts, style),
-            style=Markup(style),  # our own text, in which there is no end tag
+            style=Markup(style),  # our own text, without an end tag
             version=__version__,
             **values,
         )
@@ -140,10 +140,10 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
 
 
 def source_hash(text: str) -> str:
-    """Returns what a policy calls an inline script or style.
+    """Returns the hash by which a policy allows an inline script or style.
 
     Args:
-        text: all of it, between the tags.
+        text: the whole text between the tags.
     """
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
@@ -171,10 +171,10 @@ def content_policy(scripts: Iterable[str], style: str) -> str:
 
 
 def read_script(entry: str) -> str:
-    """Returns a module with all that it imports; nothing if there is none.
+    """Returns a module with all its imports; an empty text if the module does not exist.
 
     Args:
-        entry: its path below the front end.
+        entry: the path of the module in the front end.
 
     Raises:
         NotJoined: a module cannot be part of a page.
@@ -188,19 +188,19 @@ def read_style(paths: Iterable[str]) -> str:
     """Returns several styles as one.
 
     Args:
-        paths: their paths below the front end, in order.
+        paths: the paths of the styles in the front end, in order.
     """
     return "".join(_style((_FRONT_END / path).read_text(encoding="utf-8")) for path in paths)
 
 
 def _style(text: str) -> str:
-    """A style without comments and indentation."""
+    """Returns a style without comments and indentation."""
     lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
     return "".join(f"{line}\n" for line in lines if line)
 
 
 def _packed(name: str, text: str) -> DataBlock:
-    """A text as a block of data."""
+    """Returns a text as a block of data."""
     return DataBlock(name, (base64.b64encode(zlib.compress(text.encode(), 9)),))
 
 
@@ -233,10 +233,10 @@ def _environment() -> "Environment":
 
 
 def _safe(value: Any) -> Any:
-    """Makes recorded text visible, on one line and of a limited length.
+    """Escapes recorded text, and limits it to one line and a certain length.
 
     Raises:
-        TypeError: a template prints something that is neither a text nor a number.
+        TypeError: a template prints a value that is neither a text nor a number.
     """
     if hasattr(value, "__html__"):
         return value
@@ -248,14 +248,14 @@ def _safe(value: Any) -> Any:
 
 
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
-    """Writes a duration no more exactly than the template's ``step_ns`` allows."""
+    """Formats a duration with the precision of the template's ``step_ns``."""
     return duration(ns, context["step_ns"])
 
 
 def _time(text: str | None) -> str:
-    """A time in one zone, so that a report is the same wherever it is made; empty for None.
+    """Formats a time in UTC, so that a report is the same everywhere; empty for None.
 
-    A time without a zone is that of a log, and stays so.
+    A time without a zone comes from a log and is not converted.
     """
     if text is None:
         return ""
@@ -265,11 +265,11 @@ def _time(text: str | None) -> str:
 
 
 def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | None]]:
-    """Divides a sentence of ours into text and the numbers of frames that it names.
+    """Splits one of our sentences into text and the frame numbers in it.
 
     Args:
         text: the sentence, which may quote a recording.
-        seqs: the frames that it is about. Any other number counts only after a parenthesis.
+        seqs: the frames that it is about. Another number counts only after a parenthesis.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

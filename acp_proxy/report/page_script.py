@@ -1,9 +1,9 @@
 """Joins the modules of the front end to one script that a page can hold.
 
-The front end is written as ES modules, which a page opened from a file cannot import. All of them
-become one function: each module once, after those that it imports, without comments and indentation
-to keep the page small. Names at the top level must differ, since they then share one scope. Only a
-few forms are understood, and any other is an error here, not in somebody's browser.
+The front end is written as ES modules, which a page opened from a file cannot import. They are
+joined into one function: each module once, after its imports, without comments and indentation, to
+keep the page small. Top-level names must be unique, since they then share one scope. Only a few
+forms of code are supported; any other is an error here, not in somebody's browser.
 """
 
 import posixpath
@@ -20,10 +20,10 @@ _ANY_DECLARATION = re.compile(r"(?:async\b|function\b|class\b|const\b|let\b|var\
 _REFUSED = re.compile(r"\bimport\s*\(|\bimport\.meta\b|</?script|<!--", re.IGNORECASE)
 _TICK = re.compile(r"(?<!\\)(?:\\\\)*`")
 _LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
-"""A text from its first quote to its last one."""
+"""A string literal with its quotes."""
 
 _CAST = re.compile(r"/\*\* @type \{.*?\} \*/ ?")
-"""What tells a type to the check of types, within a line."""
+"""A type annotation for the type checker, within a line."""
 
 Read = Callable[[str], str]
 """Returns the text of a module, by its path below the front end."""
@@ -35,13 +35,13 @@ class NotJoined(AcpProxyError):
 
 @frozen
 class _Module:
-    """What is left of a module, and what it shares with others."""
+    """The code of a module, with its imports and exports."""
 
     path: str
     imports: Mapping[str, str]
-    """The path of the module that each imported name comes from."""
+    """For each imported name, the path of its module."""
     names: list[str]
-    """What it declares at the top level."""
+    """The names that it declares at the top level."""
     exports: list[str]
     lines: list[str] = field(repr=False)
 
@@ -54,8 +54,8 @@ def joined(entry: str, read: Read) -> str:
         read: returns the text of a module.
 
     Raises:
-        NotJoined: a module has a form that is not understood, two have the same name at the top
-            level, a name is imported that its module does not export, or imports make a circle.
+        NotJoined: a module has an unsupported form, two modules have the same top-level name, a
+            name is imported that its module does not export, or imports are circular.
     """
     modules: dict[str, _Module] = {}
     _collect(entry, read, modules, ())
@@ -73,7 +73,7 @@ def joined(entry: str, read: Read) -> str:
 
 
 def _collect(path: str, read: Read, modules: dict[str, _Module], above: tuple[str, ...]) -> None:
-    """Adds a module after all that it imports."""
+    """Adds a module after its imports."""
     if path in above:
         raise NotJoined(f"{path}: modules import each other: {' -> '.join((*above, path))}")
     if path in modules:
@@ -118,7 +118,7 @@ def _read_module(path: str, text: str) -> _Module:
 
 
 def _code(path: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yields the lines with their numbers, without blank ones and those that are comments."""
+    """Yields the numbered lines, without blank lines and comments."""
     in_comment = False
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
@@ -133,5 +133,5 @@ def _code(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_comment(line: str) -> bool:
-    """Whether a line is one comment from its beginning to its end."""
+    """Whether a whole line is a comment."""
     return line.startswith("/*") and line.endswith("*/") and line.count("*/") == 1

@@ -1,4 +1,4 @@
-"""What a report says of a whole recording: summary, figures, turns, and what a check found."""
+"""The report's facts about a whole recording: summary, figures, turns and findings."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,34 +22,34 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 _MOST_STEPS = 2_000
-"""Steps of a turn that are kept, the longest ones."""
+"""How many steps of a turn are kept: the longest ones."""
 _MOST_STEPS_OF_ALL = 30_000
-"""Steps of all turns together, but for a few of each turn."""
+"""How many steps of all turns are kept, in addition to a few of each turn."""
 _LEAST_STEPS = 20
-"""Steps that are kept of each turn, however many turns there are."""
+"""How many steps of each turn are kept, even if there are many turns."""
 
 
 @frozen
 class ReportOptions:
-    """What a report is to have."""
+    """The options of a report."""
 
     filter: str = ""
-    """Which rows, as on the command line; all if it is empty."""
+    """The filter for rows, as on the command line; empty for all rows."""
     turn: int | None = None
     """Only the rows of one turn."""
     payloads: bool = True
-    """Whether the report has the bytes of the lines."""
+    """Whether the report contains the bytes of the lines."""
     now_ns: int | None = None
-    """The monotonic clock, for a recording that is still made; see `summarize`."""
+    """The monotonic clock, for a recording that is still running; see `summarize`."""
 
     def chosen(self, reader: RecordingReader) -> Filter:
-        """Returns which rows of a recording a report has; `EVERYTHING` if all of them.
+        """Returns the filter for a report's rows; `EVERYTHING` if it has all.
 
         Args:
             reader: the recording.
 
         Raises:
-            BadFilter: the filter is not valid, or there is no such turn.
+            BadFilter: the filter is invalid, or the turn does not exist.
         """
         parts = [chosen_in(reader, self.filter)] if self.filter.strip() else []
         parts += [of_turn(reader, self.turn)] if self.turn is not None else []
@@ -58,41 +58,41 @@ class ReportOptions:
 
 @frozen
 class ReportData:
-    """What a report says of a whole recording, beside its rows."""
+    """The report's facts about a whole recording, in addition to its rows."""
 
     name: str
     options: ReportOptions
     summary: Summary
     statistics: Statistics
-    """Of the whole recording, as the summary; without a waterfall."""
+    """The statistics of the whole recording, like the summary; without a waterfall."""
     waterfalls: list[TurnWaterfall]
-    """One of each turn of `statistics`, in their order; if one turn was chosen, only that of it."""
+    """The waterfall of each turn of `statistics`, or only that of the chosen turn."""
     faults: list[FiredRule]
-    """What each rule of the plan did; empty without one."""
+    """The effects of each rule of the plan; empty without a plan."""
     faulted_frames: int
     undated_frames: int
-    """Frames that faults let out at a time that is not recorded."""
+    """The number of frames that faults sent at a time that is not recorded."""
     rows_in_recording: int
     is_masked: bool
-    """Whether secrets are masked, when it was recorded or now."""
+    """Whether secrets are masked, either in the recording or by the report."""
     is_unredacted: bool
-    """Whether secrets were asked for."""
+    """Whether the user asked to show secrets."""
     last_turn: int
 
 
 def read_report_data(
     reader: RecordingReader, options: ReportOptions, watch: Watch = iter
 ) -> ReportData:
-    """Reads what a report says of a whole recording: its messages and the heads of frames once.
+    """Reads the facts about a whole recording: its messages once, and the heads of frames once.
 
     Args:
         reader: the recording.
-        options: what the report is to have.
-        watch: is given all frames in each pass over them, and passes them on.
+        options: the options of the report.
+        watch: wraps each pass over the frames, to show progress.
 
     Raises:
-        BadFilter: the filter of the options is not valid for this recording.
-        UnreadableRecording: the file is damaged, or locked.
+        BadFilter: the filter of the options is invalid for this recording.
+        UnreadableRecording: the file is damaged or locked.
     """
     options.chosen(reader)  # before the long work
     frames = reader.count()
@@ -126,14 +126,14 @@ _timed_turns = needs("middle", "durations", unknown=())(turns)
 
 
 def with_clock(recording: Recording) -> Recording:
-    """Returns the recording with the time of its log, if that has no zone."""
+    """Returns the recording with the local time of its log, if the log names no zone."""
     if recording.has_zone:
         return recording
     return evolve(recording, started_at=recording.clock().isoformat())
 
 
 def described(data: ReportData) -> dict[str, Any]:
-    """Returns the members of ``meta`` that are about the whole recording, as plain values."""
+    """Returns the members of ``meta`` about the whole recording, as plain values."""
     from acp_proxy.explain.origins import known_json, why_no_times
 
     recording = data.summary.recording

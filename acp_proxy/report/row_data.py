@@ -1,10 +1,10 @@
-"""Reads what a report has of each row of a recording: columns, cells, the bytes of its line.
+"""Reads the data of each row of a report: columns, cells, and the bytes of its line.
 
-Columns of numbers are encoded as planes of bytes, which deflate well and are read at once. A number
-v is stored as an unsigned u: 0 for null, else zigzag(v) + 1, so that small numbers have few bytes,
-whatever their sign. A column is as wide as its largest u needs, and is stored as so many planes:
-the lowest bytes of all rows, then the next ones. In a column of differences, v is the difference to
-the number before that was not null. A text is stored as its place in a list, + 1.
+Columns of numbers are encoded as planes of bytes, which compress well and are decoded fast. A
+number v is stored as an unsigned u: 0 for null, otherwise zigzag(v) + 1, so that small numbers of
+either sign need few bytes. A column is as wide as its largest u, and is stored in that many planes:
+the lowest bytes of all rows, then the next bytes, and so on. In a column of differences, v is the
+difference to the last number that was not null. A text is stored as its index in a list, + 1.
 """
 
 import base64
@@ -29,7 +29,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _WORD = 8
-"""Bytes of the items of an array, which hold any u but of numbers beyond 63 bits."""
+"""Bytes of an array's items; they can store u for all numbers up to 63 bits."""
 
 
 def number_codes(values: Sequence[int | None]) -> list[int]:
@@ -38,7 +38,7 @@ def number_codes(values: Sequence[int | None]) -> list[int]:
 
 
 def differences(values: Sequence[int | None]) -> Iterator[int | None]:
-    """Yields for each number what it is more than the one before; the first counts from 0."""
+    """Yields the difference of each number to the one before it; the first is compared with 0."""
     before = 0
     for value in values:
         if value is None:
@@ -49,7 +49,7 @@ def differences(values: Sequence[int | None]) -> Iterator[int | None]:
 
 
 def planes(codes: Sequence[int]) -> tuple[int, bytes]:
-    """Returns how many planes a column has, and the planes, one after the other.
+    """Returns the number of planes of a column, and the planes, joined.
 
     Args:
         codes: the u of each row.
@@ -91,19 +91,19 @@ class Texts:
         return [*map(known.__getitem__, values)]
 
     def take_new(self) -> list[str]:
-        """Returns the texts that came since the last call."""
+        """Returns the texts that are new since the last call."""
         new, self._new = self._new, []
         return new
 
 
 OWN_COLUMNS = ("seq", "t_ns", "arrival_ns", "size", "length")
-"""Columns of numbers in which nearly all rows differ."""
+"""Columns of numbers whose values differ in nearly all rows."""
 SHARED_COLUMNS = (
     "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal", "newline",
     "delivered", "fault", "request_seq", "response_seq", "latency_ns", "answer_session",
     "answer_terminal", "update", "tone", "flags", "from", "to", "fate", "call", "delay_ns",
 )  # fmt: skip
-"""Columns in which many rows have the same values."""
+"""Columns whose values are the same in many rows."""
 DIFFERENCES = ("seq", "t_ns", "exchange")
 """Columns of numbers that are stored as differences."""
 TEXTS = (
@@ -115,22 +115,22 @@ TEXTS = (
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """Bits of ``flags``."""
 _OVERTAKING = ("keep_order", "reorder", "reply")
-"""Words of a plan of faults that may let frames go out in another order than they came in."""
+"""Words in a plan of faults that show that frames may be sent out of order."""
 
 
 class ReportRow(NamedTuple):
-    """A row as a report has it; a tuple, since there may be a million."""
+    """A row of a report; a tuple, since there may be a million rows."""
 
     own: tuple[int, int, int | None, int | None, int]
     """The values of `OWN_COLUMNS`."""
     shared: tuple[Any, ...]
     """The values of `SHARED_COLUMNS`."""
     cells: list[Any]
-    """text, rpc_id, parse_error and what fired; without nulls at the end."""
+    """text, rpc_id, parse_error and the fired rules, without trailing nulls."""
     data: bytes | None
-    """Its bytes; None if they are to be read in pieces."""
+    """The bytes of the line; None if they must be read in pieces."""
     is_joined: bool
-    """Whether it continues the run of the row before."""
+    """Whether the row continues the run of the row before it."""
     members: list[dict[str, Any]]
     """The messages of a batch."""
 
@@ -140,25 +140,25 @@ _NO_MEMBERS: list[dict[str, Any]] = []
 
 @define
 class RowReader:
-    """Reads what a report has of each row; the rows come in their order.
+    """Reads the data of each row, in order.
 
     Args:
-        reader: their recording.
-        has_payloads: whether what faults delivered is in the cells.
+        reader: the recording of the rows.
+        has_payloads: whether cells contain the bytes that faults delivered.
     """
 
     reader: RecordingReader
     has_payloads: bool = True
     _hints: HintReader = field(init=False)
     _keeps_order: bool = field(init=False)
-    """Whether no fault lets a frame overtake another."""
+    """Whether frames are sent in order: no fault lets a frame overtake another."""
     _sent_ns: dict[str, int] = field(factory=dict)
-    """When the last late frame of each stream went out."""
+    """The sending time of the last late frame of each stream."""
     _is_open: bool = field(init=False)
     _has_sizes: bool = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
     _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
-    """The start of the span of the last tool call with each id, and its first frame."""
+    """For each tool call id, the start of the last call's span, and the call's first frame."""
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
@@ -168,7 +168,7 @@ class RowReader:
         self._has_sizes = is_known(self.reader.recording, "size")
 
     def read(self, row: Row) -> ReportRow:
-        """Returns what a report has of the next row of `Rows.rows`."""
+        """Returns the data of the next row of `Rows.rows`."""
         run = run_key(row, chunk_in(row))
         is_joined = self._runs.continues(run, began_ns(row), row["t_ns"])
         if "raw" not in row:
@@ -186,19 +186,19 @@ class RowReader:
         )
 
     def _delay_ns(self, row: Row) -> int | None:
-        """Returns how much later than it came a frame went out; None if at once, or not known."""
+        """Returns the delay between a frame's arrival and its sending, if any is known."""
         stream, t_ns = row["stream"], row["t_ns"]
         fired = row.get("fired") or ()
         late = [firing["late_ns"] for firing in fired if firing["late_ns"] is not None]
         if not late and row["delivered"] != "none" and stream in self._sent_ns:
-            late = [self._sent_ns[stream] - t_ns]  # it waited behind a late one
+            late = [self._sent_ns[stream] - t_ns]  # it waited behind a late frame
         late_ns = max(late, default=0)
         if late_ns > 0 and self._keeps_order:
             self._sent_ns[stream] = t_ns + late_ns
         return late_ns if late_ns > 0 else None
 
     def _first_of_call(self, row: Row) -> int | None:
-        """Returns the first frame about the tool call of a frame; None if it is about none."""
+        """Returns the first frame of a frame's tool call; None if it is not about a tool call."""
         call, seq = row["tool_call"], row["seq"]
         if call is None:
             return None
@@ -246,7 +246,7 @@ class RowReader:
 
 
 def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
-    """Returns the values of `SHARED_COLUMNS` but the last two."""
+    """Returns the values of `SHARED_COLUMNS`, without the last two."""
     method = row["method"]
     is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
     update = line.cells.method if is_update and line.cells.method != UPDATE else None
@@ -260,7 +260,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns who sent a message and who has to act on it; Nones if it is no message."""
+    """Returns the sender of a message and who has to act on it; Nones if it is not a message."""
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value
@@ -272,7 +272,7 @@ def _ends(row: Row) -> tuple[str | None, str | None]:
 
 
 def _fate(row: Row, flags: int) -> str | None:
-    """Returns what became of a frame on its way; None if it was delivered as it was sent."""
+    """Returns the fate of a frame; None if it was delivered unchanged."""
     if flags & MADE_UP:
         return "injected"
     if row["delivered"] == "none":

@@ -1,1 +1,1 @@
-"""What is installed, configured and running; the checks read, and change nothing."""
+"""Checks what is installed, configured and running; they only read and never change anything."""

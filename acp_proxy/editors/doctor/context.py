@@ -31,7 +31,7 @@ class CheckResult:
     status: CheckStatus
     text: str
     advice: str = ""
-    """What to do, in words."""
+    """The recommended action, in words."""
     commands: list[str] = field(factory=list)
     """Shell commands that solve the problem."""
 
@@ -67,7 +67,7 @@ class DoctorContext:
     commands: Collection[str]
     """The names of the commands, whose options can be set by variables."""
     removed: Callable[[str, str], str | None]
-    """Returns what serves in place of a removed option, by its variable; None for all others."""
+    """Returns the replacement of a removed option by its variable; None for other variables."""
     now: float
     """The time of the checks, in seconds since 1970."""
     monotonic_ns: int

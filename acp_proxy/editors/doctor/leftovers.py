@@ -1,4 +1,4 @@
-"""Finds files that killed recorders and commands have left: logs, damaged parts, partial files.
+"""Finds files that killed recorders and commands left behind: logs, damaged and partial files.
 
 The checks read logs, but do not index them, and open no database for writing. Files that a program
 may still be writing are ignored.

@@ -30,9 +30,9 @@ from acp_proxy.store.log.log_recovery import has_recorder
 from acp_proxy.store.reader import RecordingReader
 
 _SCARCE = 1_000_000_000
-"""Bytes of free space below which there is a warning."""
+"""With fewer bytes of free space there is a warning."""
 _TOO_LITTLE = 50_000_000
-"""Bytes of free space below which there is an error: a recording of an hour can be as large."""
+"""With fewer bytes of free space there is an error: an hour's recording can be as large."""
 _PATIENCE_S = 30
 _OURS = b"acp-proxy: "
 
@@ -72,7 +72,7 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _trial(context: DoctorContext) -> str:
-    """Records an empty conversation and removes it; returns what prevents that, or nothing."""
+    """Records an empty conversation and removes it; returns the reason if that fails."""
     where = context.recordings
     made = [place for place in (where, *where.parents) if not place.exists()]
     path = where / f"doctor-{os.urandom(4).hex()}.db"
@@ -187,7 +187,7 @@ def running(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _running(context: DoctorContext, path: Path) -> CheckResult | None:
-    """Returns a result that says what a recorder waits for, or None if it has ended meanwhile."""
+    """Returns a result that says what a recorder waits for, or None if it has just ended."""
     try:
         with RecordingReader(path, unredacted=context.unredacted) as reader:
             live = reader.live

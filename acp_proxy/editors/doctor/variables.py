@@ -1,4 +1,4 @@
-"""Checks the variables of acp-proxy that are set, since they change what it does unseen."""
+"""Checks the variables of acp-proxy that are set: they change its behaviour invisibly."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
