@@ -1,9 +1,9 @@
-"""Describes content: text as it is, media by type and size, resources by name, diffs by files.
+"""Describes content: text unchanged, media by type and size, resources by name, diffs by files.
 
 The content of a prompt or message has blocks; that of a tool call wraps blocks, or is a diff or a
-terminal. The 1.0 draft has media under ``source``, resources flat, and terminals with their output.
-A diff has three forms: old and new text of one file (v1), changes with a patch (v2), and hunks (the
-1.0 draft).
+terminal. In the 1.0 draft, media are under ``source``, resources are not nested, and terminals
+include their output. A diff has three forms: old and new text of one file (v1), changes with a
+patch (v2), and hunks (the 1.0 draft).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What the events of a recording mean, in words."""
+"""Describes the events of a recording in words."""
 
 import json
 
@@ -34,7 +34,7 @@ def describe_event(kind: str, data: Row) -> str:
             lost = ", ".join(f"{n} bytes {s}" for s in Stream if (n := data.get(s)))
             return f"not recorded: {lost} ({data.get('reason', '')})"
         case "undelivered":
-            return f"{data.get('bytes')} bytes {stream} were read and could not be written on"
+            return f"{data.get('bytes')} bytes {stream} were read but could not be delivered"
         case "fault":
             return plain(_effect(data, stream))
         case "note" if isinstance(data.get("reason"), str):
@@ -44,7 +44,7 @@ def describe_event(kind: str, data: Row) -> str:
 
 
 def _effect(data: Row, stream: str) -> str:
-    """What a fault did other than to a line."""
+    """Describes the effect of a fault that is not on a line."""
     match data.get("action"):
         case "stall":
             what = f"nothing more passes {stream}"

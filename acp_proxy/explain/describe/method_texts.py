@@ -1,6 +1,6 @@
-"""Describes messages: the table of all methods, with what describes their params and results.
+"""Describes messages: the table of all methods, with the describers of their params and results.
 
-Here is also what describes the files, terminals and MCP servers that an agent uses of its client.
+The describers of requests for the client's files, terminals and MCP servers are here too.
 """
 
 import shlex
@@ -28,7 +28,7 @@ from acp_proxy.explain.describe.update_texts import session_update
 
 MCP_ERROR = "MCP error"
 _LISTS = ("tools", "resources", "prompts", "resourceTemplates")
-"""What an MCP server may list."""
+"""The members that an MCP server may list."""
 Describe = Callable[[Value], str]
 
 
@@ -41,7 +41,7 @@ def _named(*names: str) -> Describe:
 
 
 class Method(NamedTuple):
-    """What describes the params and the result of a method; an empty result is ``ok``."""
+    """The describers of a method's params and result; an empty result is ``ok``."""
 
     params: Describe
     result: Describe = _constant("")
@@ -114,9 +114,11 @@ def _suggest(params: Value) -> str:
 
 def _suggestions(result: Value) -> str:
     """Describes suggestions."""
-    found = parts(result, "suggestions")
+    suggestions = parts(result, "suggestions")
     return joined(
-        counted(len(found), "suggestion"), listed(map(_suggestion, found), most=3), by=": "
+        counted(len(suggestions), "suggestion"),
+        listed(map(_suggestion, suggestions), most=3),
+        by=": ",
     )
 
 
@@ -154,7 +156,7 @@ def _member(message: object) -> str:
 
 
 def _wrapped(params: Value) -> str:
-    """Describes a message to or from the next of a chain of proxies, wrapped in another one."""
+    """Describes a wrapped message, to or from the next proxy of a chain."""
     method = word(params, "method")
     if not method:
         return ""
@@ -228,7 +230,7 @@ def _terminal(params: Value) -> str:
 
 
 def _done(result: Value) -> str:
-    """Describes what was done with a terminal (the 1.0 draft)."""
+    """Describes the result of an action on a terminal (the 1.0 draft)."""
     known = (key for key in ("received", "killed", "released") if key in result)
     return listed(key if result[key] is True else f"not {key}" for key in known)
 

@@ -11,7 +11,7 @@ _V1_GROUPS = {
     "fs", "auth", "session", "mcp",
     "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
 }  # fmt: skip
-"""Objects of v1 that mean nothing when empty; any other empty object is a capability."""
+"""Objects of v1 that mean nothing if they are empty; any other empty object is a capability."""
 _DEEPEST = 5
 
 
@@ -34,11 +34,11 @@ def peer(value: Value) -> str:
 
 
 def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the path and the value of a peer's capabilities; True for one that is only on.
+    """Yields the path and the value of each capability of a peer; a bare capability has True.
 
     Args:
-        value: its part of the initialization: params or result.
-        holders: the members that hold capabilities; by default those of any dialect.
+        value: the peer's part of the initialization: params or result.
+        holders: the members that contain capabilities; by default those of all dialects.
     """
     for holder in holders or CAPABILITIES:
         groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS
@@ -48,9 +48,9 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
 
 def auth_method_ids(value: Value) -> list[str]:
-    """Returns the ids of the ways to log in, of those without one the names."""
-    found = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
-    return [name for name in found if name]
+    """Returns the ids of the ways to log in, or the names of those without an id."""
+    names = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
+    return [name for name in names if name]
 
 
 def auth_methods(value: Value) -> str:
@@ -59,7 +59,7 @@ def auth_methods(value: Value) -> str:
 
 
 def login(params: Value) -> str:
-    """Describes a login by its method; of credentials only by their names."""
+    """Describes a login by its method and the names of its credentials."""
     given = listed(part(params, "credentials"))
     return joined(word(params, "methodId", "method"), f"({given})" if given else "")
 
@@ -85,9 +85,9 @@ def provider(params: Value) -> str:
 
 def providers(result: Value) -> str:
     """Describes the known providers."""
-    found = parts(result, "providers")
-    names = listed(map(_provider, found), most=4)
-    return joined(counted(len(found), "provider"), names, by=": ")
+    known = parts(result, "providers")
+    names = listed(map(_provider, known), most=4)
+    return joined(counted(len(known), "provider"), names, by=": ")
 
 
 def _provider(value: Value) -> str:
@@ -110,6 +110,6 @@ def _enabled(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...
 
 
 def _short_names(value: Value, *holders: str) -> Iterator[str]:
-    for path, found in enabled(value, *holders):
+    for path, enabled_value in enabled(value, *holders):
         name = ".".join(key.removesuffix("Capabilities") for key in path)
-        yield name if found is True else f"{name}={compact(found)}"
+        yield name if enabled_value is True else f"{name}={compact(enabled_value)}"

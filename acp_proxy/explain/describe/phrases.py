@@ -1,6 +1,6 @@
-"""Reads members of JSON of any shape, and has the phrases that all descriptions share.
+"""Reads members of JSON of any shape, and builds the phrases that all descriptions share.
 
-A member that came over the wire may be of any type, so describers read members only with these
+A member that came over the wire may have any type, so describers read members only with these
 functions: a *word* is a scalar as text, a *part* is an object, *parts* are the objects of an array.
 Base64 is kept out of descriptions: binary data is shown by type and size.
 """
@@ -25,7 +25,7 @@ _WITHIN = re.compile(
 _TYPES = ("mimeType", "mediaType", "media_type", "contentType")
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
 _SHORTEST = 96
-"""Characters from which on a run within a text may be base64."""
+"""A run of this many characters within a text may be base64."""
 
 
 def decoded_size(base64_text: str) -> str:
@@ -58,7 +58,7 @@ def beginning(text: str, length: int) -> str:
 
     Args:
         text: the text.
-        length: the most characters of it.
+        length: the largest number of characters.
     """
     if len(text) <= length:
         return text
@@ -68,7 +68,7 @@ def beginning(text: str, length: int) -> str:
 
 
 def without_base64(text: str) -> str:
-    """Returns a text with a mark in place of each data URI and long run of base64."""
+    """Returns a text in which marks replace data URIs and long runs of base64."""
     if len(text) < _SHORTEST and ";base64," not in text:
         return text
     return _WITHIN.sub(_mask, text)
@@ -82,10 +82,10 @@ def _mask(match: re.Match[str]) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Distinguishes base64 from long paths and identifiers, which have the same characters.
+    """Distinguishes base64 from long paths and identifiers, which use the same characters.
 
     Two in five characters of base64 are capitals. Its two alphabets differ in two characters each,
-    and no text has characters of both.
+    and a base64 text never has characters of both.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False
@@ -111,14 +111,14 @@ def message_of(raw: bytes) -> Value:
 
 
 def part(value: Value, key: str) -> Value:
-    """Returns a member that is an object, else an empty one.
+    """Returns a member that is an object, else an empty object.
 
     Args:
         value: an object.
         key: the name of the member.
     """
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
+    inner = value.get(key)
+    return inner if isinstance(inner, dict) else {}
 
 
 def parts(value: Value, key: str) -> list[Value]:
@@ -128,8 +128,8 @@ def parts(value: Value, key: str) -> list[Value]:
         value: an object.
         key: the name of the member.
     """
-    found = value.get(key)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    items = value.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def number(value: Value, key: str) -> int | None:
@@ -139,8 +139,8 @@ def number(value: Value, key: str) -> int | None:
         value: an object.
         key: the name of the member.
     """
-    found = value.get(key)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    count = value.get(key)
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
 
 
 def joined(*pieces: str, by: str = " ") -> str:

@@ -73,7 +73,7 @@ def prompt_result(result: Value) -> str:
 
 
 def turn_error(holder: Value) -> str:
-    """Describes the error of a turn, which v2 has in the state that ends it."""
+    """Describes the error of a turn; in v2 it is in the state that ends the turn."""
     error = part(holder, "error")
     return describe_error(error) if error else ""
 
@@ -92,7 +92,7 @@ def cancel(params: Value) -> str:
 
 
 def list_params(params: Value) -> str:
-    """Describes which sessions are asked for."""
+    """Describes the sessions that a request asks for."""
     where = phrase("in {}", word(params, "cwd")) or "all sessions"
     return joined(where, phrase("after {}", word(params, "cursor")[:40]), by=", ")
 

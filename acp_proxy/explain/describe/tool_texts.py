@@ -1,6 +1,6 @@
-"""Describes tool calls, and what an agent asks a person: a permission or a form.
+"""Describes tool calls, and an agent's requests to a person: a permission or a form.
 
-Of a tool call these are the name, state and files, and what it returned.
+A tool call is described by its name, its state, its files and its output.
 """
 
 from typing import Any
@@ -26,19 +26,19 @@ _LONG, _SHOWN = 24, 6
 
 
 def call_in(raw: bytes) -> CallState:
-    """Returns what one message alone says of a tool call; never raises."""
+    """Returns the state of a tool call according to one message; never raises."""
     call = CallState()
     call.take(call_of(params_of(raw)))
     return call
 
 
 def given_to(call: Value) -> Any:
-    """Returns the input of a tool, as a message about its call has it; None if it has none."""
+    """Returns the input of a tool from a message about its call; None if it has none."""
     return call.get("rawInput", call.get("input"))
 
 
 def params_of(raw: bytes) -> Value:
-    """Reads the params of a message, or as much of them as there is; never raises."""
+    """Reads the params of a message, or the part of them that was kept; never raises."""
     return part(message_of(raw), "params")
 
 
@@ -61,10 +61,10 @@ def tool_label(call: Value) -> str:
 
 
 def call_label(title: str | None, call_id: str | None) -> str:
-    """Returns what to call a tool call wherever it is named: its title and the end of its id.
+    """Returns the name of a tool call in all outputs: its title and the end of its id.
 
     Args:
-        title: as it was announced, if it was.
+        title: the announced title, if there is one.
         call_id: its id, if it is known.
     """
     if not call_id or title == call_id:
@@ -75,7 +75,7 @@ def call_label(title: str | None, call_id: str | None) -> str:
 def short_id(call_id: str) -> str:
     """Returns the end of a long id, which differs more often than its beginning.
 
-    Ids that are counted, such as ``stream_call_0``, may have the same end; they are not as long.
+    Numbered ids, such as ``stream_call_0``, may have the same end, but they are shorter.
     """
     return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 
@@ -92,11 +92,11 @@ def places(call: Value, shown: str = "") -> str:
 
     Args:
         call: the tool call.
-        shown: what else is shown of it.
+        shown: the rest of its description.
     """
     known = f"{word(call, 'title')} {shown}"
-    found = parts(call, "locations") or [part(call, "location")]
-    return listed((_place(place, known) for place in found), most=3)
+    touched = parts(call, "locations") or [part(call, "location")]
+    return listed((_place(place, known) for place in touched), most=3)
 
 
 def tool_input(call: Value) -> str:
@@ -107,7 +107,7 @@ def tool_input(call: Value) -> str:
     title = word(call, "title")
     fresh = {k: v for k, v in value.items() if not (isinstance(v, str) and v in title)}
     if "tool" in call and isinstance(path := fresh.get("path"), str):
-        return path  # draft-1.0: the input is the params of the method that the tool names
+        return path  # draft-1.0: the tool is a method, and the input its params
     return payload(fresh)
 
 
@@ -140,7 +140,7 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
     """Describes the answer to a permission request.
 
     Args:
-        result: of the answer.
+        result: the result of the answer.
         asked: the params of the request, if known, which name the chosen option.
     """
     if isinstance(granted := result.get("granted"), bool):
@@ -158,11 +158,11 @@ def chosen_option(outcome: Value, asked: Value) -> Value:
     """Returns the option that an outcome selects; only its id if the request does not offer it.
 
     Args:
-        outcome: of the answer to a permission request.
+        outcome: the outcome in the answer to a permission request.
         asked: the params of the request.
     """
     chosen = word(outcome, "optionId")
-    offered = (one for one in parts(asked, "options") if word(one, "optionId") == chosen)
+    offered = (option for option in parts(asked, "options") if word(option, "optionId") == chosen)
     return next(offered, {"optionId": chosen}) if chosen else {}
 
 
@@ -211,7 +211,7 @@ def _place(place: Value, known: str) -> str:
     path, line = word(place, "path"), word(place, "line")
     if line in ("", "0"):  # some agents write 0 for an unknown line
         return "" if path in known else path
-    column, end, end_column = (word(place, one) for one in ("column", "endLine", "endColumn"))
+    column, end, end_column = (word(place, name) for name in ("column", "endLine", "endColumn"))
     start = joined(line, column, by=":")
     end = joined(end or (line if end_column else ""), end_column, by=":")
     return joined(f"{path}:{start}", end if end not in (line, start) else "", by="-")

@@ -1,8 +1,8 @@
-"""Folds runs of chunks: frames that are the pieces of one message become one value.
+"""Folds runs of chunks: frames that are pieces of one message become one value.
 
 An agent streams a sentence in dozens of frames, and a person wants to read the sentence. Any other
-row ends a run, so that the order on the screen is the order on the wire. A long silence and a frame
-with something odd end it as well. Only the beginning of a run's text is kept.
+row ends a run, so that the screen keeps the order of the wire. A long silence or an odd frame ends
+a run as well. Only the beginning of a run's text is kept.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -22,7 +22,7 @@ from acp_proxy.store.tables.checked_values import Row
 
 @define
 class ChunkRun:
-    """Chunks of one message that came one after the other."""
+    """Consecutive chunks of one message."""
 
     first: Row
     """The row of the first frame."""
@@ -34,12 +34,12 @@ class ChunkRun:
     size: int = 0
     """Bytes of all frames together."""
     characters: int = 0
-    """Of the whole text."""
+    """The length of the whole text."""
     text: str = ""
-    """The beginning of the text: at least `SHOWN_LINE` characters, or all."""
+    """The beginning of the text: at least `SHOWN_LINE` characters, or the whole text."""
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Takes the next frame of the run, also the first one.
+        """Takes the next frame of the run, including the first.
 
         Args:
             row: the frame.
@@ -54,7 +54,7 @@ class ChunkRun:
 
 
 RunKey = tuple[object, ...]
-"""What all chunks of a run share."""
+"""The values that all chunks of a run share."""
 
 
 @define
@@ -65,10 +65,10 @@ class RunFinder:
     _last_ns: int = 0
 
     def continues(self, key: RunKey | None, first_ns: int, last_ns: int) -> bool:
-        """Takes the next row, and returns whether it belongs to the same message, and came in time.
+        """Takes the next row; returns whether it belongs to the same message and came soon enough.
 
         Args:
-            key: the `run_key` of the row; None if it is no chunk, or is to stay alone.
+            key: the `run_key` of the row; None if it is not a chunk, or must stay alone.
             first_ns: when its first byte was read.
             last_ns: when its last byte was read.
         """
@@ -78,7 +78,7 @@ class RunFinder:
 
 
 def run_key(row: Row, chunk: Chunk | None) -> RunKey | None:
-    """Returns what a chunk has to share with the one before it; None if there is no chunk.
+    """Returns the values that the chunks of a run share; None without a chunk.
 
     Args:
         row: the row.
@@ -93,8 +93,8 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
     """Streams rows with each run of chunks as one value; a single chunk stays a row.
 
     Args:
-        rows: of `RecordingReader.rows`, in their order.
-        alone: numbers of frames that are not folded.
+        rows: the rows of `RecordingReader.rows`, in order.
+        alone: the numbers of frames that are not folded.
     """
     run: ChunkRun | None = None
     finder = RunFinder()
@@ -117,11 +117,11 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
 
 
 def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
-    """Renders a run of chunks, with as much of their text as a line has room for.
+    """Renders a run of chunks as a line, with the beginning of their text.
 
     Args:
         run: the run.
-        recording: of which it is; None for one of ours.
+        recording: its recording; None if acp-proxy recorded it, so that all times are known.
     """
     first = run.first
     text = plain(mended(run.text))
@@ -140,7 +140,7 @@ def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
 
 
 def chunk_in(row: Row) -> Chunk | None:
-    """Returns the chunk in a frame, unless something is odd about the frame."""
+    """Returns the chunk in a frame; None without a chunk, or if the frame is odd."""
     if "raw" not in row or row["kind"] != "notification" or row.get("method") != UPDATE:
         return None
     if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:

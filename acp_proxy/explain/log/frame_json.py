@@ -1,4 +1,4 @@
-"""The documented JSON of frames and events, and what is known of one, for a person."""
+"""The documented JSON of frames and events, and their facts as text for people."""
 
 import base64
 import json
@@ -26,10 +26,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `frames`, in which a message has its own bytes.
+    """Returns the JSON of a row of `frames`; a message keeps its own bytes.
 
-    The last member is one of three: ``message``, the message as it was sent; ``text``, a line that
-    is not a message, or that strict parsers refuse; or ``base64``, a line that is not UTF-8.
+    The last member is one of three: ``message``, the message as it was sent; ``text``, for a line
+    that is not a message or that strict parsers refuse; or ``base64``, for a line that is not
+    UTF-8.
     """
     value = {name: row[name] for name in FRAME_MEMBERS}
     raw = bytes(row["raw"])
@@ -44,7 +45,7 @@ def frame_json(row: Row) -> bytes:
 
 
 def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
-    """Yields the JSON of a frame that is too large to be held, never as ``message``.
+    """Yields the JSON of a frame that is too large for memory, never as ``message``.
 
     Args:
         row: a row of `frames` without its line.
@@ -56,7 +57,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
 
 
 def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
-    """Yields the bytes of a frame's line and its newline, of a very large line in pieces.
+    """Yields the bytes of a frame's line and its newline; a very large line comes in pieces.
 
     Args:
         row: a row of `frames`.
@@ -77,11 +78,11 @@ def event_json(row: Row) -> bytes:
 
 
 def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tuple[str, Any]]:
-    """Yields the name and value of all that is known of a frame or event besides its bytes.
+    """Yields the names and values of all facts about a frame or event, without its bytes.
 
     Args:
-        row: of `RecordingReader.rows`.
-        recording: of which the row is.
+        row: a row of `RecordingReader.rows`.
+        recording: the recording of the row.
         live: whether an answer may still come.
     """
     row = known_members(recording, row)
@@ -116,7 +117,7 @@ def _answer(row: Row, recording: Recording, live: bool) -> str:
     if row["kind"] != "request":
         return f"{row['request_seq']}{_after(row, recording)}"
     if row["response_seq"] is None:
-        still = "none yet" if recording.origin is None else "none in what was imported"
+        still = "none yet" if recording.origin is None else "none in the import"
         return still if live else "none"
     return f"{row['response_seq']}{_after(row, recording)}"
 

@@ -1,8 +1,8 @@
-"""Views of a line for a person: JSON in many lines, its long texts unfolded, and its bytes in hex.
+"""Shows a line to a person: JSON on many lines, its long texts unfolded, and its bytes in hex.
 
 JSON is only laid out: the line is cut into tokens and never parsed into values, so numbers keep
-their form, objects a repeated name, and strings their escapes, except of letters. Tokens are read
-as lines are asked for, and the output is limited however large or deep the message is.
+their form, objects their repeated names, and strings their escapes, except escaped letters. Tokens
+are read when a line is needed, and the output is limited for messages of any size or depth.
 """
 
 import base64
@@ -25,9 +25,9 @@ from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import kind_and_update
 
 _DEEPEST = 60
-"""Levels that are indented."""
+"""The number of levels that are indented."""
 _SHOWN = 32
-"""Characters of a base64 text that are left where it is not written out."""
+"""How many characters of an elided base64 text are shown."""
 _TOKEN = re.compile(
     rb'[ \t\r\n]*+(?:(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|(?P<number>-?[0-9][0-9.eE+-]*+)'
     rb"|(?P<word>true|false|null)|(?P<sign>[{}\[\],:])|(?P<other>.))",
@@ -36,7 +36,7 @@ _TOKEN = re.compile(
 
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 _LONG, _COLUMNS = 160, 100
-"""Characters from which on a text of one line is wrapped, and to how many."""
+"""A text of one line that is longer than the first is wrapped to the second."""
 _AS_IT_IS: dict[str, Any] = {
     "expand_tabs": False,
     "replace_whitespace": False,
@@ -47,10 +47,10 @@ _DEEPEST_UNFOLDED = 40
 _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled": "✗", "failed": "✗"}
 _ROW = 16
 _MOST_ROWS = 32
-"""Rows of bytes; for more there is ``--raw``."""
+"""The largest number of rows of bytes; ``--raw`` shows all bytes."""
 
 Unfolded = tuple[str, list[str]]
-"""A place as a JSON pointer, and its lines, which may hold control characters."""
+"""A place as a JSON pointer, and its lines, which may contain control characters."""
 
 
 class TokenKind(Enum):
@@ -66,19 +66,19 @@ class TokenKind(Enum):
     OTHER = "other"
     """Not JSON."""
     NOTE = "note"
-    """Added by us."""
+    """Added by acp-proxy."""
 
 
 Piece = tuple[TokenKind, str]
 
 
 def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> Iterator[list[Piece]]:
-    """Yields the lines of a message, each in pieces that hold no control characters.
+    """Yields the lines of a message, each in pieces without control characters.
 
     Args:
-        raw: the message; from the first place that is not JSON, it is written as it is.
+        raw: the message; from the first place that is not JSON, it is shown unchanged.
         elide: whether long base64 texts are replaced by their size.
-        longest: characters before the rest is replaced by a note.
+        longest: the number of characters after which a note replaces the rest.
     """
     layout = _Layout(raw, elide)
     written = 0
@@ -108,11 +108,11 @@ class _Layout:
     elide: bool
     line: list[Piece] = field(factory=list)
     open: list[bool] = field(factory=list)
-    """For each open level, whether it is an object."""
+    """Whether each open level is an object."""
     fresh: bool = False
     """Whether a level has just begun."""
     names: bool = False
-    """Whether a string would be a name."""
+    """Whether the next string is a name."""
 
     def lines(self) -> Iterator[list[Piece]]:
         for match in _TOKEN.finditer(self.raw):
@@ -140,9 +140,9 @@ class _Layout:
         self.names = kind == "sign" and token in (b"{", b",") and bool(self.open and self.open[-1])
 
     def _break(self) -> list[Piece]:
-        done = self.line
+        ended = self.line
         self.line = [(TokenKind.SPACE, "  " * min(len(self.open), _DEEPEST))] if self.open else []
-        return done
+        return ended
 
     def _put(self, kind: str, token: bytes) -> None:
         if token == b":":
@@ -161,7 +161,7 @@ def _text(token: bytes) -> str:
 
 
 def _readable(escape: re.Match[str]) -> str:
-    """Writes out an escaped letter; any other escape is kept."""
+    """Decodes an escaped letter; any other escape is kept."""
     character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 
@@ -170,7 +170,7 @@ def unfolded(raw: bytes) -> Iterator[Unfolded]:
     """Yields the plan, the diffs and the long texts of a message as lines; never raises.
 
     In JSON a file of a hundred lines is one string with a hundred escapes. A text of one long line
-    is wrapped, and the output of a terminal is decoded (v2 has it in base64). A very large message,
+    is wrapped, and the output of a terminal is decoded (in v2 it is base64). A very large message,
     or one that is not an object, yields nothing.
     """
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
@@ -221,13 +221,13 @@ def _compared(value: dict[str, Any]) -> list[str] | None:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; only a newline ends one, and tabs are blanks."""
+    """Returns the lines of a text; only a newline ends a line, and tabs become spaces."""
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     return [line.expandtabs() for line in lines]
 
 
 def _decoded(data: object) -> str:
-    """The output of a terminal, which v2 has in base64; empty for anything else."""
+    """Decodes the output of a terminal, which is base64 in v2; empty for anything else."""
     try:
         raw = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
     except (binascii.Error, ValueError):
@@ -241,7 +241,7 @@ def _first_lines(lines: list[str]) -> list[str]:
 
 
 def hex_view(raw: bytes) -> Iterator[str]:
-    """Yields the rows of sixteen bytes in which something is not UTF-8, and those around them."""
+    """Yields the rows of sixteen bytes that are not UTF-8, with the rows around them."""
     before = -1
     for number, row in enumerate(_shown_rows(raw)):
         if number == _MOST_ROWS:
@@ -266,7 +266,7 @@ def _shown_rows(raw: bytes) -> Iterator[int]:
 
 
 def _not_text(raw: bytes) -> Iterator[int]:
-    """Yields the places where decoding fails; reads in pieces, or a large line would take long."""
+    """Yields the places where decoding fails; decodes in pieces, which is faster."""
     start = 0
     while start < len(raw):
         piece = raw[start : start + 4096]

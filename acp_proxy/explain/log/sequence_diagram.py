@@ -1,17 +1,17 @@
-"""Makes a sequence diagram of a recording, in the language of Mermaid.
+"""Draws a sequence diagram of a recording, in the language of Mermaid.
 
-Each message is an arrow, and the chunks of a message that come one after the other are a single
-one. A request of the agent goes to who has to act: a person, the files or the terminals of the
-client. What a fault touched goes through acp-proxy, so that what it received and what it delivered
-are both seen. Turns, silences, events and lines on stderr are notes.
+Each message is an arrow; consecutive chunks of a message are a single arrow. A request of the agent
+goes to the party that has to act: a person, or the files or terminals of the client. A message that
+a fault touched goes through acp-proxy, so that both the received and the delivered message are
+seen. Turns, silences, events and lines on stderr are notes.
 
-A diagram that is too long is not drawn at all by those who show it, so it has a limit, and its last
-note says how much is left out. Only the lines that are drawn are held.
+Viewers refuse a diagram that is too long, so its length is limited, and its last note says how much
+is left out. Only the lines that are drawn are kept in memory.
 
-Mermaid's grammar gives a meaning to ``#``, ``;``, ``%%`` and more in the middle of a text, what
-draws the diagram to ``<br>`` and ``$$``, and what it is pasted into to backticks. So a character is
-written as it is only if it is known to be harmless. Any other one is an entity with its number,
-which Mermaid shows as the character.
+Some characters within a text have a meaning: ``#``, ``;``, ``%%`` and others for Mermaid's grammar,
+``<br>`` and ``$$`` for the renderer, and backticks for the page around the diagram. So only
+characters that are known to be harmless are written unchanged. All others are written as numeric
+entities, which Mermaid shows as the characters.
 """
 
 import re
@@ -35,15 +35,16 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 LONGEST = 72
-"""Characters of a text that are shown; a diagram is as wide as its longest text needs."""
+"""How many characters of a text are shown; the longest text decides the width of a diagram."""
 _LONGEST_WRITTEN = 160
-"""The same with entities, in UTF-16 code units, as Mermaid limits the text of a diagram."""
+"""The same limit with entities, in UTF-16 code units, since Mermaid limits the size of a
+diagram."""
 _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
 """A letter with which Mermaid itself marks entities."""
 _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
-"""At its beginning, what says whether to break a text's lines; and after which Mermaid removes the
-last semicolon of a line, also if it ends an entity."""
+"""Words with a meaning for Mermaid: a leading `wrap` or `nowrap` switches line breaking, and after
+`style` and `classDef` it drops the last semicolon of a line, even one that ends an entity."""
 
 
 class Arrow(StrEnum):
@@ -57,11 +58,11 @@ class Arrow(StrEnum):
 
 
 def escaped(text: str, most: int = LONGEST) -> str:
-    """Writes a text on one line, cut and without any character that means something to Mermaid.
+    """Writes a text on one line, cut, without characters that have a meaning for Mermaid.
 
     Args:
         text: any text.
-        most: the most characters that are shown.
+        most: the largest number of characters that are shown.
     """
     shown = plain(text).strip()
     words = {match.start() for match in _WORDS.finditer(shown)}
@@ -84,7 +85,7 @@ def arrow(sender: str, kind: Arrow, receiver: str, text: str) -> str:
         sender: the name of a participant.
         kind: how it is drawn.
         receiver: the name of a participant.
-        text: what is written above the arrow.
+        text: the text above the arrow.
     """
     return f"    {sender}{kind}{receiver}: {escaped(text)}\n"
 
@@ -93,8 +94,8 @@ def note(place: str, text: str) -> str:
     """Returns the statement that draws a note.
 
     Args:
-        place: where it is, such as ``over A,B``.
-        text: what is written in it.
+        place: its place, such as ``over A,B``.
+        text: the text of the note.
     """
     return f"    Note {place}: {escaped(text)}\n"
 
@@ -103,14 +104,14 @@ def participant(name: str, text: str) -> str:
     """Returns the statement that declares a participant.
 
     Args:
-        name: by which other statements name it.
-        text: what is written above its line.
+        name: the name that other statements use.
+        text: the text above its line.
     """
     return f"    participant {name} as {escaped(text, 40)}\n"
 
 
 MOST = 200
-"""Arrows and notes with which a diagram stays below the 50,000 characters that Mermaid allows."""
+"""How many arrows and notes keep a diagram below the 50,000 characters that Mermaid allows."""
 
 _CLIENT, _AGENT, _PROXY = "C", "A", "X"
 _PARTS = {Part.PERSON: "P", Part.FILES: "F", Part.TERMINALS: "T"}
@@ -118,7 +119,7 @@ _TITLES = {
     "P": "Person", "F": "Files", "T": "Terminals", _CLIENT: "Client", _PROXY: "acp-proxy",
     _AGENT: "Agent",
 }  # fmt: skip
-"""The participants in the order in which they stand, from the left."""
+"""The participants, from left to right."""
 _ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.ERROR}
 _BOTH = f"over {_CLIENT},{_AGENT}"
 
@@ -139,9 +140,9 @@ class SequenceDiagram:
 
     Attributes:
         reader: the recording.
-        chosen: what of it is drawn.
+        chosen: selects the frames and events that are drawn.
         most: the largest number of arrows and notes.
-        left_out: how many of the chosen frames and events are not drawn; known when the lines are.
+        left_out: how many chosen frames and events are not drawn; set when the lines are yielded.
     """
 
     reader: RecordingReader
@@ -162,7 +163,7 @@ class SequenceDiagram:
         """Yields the lines of the diagram.
 
         Args:
-            watch: is given the rows that are read, and passes them on.
+            watch: receives the rows that are read, and passes them on.
         """
         self._turns = {turn.prompt_seq: turn for turn in turns(self.reader)}
         self._sessions = len({turn.session for turn in self._turns.values()})
@@ -182,19 +183,19 @@ class SequenceDiagram:
             yield note(_BOTH, f"{self.left_out:,} more lines are not drawn (--max {self.most})")
 
     def _drawn(self, rows: Iterable[Row]) -> list[str]:
-        found: list[str] = []
+        drawn: list[str] = []
         rows_drawn = 0
         before: tuple[int, int] | None = None
         for item in _items(rows):
             lines = list(self._between(item, before))
             lines += self._lines(item)
-            if len(found) + len(lines) > self.most:
+            if len(drawn) + len(lines) > self.most:
                 self.left_out = self._total() - rows_drawn
                 break
-            found += lines
+            drawn += lines
             rows_drawn += 1 if isinstance(item, dict) else item.count
             before = _end(item)
-        return found
+        return drawn
 
     def _total(self) -> int:
         is_all = self.chosen is EVERYTHING
@@ -203,10 +204,12 @@ class SequenceDiagram:
         return (self.reader.count() if is_all else sum(1 for _ in heads)) + sum(1 for _ in events)
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
-        """Draws what lies between an item and the one before: a silence, and a new turn."""
+        """Draws notes between an item and the item before it: a silence, and a new turn."""
         row = item if isinstance(item, dict) else item.first
         silent_ns = 0
-        if before is not None and row["seq"] == before[0] + 1:  # else more happened meanwhile
+        if (
+            before is not None and row["seq"] == before[0] + 1
+        ):  # otherwise more happened between them
             silent_ns = began_ns(row) - before[1]
         if length := silence(self._recording, silent_ns):
             yield note(_BOTH, f"{length} of silence")
@@ -250,7 +253,7 @@ class SequenceDiagram:
                 yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
 
     def _frame(self, row: Row) -> Iterator[str]:
-        """Draws a message; one that a fault touched as it was received and as it was delivered."""
+        """Draws a message; if a fault touched it, as it was received and as it was delivered."""
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], Arrow.NOTIFICATION)
@@ -265,7 +268,7 @@ class SequenceDiagram:
         own_text = self._text({**row, "fault": None, "delivered": "full"})
         effects = "; ".join(described(row))
         what = f"{row['seq']} {effects}"
-        if any(one["made"] for one in fired):
+        if any(fault["made"] for fault in fired):
             what = f"{own_text}, {effects}"
         else:
             yield arrow(sender, kind, _PROXY, own_text)
@@ -287,7 +290,7 @@ class SequenceDiagram:
 
 
 def _items(rows: Iterable[Row]) -> Iterator[_Item]:
-    """Joins lines on stderr that follow each other, as chunks are."""
+    """Joins consecutive lines on stderr, like chunks."""
     run: _StderrRun | None = None
     for item in fold(rows):
         if isinstance(item, dict) and item["kind"] == "stderr" and "raw" in item:
@@ -306,7 +309,7 @@ def _items(rows: Iterable[Row]) -> Iterator[_Item]:
 
 
 def _end(item: _Item) -> tuple[int, int]:
-    """The number and the time of the last frame of an item."""
+    """Returns the number and the time of an item's last frame."""
     if isinstance(item, ChunkRun):
         return item.last, item.last_ns
     row = item if isinstance(item, dict) else item.last
@@ -314,7 +317,7 @@ def _end(item: _Item) -> tuple[int, int]:
 
 
 def _ends(row: Row) -> tuple[str, str]:
-    """The sender and the receiver of a frame; a request of the agent goes to who has to act."""
+    """Returns a frame's sender and receiver; requests go to the party that has to act."""
     is_request = row["stream"] == "to-client" and row["kind"] == "request"
     is_answer = row["stream"] == "to-agent" and row["kind"] in ("response", "error")
     client = _CLIENT

@@ -24,25 +24,25 @@ from acp_proxy.store.tables.checked_values import Row
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
 SILENCE_NS = 5 * 10**9
-"""A silence from this length on has a line of its own."""
+"""A silence of at least this length has its own line."""
 _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
-"""The kind of an update, with which its preview begins."""
+"""The kind of an update at the beginning of its preview."""
 
 
 @needs("middle", "durations", unknown="")
 def silence(recording: Recording | None, ns: int) -> str:
-    """Returns how long nobody sent anything; empty if it has no line, or if that is not known.
+    """Returns the length of a silence; empty if it is too short for a line, or is not known.
 
     Args:
-        recording: in which that was; None for one of ours.
+        recording: its recording; None if acp-proxy recorded it, so that all times are known.
         ns: the time between two frames.
     """
     return took(recording, ns) if ns >= SILENCE_NS else ""
 
 
 class Tone(Enum):
-    """What a line is about, for its colour."""
+    """The subject of a line, which decides its colour."""
 
     PLAIN = "plain"
     PROMPT = "prompt"
@@ -52,7 +52,7 @@ class Tone(Enum):
 
 
 class Pace(Enum):
-    """How fast an answer was; a wait that is normal is never slow."""
+    """How fast an answer was; a normal wait is never slow."""
 
     QUICK = "quick"
     SLOW = "slow"
@@ -91,8 +91,8 @@ def frame_line(
     Args:
         frame: a row of `frames` with its exchange.
         live: whether an answer may still come.
-        hints: what is known of it from other frames.
-        step_ns: the steps in which durations are known; see `duration`.
+        hints: facts about it from other frames.
+        step_ns: the resolution of durations; see `duration`.
     """
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
@@ -101,8 +101,8 @@ def frame_line(
     )
     is_mcp_error = method == MCP_MESSAGE and kind == "response" and text.startswith(MCP_ERROR)
     verb = _verb("error" if is_mcp_error else kind, method)
-    if kind == "notification" and method == UPDATE and (found := _UPDATE.match(text)):
-        verb, text = found[1], text[found.end() :]
+    if kind == "notification" and method == UPDATE and (kind_found := _UPDATE.match(text)):
+        verb, text = kind_found[1], text[kind_found.end() :]
     text = f"{mark(frame)}{text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"
@@ -127,7 +127,7 @@ def member_lines(
     Args:
         frame: a row of `frames` with its ``members``.
         live: whether an answer may still come.
-        hints_of: returns what is known of a message from other frames.
+        hints_of: returns the facts about a message from other frames.
         step_ns: see `frame_line`.
     """
     for member in frame.get("members", ()):
@@ -153,7 +153,7 @@ def pair_of(row: Row) -> int | None:
 
 
 def began_ns(row: Row) -> int:
-    """Returns when the first byte of a frame was read, or an event happened."""
+    """Returns the time when the first byte of a frame was read, or when an event happened."""
     ns: int = row["t_first_ns"] if "t_first_ns" in row else row["t_ns"]
     return ns
 
@@ -189,7 +189,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Only an answer of a peer itself can be slow: not a turn, a person's choice or a program."""
+    """Returns how fast an answer was: a turn, a person's choice or a program is never slow."""
     if frame["request_seq"] is None:
         return Pace.QUICK
     if frame["kind"] == "request":

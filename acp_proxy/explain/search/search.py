@@ -1,12 +1,12 @@
 r"""Searches frames and events: lines, the strings within them, and messages across chunks.
 
-A person sees texts, but the wire has escapes such as ``\"`` and ``\u00e9``, and sends a sentence in
-a dozen chunks. So a pattern is searched for in the line as sent, in each JSON string with its
-escapes undone, and in the messages that chunks make up. A match belongs to the frame in which it
-begins, and a frame is a hit once.
+A person sees texts, but on the wire they have escapes such as ``\"`` and ``\u00e9``, and a sentence
+comes in a dozen chunks. So a pattern is searched for in the line as sent, in each decoded JSON
+string, and in the messages that chunks form. A match belongs to the frame in which it begins, and
+each frame is at most one hit.
 
-This module does not read files. Memory is bounded: of an unfinished message only the end is
-kept (`stream_matches`), and a limited number of hits wait for earlier ones.
+This module does not read files. Memory is bounded: only the end of an unfinished message is kept
+(`stream_matches`), and a limited number of hits wait for earlier hits.
 """
 
 import heapq
@@ -31,10 +31,10 @@ _TEXTS = (
 
 
 class Searcher:
-    """Searches the frames and events of one recording, in their order.
+    """Searches the frames and events of one recording, in order.
 
     Feed all of them, then call `finish`. Each call returns the hits that are complete by then, in
-    the order of their numbers.
+    order.
     """
 
     def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
@@ -52,8 +52,8 @@ class Searcher:
         if hit is not None:
             self._add(hit)
         if self._joins:
-            for found in self._streams.feed(frame, raw, is_hit=hit is not None):
-                self._add(found)
+            for hit_across in self._streams.feed(frame, raw, is_hit=hit is not None):
+                self._add(hit_across)
         if self._waiting and (hit is not None or self._streams.has_moved):
             return self._complete()
         return []
@@ -65,10 +65,10 @@ class Searcher:
 
         Args:
             frame: the frame, without its line.
-            pieces: reads the line from its beginning, piece by piece, each time it is called.
+            pieces: reads the line from its beginning in pieces, each time it is called.
         """
-        if found := look_through(self._pattern, frame, pieces):
-            self._add(found)
+        if hit := look_through(self._pattern, frame, pieces):
+            self._add(hit)
         return self._complete()
 
     def feed_text(self, place: StoredFrame, text: str) -> list[SearchHit]:
@@ -83,13 +83,13 @@ class Searcher:
         return self._complete()
 
     def finish(self) -> list[SearchHit]:
-        """Searches the messages that have not ended; nothing may be fed afterwards."""
-        for found in self._streams.finish():
-            self._add(found)
+        """Searches the messages that have not ended; feed nothing afterwards."""
+        for hit in self._streams.finish():
+            self._add(hit)
         return self._complete()
 
     def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
-        """Searches the strings of a line first, because a person reads those, and then the line."""
+        """Searches the strings of a line, which a person reads, before the whole line."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
         hit = self._hit_in(frame, text) if text is not None else None
@@ -98,9 +98,10 @@ class Searcher:
         return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
 
     def _text_of(self, frame: StoredFrame, line: str) -> str | None:
-        """Returns the string of a line that has the match, or the line; None if none has it.
+        """Returns the string of a line that contains the match, or the line, or None.
 
-        The method alone is not specific enough; a line that is not a message is searched as it is.
+        A match in the method alone does not count; a line that is not a message is searched
+        unchanged.
         """
         pattern = self._pattern
         in_line = pattern.is_in(line)
@@ -113,7 +114,7 @@ class Searcher:
         return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
 
     def _string_around(self, line: str, method: str | None) -> str:
-        """Returns the first string with a match of a line that has no escapes, else the line."""
+        """Returns the first matching string of a line without escapes, else the line."""
         for match in self._pattern.regex.finditer(line):
             start, end = match.span()
             if line.count('"', 0, start) % 2 and '"' not in match[0]:
@@ -132,7 +133,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the hits before which no further hit can come."""
+        """Removes and returns the hits that no later hit can precede."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):
@@ -141,7 +142,7 @@ class Searcher:
 
 
 def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
-    """Returns the pointer to the first string of a line that matches; None if no string does."""
+    """Returns the pointer to the first matching string of a line, or None."""
     waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
     while waiting:
         place, value = waiting.pop()
@@ -149,10 +150,10 @@ def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
             if is_sought(value):
                 return place
         elif isinstance(value, dict):
-            inner = [(place + pointer((name,)), found) for name, found in value.items()]
+            inner = [(place + pointer((name,)), member) for name, member in value.items()]
             waiting += reversed(inner)
         elif isinstance(value, list):
-            waiting += reversed([(f"{place}/{n}", found) for n, found in enumerate(value)])
+            waiting += reversed([(f"{place}/{n}", member) for n, member in enumerate(value)])
     return None
 
 

@@ -1,8 +1,8 @@
 """The pattern of a search, and a quick test of whether a line can match it at all.
 
-Few of a million lines match. So before the exact test, a compiled regular expression, there is a
-cheap one for lines of plain ASCII, as nearly all are: a search for a fixed text in lower case costs
-a tenth of a regular expression that ignores case.
+Few of a million lines match. So a cheap test comes before the exact one, a compiled regular
+expression. Nearly all lines are plain ASCII, and searching them for a fixed text in lower case
+costs a tenth of a regular expression that ignores case.
 """
 
 import re
@@ -21,7 +21,7 @@ _ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
 _ODD_ESCAPE = re.compile(r"\\(?:[xuUN0-9]|\\)")
 _ODD_RANGE = re.compile(r"[^a-z0-9]-|-[^a-z0-9]")
 _LIKE_ASCII = frozenset("ıſK\u0130")
-"""Characters that equal an ASCII letter where case is ignored."""
+"""Characters that equal an ASCII letter if case is ignored."""
 
 
 class Pattern:
@@ -41,17 +41,17 @@ class Pattern:
             BadPattern: the text is empty or not a regular expression.
         """
         if not text:
-            raise BadPattern("bad pattern: expected something to look for, got nothing")
+            raise BadPattern("bad pattern: expected a text to search for, got an empty one")
         if ignore_case is None:
             ignore_case = not _has_capital(text, is_regex=is_regex)
         source = text if is_regex else re.escape(text)
         self.regex = _compiled(source, ignore_case=ignore_case)
         """The exact test; ``^`` and ``$`` match at the ends of lines."""
         self.length = 0 if is_regex else len(text.encode("utf-16-le", "surrogatepass")) // 2
-        """Characters of a fixed text, a surrogate pair being two, since its halves may be in two
-        pieces; 0 for a regular expression."""
+        """The length of a fixed text in UTF-16 code units, since a surrogate pair may be split
+        between two pieces; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
-        """Whether a match depends on where the searched text begins and ends."""
+        """Whether a match depends on the ends of the searched text."""
         self._ignore_case = ignore_case
         self._needle = None
         if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):
@@ -63,7 +63,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line may match, as written or in a string; fast, and sometimes wrongly True."""
+        """Whether a line may match, unchanged or in a string; fast, but not exact."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -86,12 +86,12 @@ class Pattern:
 
 
 def escaped_strings(line: str) -> list[str]:
-    """Returns the JSON strings of a line that have escapes, decoded."""
+    """Returns the JSON strings with escapes of a line, decoded."""
     return list(map(undone, _ESCAPED_STRING.findall(line)))
 
 
 def strings(line: str) -> list[str]:
-    """Returns all JSON strings of a line, decoded; names of members are included."""
+    """Returns all JSON strings of a line, decoded, including names of members."""
     return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
 
 
@@ -123,7 +123,7 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 
 
 def _has_assertions(pattern: str) -> bool:
-    r"""Whether a pattern has assertions about the ends of a text, or about what is around a match.
+    r"""Whether a pattern has assertions about the ends of a text, or about the text around a match.
 
     ``\b`` does not count: a string has a quote at its ends, which is not part of a word.
     """

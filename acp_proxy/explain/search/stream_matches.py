@@ -24,9 +24,9 @@ from acp_proxy.recording.recording import StoredFrame
 _OVERLAP = 4096
 """The longest match of a regular expression that is found across chunks, in characters."""
 _CONTEXT = 200
-"""Characters that an excerpt has before the match, and after it."""
+"""The number of characters before and after the match in an excerpt."""
 _FULL = 4 * _OVERLAP
-_AROUND = 64  # for what a regular expression asserts of the text before and after a match
+_AROUND = 64  # for assertions about the text before and after a match
 _MOST_RUNS = 32
 _LONGEST_ESCAPE = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -47,16 +47,16 @@ class SearchHit:
     place: StoredFrame
     """The frame, without its ``raw``."""
     last_seq: int
-    """The frame in which the match ends: a later one if it goes across chunks."""
+    """The frame in which the match ends: a later frame if the match spans chunks."""
     excerpt: Excerpt
     pointer: str | None = None
-    """The JSON pointer to the text, if asked for; None if the match is not within one string."""
+    """The JSON pointer to the text, if requested; None if the match is not within one string."""
 
 
 _Head = tuple[Any, ...]
 """A frame without its line, as a tuple, since there may be a million of them."""
 _Piece = tuple[int, _Head, str | None]
-"""A piece of a text: where it begins, its frame, and the pointer to it."""
+"""A piece of a text: its start, its frame, and the pointer to it."""
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
@@ -78,7 +78,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
 
 
 class _Text:
-    """A text that still grows; `look` discards the part that cannot match any more."""
+    """A growing text; `look` discards the part that can no longer match."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.size = 0
@@ -90,11 +90,11 @@ class _Text:
 
     @property
     def first_seq(self) -> int:
-        """The first frame in which a match may still be found."""
+        """Returns the first frame in which a match may still be found."""
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece of a frame; the caller may have found a match in the frame already."""
+        """Adds a piece of a frame; `is_hit` says that the frame already has a match."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -105,7 +105,7 @@ class _Text:
             self.size += len(text)
 
     def _whole_character(self, text: str) -> str:
-        """Joins half a surrogate pair with its other half in the piece before; returns the rest."""
+        """Joins half a surrogate pair with its other half in the last piece; returns the rest."""
         last = self._texts[-1] if self._texts else " "
         if not "\ud800" <= last[-1:] <= "\udbff":
             return text
@@ -122,11 +122,11 @@ class _Text:
         text = "".join(self._texts)
         length = self._pattern.length
         cut = max(self._from, len(text) - (length - 1 if length else _OVERLAP))
-        found = []
+        hits = []
         if self._pattern.is_in(text):
-            found = list(self._matches(text, len(text) if is_whole else cut, is_whole=is_whole))
+            hits = list(self._matches(text, len(text) if is_whole else cut, is_whole=is_whole))
         self._keep(text, len(text) if is_whole else cut)
-        return found
+        return hits
 
     def _matches(self, text: str, cut: int, *, is_whole: bool) -> Iterator[SearchHit]:
         starts = [start for start, _, _ in self._pieces]
@@ -163,7 +163,7 @@ class Streams:
 
     Args:
         pattern: the pattern to find.
-        pointer: returns the pointer to the text in the line of a chunk; None if not asked for.
+        pointer: returns the pointer to the text in the line of a chunk; None if not needed.
     """
 
     def __init__(self, pattern: Pattern, pointer: Callable[[bytes], str | None] | None) -> None:
@@ -176,7 +176,7 @@ class Streams:
         """Whether `earliest` may have changed in the last call."""
 
     def earliest(self) -> int:
-        """The first frame in which a match may still be found."""
+        """Returns the first frame in which a match may still be found."""
         if self._earliest is None:
             first = (text.first_seq for text in self._texts.values())
             self._earliest = min(first, default=sys.maxsize)
@@ -220,12 +220,12 @@ class Streams:
 
     def finish(self) -> list[SearchHit]:
         """Returns the matches in messages that have not ended."""
-        return [found for key in list(self._texts) for found in self._end(key)]
+        return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session; unless all are to end, those with an id stay open."""
+        """Ends the messages of a session; those with an id only if `everything` is set."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
-        return [found for key in ended for found in self._end(key)]
+        return [hit for key in ended for hit in self._end(key)]
 
     def _end(self, key: tuple[str | None, str, str | None]) -> list[SearchHit]:
         self._move()
@@ -239,7 +239,7 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
-    """Searches a line that is too large for memory, as written and with escapes decoded.
+    """Searches a line that is too large for memory, unchanged and with its escapes decoded.
 
     Args:
         pattern: the pattern to find.
@@ -250,10 +250,10 @@ def look_through(
         text = _Text(pattern)
         for piece in decode(pieces()):
             text.add(frame[:-1], piece)
-            if found := text.look(is_whole=False):
-                return found[0]
-        if found := text.look(is_whole=True):
-            return found[0]
+            if hits := text.look(is_whole=False):
+                return hits[0]
+        if hits := text.look(is_whole=True):
+            return hits[0]
     return None
 
 

@@ -1,1 +1,1 @@
-"""Where the time and the bytes of a recording went."""
+"""Measures how a recording spent its time and its bytes."""

@@ -1,7 +1,7 @@
-"""Measures a recording: how much passed, how quick answers were, where the time went.
+"""Measures a recording: the traffic, the speed of answers, and the time spent in turns.
 
-The traffic is counted from heads of frames and the table of exchanges; payloads are read only of
-what is shown by name: prompts, first chunks, the heaviest tool calls and one turn's waterfall.
+The traffic is counted from heads of frames and the table of exchanges. Payloads are read only for
+prompts, first chunks, the heaviest tool calls and one turn's waterfall.
 """
 
 import time
@@ -41,44 +41,44 @@ from acp_proxy.store.queries.frames import Span, edges_of_call
 from acp_proxy.store.reader import RecordingReader
 
 _READ = 8
-"""Frames at the beginning and at the end of a tool call that are read."""
+"""How many frames are read at the beginning and at the end of a tool call."""
 
 Watch = Callable[[Iterator[StoredFrame]], Iterator[StoredFrame]]
 
 
 @frozen
 class Statistics:
-    """What `stats` shows of a recording."""
+    """The statistics of a recording."""
 
     path: str
     live: bool
     duration_ns: int
-    """From the start to the last thing that happened, or until now while it runs."""
+    """From the start to the last frame or event, or until now in a live recording."""
     frames: int
-    """That were counted: all, or those that the filter means."""
+    """The number of frames that were counted: all, or those that match the filter."""
     bytes: int
     time: WholeTime
     methods: list[MethodStatistics]
     turns: list[TurnTime]
-    """Those of the frames that were counted, each measured whole."""
+    """The turns of the frames that were counted, each measured whole."""
     tool_call_count: int
     tool_calls: list[CallStatistics]
-    """The heaviest."""
+    """The tool calls with the most bytes."""
     waterfall: TurnWaterfall | None = None
 
 
 class TurnsAndCalls(Listener):
-    """Has the time of all turns divided, finds their first words and repeated tool calls.
+    """Divides the time of all turns, and finds their first chunks and repeated tool calls.
 
     Args:
         reader: the recording.
         messages: the pass.
 
     Attributes:
-        end_ns: when the last thing happened, or how late it is while the recorder runs.
-        times: where the time of the turns went.
-        repeated: the first frames of the tool calls with an id that was used before, by that id. A
-            replayed history begins no such call: it repeats those before it.
+        end_ns: the time of the last frame or event, or now in a live recording.
+        times: how the turns spent their time.
+        repeated: the first frames of tool calls that use an id again, by id. A replayed history
+            begins no such call, since it repeats earlier calls.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -94,20 +94,20 @@ class TurnsAndCalls(Listener):
         """Takes a frame, or a run of pieces.
 
         Args:
-            run: the frame, or the run of which it is the first.
+            run: the frame, or the run that it begins.
             message: its message.
-            transition: what that has changed.
+            transition: the changes that it made.
         """
-        for _, its_done in messages_of(message, transition):
-            if its_done.tool_call is not None:
-                self._take_call(run.seq, (its_done.session, its_done.tool_call), its_done)
+        for _, change in messages_of(message, transition):
+            if change.tool_call is not None:
+                self._take_call(run.seq, (change.session, change.tool_call), change)
         if transition.updated is not None and transition.tool_call is None:
             running = self.times.running.get(transition.updated.id)
             if running is not None and running.first_chunk_ns is None:
                 self._find_chunk(run, running)
 
     def _find_chunk(self, run: FrameRun, turn: RunningTurn) -> None:
-        """Notes when the agent speaks, if it does so in a run."""
+        """Notes the time of the agent's first chunk, if a run has one."""
         for _, t_ns, raw in self._reader.lines_of(run):
             chunk = chunk_of(raw) if len(raw) <= SMALL_LINE else None
             if chunk is not None and chunk.update in VOICE:
@@ -131,16 +131,16 @@ def gather(
     watch: Watch = iter,
     passed: TurnsAndCalls | None = None,
 ) -> Statistics:
-    """Counts a recording in two passes: over all turns, and over the frames that are counted.
+    """Measures a recording in two passes: over all turns, and over the chosen frames.
 
-    Turns come without their prompts, see `with_texts`; nor is there a waterfall.
+    The result has no prompts of turns (see `with_texts`) and no waterfall.
 
     Args:
         reader: the recording.
         chosen: which frames to count.
-        top: how many tool calls to name.
-        watch: is given the heads of all frames that are counted, and passes them on.
-        passed: what the first pass has found, if it was made before.
+        top: how many tool calls to list.
+        watch: receives the heads of all frames that are counted, and passes them on.
+        passed: the result of the first pass, if it was made before.
     """
     if passed is None:
         messages = MessagePass(reader)
@@ -171,7 +171,7 @@ def gather(
 
 
 def _end_ns(reader: RecordingReader) -> int:
-    """When the last thing happened, or how late it is while the recorder runs."""
+    """Returns the time of the last frame or event, or now in a live recording."""
     last_ns = frame_queries.last_ns(reader)
     if not reader.live:
         return last_ns
@@ -180,7 +180,7 @@ def _end_ns(reader: RecordingReader) -> int:
 
 
 def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnTime]:
-    """Adds the beginnings of their prompts to turns.
+    """Returns turns with the beginnings of their prompts.
 
     Args:
         reader: the recording.
@@ -190,42 +190,41 @@ def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnT
 
 
 def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) -> TurnWaterfall:
-    """Lays a turn out in time.
+    """Returns the steps of a turn, laid out in time.
 
     Args:
-        reader: its recording.
-        turn: with its texts.
-        most: how many steps to keep, the longest ones; all if it is None.
+        reader: the recording of the turn.
+        turn: the turn, from `with_texts`.
+        most: how many of the longest steps to keep; None for all.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))
     rows = filter(None, [turn_of(reader, turn.id)])
     steps = Waterfalls(reader, messages, rows, turn.start_ns + turn.duration_ns, most)
     until_done = partial(takewhile, lambda _: not steps.is_done)
     messages.play_to([steps], UNBROKEN_NS, until_done)
-    (found,) = steps.finish()
-    return found
+    return steps.finish()[0]
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """The first turn from which on all frames of a turn are understood; None for the start."""
+    """Returns the turn to start at so that all frames of a turn are understood, or None."""
     if reader.recording.dialect in (DRAFT, None):
-        return None  # what names no session in the draft goes by all that was opened before
+        return None  # messages without a session depend on all earlier sessions
     turns = read_turns(reader)
     beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
     first = min(beside, key=lambda row: row.prompt_seq, default=None)
-    # An answer belongs to the oldest request with its id, which may be one from before.
+    # An answer belongs to the oldest request with its id, which may be an earlier one.
     return None if first is None or is_any_open_at(reader, first.prompt_seq) else first
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
-    """The turns that took longest, in their order.
+    """Returns the turns that took longest, in order.
 
     Args:
         turns: the turns of a recording.
-        most: how many at the most.
+        most: the largest number of turns.
     """
-    found = sorted(turns, key=lambda turn: (-turn.duration_ns, turn.id))[:most]
-    return sorted(found, key=lambda turn: turn.id)
+    longest = sorted(turns, key=lambda turn: (-turn.duration_ns, turn.id))[:most]
+    return sorted(longest, key=lambda turn: turn.id)
 
 
 def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:

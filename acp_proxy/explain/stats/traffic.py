@@ -1,10 +1,10 @@
-"""Counts what passed: for each method frames, bytes and latencies; for each tool call its bytes.
+"""Counts traffic: frames, bytes and latencies of each method, and the bytes of each tool call.
 
 Pure and incremental. A million frames leave behind a few counters for each method, eight bytes for
 each latency, and one small row for each tool call.
 
-Percentiles are by nearest rank: the p-th is the smallest latency that at least p of a hundred do
-not exceed, always one that really occurred.
+Percentiles are by nearest rank: the p-th is the smallest recorded latency that at least p percent
+of latencies do not exceed.
 """
 
 import heapq
@@ -24,7 +24,7 @@ from acp_proxy.store.queries.exchanges import ExchangeRow
 from acp_proxy.store.queries.frames import Span
 
 BUCKETS = 24
-"""Into how many parts of equal length the time of a recording is divided."""
+"""The number of equal parts that the time of a recording is divided into."""
 
 _OPPOSITE = {"to-agent": "to-client", "to-client": "to-agent", "stderr": "stderr"}
 _ANSWERS = ("response", "error")
@@ -32,24 +32,24 @@ _ANSWERS = ("response", "error")
 
 @frozen
 class MethodStatistics:
-    """What one method was used for, in one direction."""
+    """The traffic of one method in one direction."""
 
     direction: str
-    """Of the request or notification: to-agent or to-client; or stderr."""
+    """The direction of the request or notification: to-agent or to-client; or stderr."""
     method: str | None
     kind: str | None
-    """The kind of the frames that have no method, else None."""
+    """The kind of frames that have no method, else None."""
     frames: int
     """Requests, their answers and notifications."""
     bytes: int
-    """Of these frames, newlines not counted."""
+    """The bytes of these frames, without newlines."""
     requests: int
     errors: int
     """Requests that were answered with an error."""
     cancelled: int
     unanswered: int
     p50_ns: int | None
-    """Of the latencies of answers and errors; None if there are none."""
+    """A percentile of the latencies of results and errors; None without any."""
     p90_ns: int | None
     p99_ns: int | None
     max_ns: int | None
@@ -60,7 +60,7 @@ class MethodStatistics:
 
 @frozen
 class CallStatistics:
-    """One tool call: its traffic, and what it was, which is read later."""
+    """One tool call: its traffic, and its title, kind and status, which are read later."""
 
     session: str | None
     tool_call: str
@@ -68,32 +68,32 @@ class CallStatistics:
     kind: str | None
     status: str | None
     turn: int | None
-    """Of its first frame."""
+    """The turn of its first frame."""
     frames: int
     bytes: int
     start_ns: int
     """From the start of the recording."""
     duration_ns: int
-    """From its first frame to the last one of the same turn."""
+    """From its first frame to its last frame in the same turn."""
 
 
 def percentile(ordered: Sequence[int], percent: int) -> int | None:
-    """The latency of nearest rank, or None if there are none.
+    """Returns the latency of nearest rank; None without latencies.
 
     Args:
-        ordered: in ascending order.
-        percent: from 1 to 100.
+        ordered: the latencies in ascending order.
+        percent: the percentage, from 1 to 100.
     """
     return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """The same time in half as many parts."""
+    """Returns the same activity in half as many parts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
 def sparkline(activity: Sequence[int]) -> str:
-    """A bar for each part, as high as the busiest one lets it be; nothing is a space."""
+    """Returns a bar for each part, scaled to the busiest part; a space for an empty part."""
     most = max(activity, default=0) or 1
     return "".join(" ▁▂▃▄▅▆▇█"[-(-count * 8 // most)] for count in activity)
 
@@ -128,25 +128,25 @@ class _Method:
 
 
 class Traffic:
-    """Takes heads of frames, and afterwards exchanges.
+    """Counts heads of frames, and afterwards exchanges.
 
     Args:
         end_ns: the end of the time that is divided into parts.
-        repeated: the frames that begin another tool call with an id that was used before.
+        repeated: the frames that begin a tool call with an id that was used before.
     """
 
     def __init__(
         self, end_ns: int, repeated: "Mapping[CallKey, array[int]]" = MappingProxyType({})
     ) -> None:
         self.turns: set[int] = set()
-        """Those that frames belonged to."""
+        """The turns that frames belonged to."""
         self._exchanges: set[int] = set()
         self._batches: set[int] = set()
         self._repeated = repeated
         self._span = max(1, end_ns)
         self._bucket = self._from = self._to = 0
         self._passing: dict[tuple[str, str, str | None], _Method] = {}
-        """What counts the frames of a stream with a kind and a method."""
+        """The counters of frames, by stream, kind and method."""
         self._calls: dict[tuple[str | None, str, int], list[Any]] = {}
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
@@ -181,7 +181,7 @@ class Traffic:
             method.latencies.append(latency)
 
     def includes(self, exchange: ExchangeRow) -> bool:
-        """Whether the request or the response of an exchange was among the frames."""
+        """Whether the request or the response of an exchange was counted."""
         return (
             exchange.id in self._exchanges
             or exchange.request_seq in self._batches
@@ -189,12 +189,14 @@ class Traffic:
         )
 
     def methods(self) -> list[MethodStatistics]:
-        """All methods, and the frames that have none by their kind; those of most bytes first."""
-        found = (method.statistics(*key) for key, method in self._methods.items())
-        return sorted(found, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
+        """Returns all methods, and frames without a method by kind, by descending bytes."""
+        statistics = (method.statistics(*key) for key, method in self._methods.items())
+        return sorted(
+            statistics, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or "")
+        )
 
     def heaviest_calls(self, most: int) -> list[tuple[CallStatistics, Span]]:
-        """The tool calls of most bytes, each with the span in which frames with its id are its."""
+        """Returns the tool calls with the most bytes, each with the span of its frames."""
         heaviest = heapq.nlargest(most, self._calls.items(), key=lambda item: item[1][2])
         return [
             (
@@ -213,11 +215,11 @@ class Traffic:
 
     @property
     def calls(self) -> int:
-        """How many tool calls there were."""
+        """The number of tool calls."""
         return len(self._calls)
 
     def _locate(self, t_ns: int) -> None:
-        """Finds the part in which a time is, and from when to when it lasts."""
+        """Finds the part that a time is in, and the start and end of that part."""
         self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
         self._from = -(-self._bucket * self._span // BUCKETS)
         self._to = -(-(self._bucket + 1) * self._span // BUCKETS)
@@ -228,7 +230,7 @@ class Traffic:
         call = self._calls.setdefault(key, [turn, 0, 0, t_ns, t_ns])
         call[1] += 1
         call[2] += size
-        if turn == call[0]:  # else it is history, sent again
+        if turn == call[0]:  # otherwise the frame is a replayed history
             call[4] = max(call[4], t_ns)
 
     def _method_of(self, stream: str, kind: str, name: str | None) -> _Method:

@@ -1,13 +1,13 @@
-"""Where the time of each turn went: the agent spoke, was silent, or waited for its client.
+"""Divides the time of each turn: the agent spoke, was silent, or waited for its client.
 
 Every nanosecond of a turn belongs to exactly one part, so the parts add up to the turn. While a
-request of the agent to its client is open, the turn waits for its answer; of several that are open
-at once, the first in the order of `WAITING` has the time, so that parallel requests are not counted
-twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
-last, and else it is silent, as it is until its first update and after each answer.
+request of the agent to its client is open, the turn waits for the answer. If several are open at
+once, the time belongs to the first in the order of `WAITING`, so that parallel requests are not
+counted twice. The rest is the agent's: it is streaming while its pauses are shorter than
+`PAUSE_NS`, and silent otherwise, as well as before its first update and after each answer.
 
-`intervals` takes the transitions of the connection: `stats` needs the sums of each turn,
-the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
+`intervals` takes the transitions of the connection: `stats` needs the sums of each turn, and the
+waterfall of a turn needs the intervals themselves. Memory grows with turns, not with frames.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.connection_state import Exchange, Turn
 
 PAUSE_NS = 2 * 10**9
-"""An agent that sends nothing for so long no longer streams."""
+"""An agent that sends nothing for this long is no longer streaming."""
 
 
 class Part(StrEnum):
-    """What the time of a turn is spent on."""
+    """The parts that the time of a turn is divided into."""
 
     STREAMING = "streaming"
     SILENT = "silent"
@@ -35,11 +35,11 @@ class Part(StrEnum):
 
 
 WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
-"""The parts in which the client is waited for; an earlier one comes before a later one."""
+"""The parts in which a turn waits for its client, by precedence."""
 
 
 def waiting_part(method: str | None) -> Part:
-    """What a turn waits for while a request of the agent to its client is open."""
+    """Returns the part of a turn while a request of the agent to its client is open."""
     match answering_party("to-client", method):
         case Party.PERSON:
             return Part.PERSON
@@ -50,23 +50,23 @@ def waiting_part(method: str | None) -> Part:
 
 
 class Interval(NamedTuple):
-    """A stretch of a turn in which one party had to act: the agent, or who had to answer."""
+    """A stretch of a turn in which one party had to act: the agent, or whoever had to answer."""
 
     turn: int
     part: Part
-    """What the time was spent on."""
+    """The part that the time belongs to."""
     from_ns: int
     to_ns: int
     seq: int | None
     """The frame that ended it; None if the recording ended before."""
     request: Exchange | None = None
-    """Set for a request of the agent to its client, from when it was sent until its answer. Such
-    intervals overlap; those without a request divide the time of the turn."""
+    """Set for an interval from a request of the agent to its answer. Such intervals overlap; those
+    without a request divide the time of the turn."""
 
 
 @frozen
 class TurnTime:
-    """One turn and where its time went."""
+    """One turn and how it spent its time."""
 
     id: int
     session: str | None
@@ -74,9 +74,9 @@ class TurnTime:
     end_seq: int | None
     stop_reason: str | None
     open: bool
-    """Whether nothing ended it; then it counts until the end of the recording, or until now."""
+    """Whether it has not ended; then it lasts until the end of the recording, or until now."""
     start_ns: int
-    """When the prompt had passed, from the start of the recording."""
+    """The time of the prompt, from the start of the recording."""
     duration_ns: int
     first_update_ns: int | None
     """From the prompt to the first session update."""
@@ -85,7 +85,7 @@ class TurnTime:
     agent_ns: int
     """Streaming and silent together."""
     client_ns: int
-    """The four below them together."""
+    """The four parts of waiting together."""
     streaming_ns: int
     silent_ns: int
     person_ns: int
@@ -96,7 +96,7 @@ class TurnTime:
     """The beginning of the prompt's text."""
 
     def part_ns(self, part: Part) -> int:
-        """The time of one part."""
+        """Returns the time of one part."""
         ns: int = getattr(self, f"{part}_ns")
         return ns
 
@@ -106,11 +106,11 @@ class WholeTime:
     """How the time of the whole recording divides into turns and the rest."""
 
     before_turns_ns: int
-    """Until the first prompt; all of it, if there is none."""
+    """The time until the first prompt; the whole time without a prompt."""
     in_turns_ns: int
-    """While at least one turn was open."""
+    """The time while at least one turn was open."""
     between_turns_ns: int
-    """After the first prompt, while no turn was open."""
+    """The time after the first prompt while no turn was open."""
 
 
 @define
@@ -120,23 +120,23 @@ class RunningTurn:
     turn: Turn
     start_ns: int
     now_ns: int
-    """The latest time at which something happened."""
+    """The latest time that was taken."""
     spent: dict[Part, int] = field(factory=lambda: dict.fromkeys(Part, 0))
     first_update_ns: int | None = None
     first_chunk_ns: int | None = None
     has_spoken: bool = False
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
-    """The requests without an answer so far by exchange, and since when."""
+    """The unanswered requests by exchange, with their parts and times."""
     awaited: Counter[Part] = field(factory=Counter)
-    """How many of these are of each part."""
+    """The number of these requests by part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """Returns on what the time since the latest thing was spent, and how much it was.
+        """Returns the part that the time since the last call belongs to, and its length.
 
         Args:
-            t_ns: the time now; one before the latest counts as the latest.
-            is_pause: whether nothing was sent meanwhile.
+            t_ns: the time now; an earlier time counts as the latest.
+            is_pause: whether nothing was sent in that time.
         """
         elapsed = max(0, t_ns - self.now_ns)
         if self.waits:
@@ -150,7 +150,7 @@ class RunningTurn:
         return part, elapsed
 
     def finished(self) -> TurnTime:
-        """Returns how the turn has divided."""
+        """Returns how the turn spent its time."""
         turn, spent = self.turn, self.spent
         parts: dict[str, Any] = {f"{part}_ns": ns for part, ns in spent.items()}
         return TurnTime(

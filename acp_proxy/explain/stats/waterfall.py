@@ -1,12 +1,12 @@
-"""Lays a turn out in time: what followed what, how long each step took, who was waited for.
+"""Lays a turn out in time: the order of its steps, how long each took, and who was waited for.
 
 The steps are the prompt, each run of pieces of a message or a thought, each tool call from its
 first update to its last one, each request of the agent to its client until the answer, each silence
-of the agent, and the end. Steps overlap where things happened at once. The intervals are those of
-`intervals`, so that all show the same of a turn.
+of the agent, and the end. Steps may overlap. Their times come from `intervals`, so that all
+commands agree about a turn.
 
-What is kept grows with the steps of the turns, not with their frames. Pieces of text come as runs;
-what is in them is read where a turn has them.
+Memory grows with the steps of the turns, not with their frames. Pieces of text come as runs, which
+are read only within the turns.
 """
 
 import heapq
@@ -35,37 +35,39 @@ from acp_proxy.store.queries.frames import start_of_line
 from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
-"""The chunks in which an agent speaks, and the kind of step that each is a piece of."""
+"""The chunks in which an agent speaks, with the kind of their step."""
 UNBROKEN_NS = PAUSE_NS - 1
-"""The longest time between two frames of a run, so that no silence is within it."""
+"""The longest time between two frames of a run, so that a run contains no silence."""
 _SHORTEST = 20
-"""A silence is a step if it takes this part of the turn, or if it is a pause in any turn."""
+"""A silence is a step if it takes at least 1/20 of the turn, or at least `PAUSE_NS`."""
 
 
 @frozen
 class WaterfallStep:
-    """Something that took its time within a turn."""
+    """One step of a turn."""
 
     kind: str
     """prompt, thought, message, tool_call, request, silence or end."""
     seq: int | None
-    """The frame that it began with; of a silence the frame that ended it, if one did."""
+    """The first frame of the step; the frame that ended a silence, if any."""
     start_ns: int
     """From the prompt."""
     duration_ns: int
     title: str
-    """The beginning of the text, the tool call's title, what was asked, or the stop reason."""
+    """The beginning of the text, the tool call's title, the request's subject, or the stop
+    reason."""
     method: str | None = None
-    """Of a request."""
+    """The method of a request."""
     waits_for: str | None = None
-    """Of a request: person, terminals, files or other."""
+    """Who a request waits for: person, terminals, files or other."""
     status: str | None = None
-    """Of a tool call as the agent gave it; of a request result, error, cancelled or unanswered."""
+    """The agent's status of a tool call; or result, error, cancelled or unanswered for a
+    request."""
     answer: str | None = None
-    """What a person chose, or why a request failed."""
+    """The choice of a person, or the reason why a request failed."""
     frames: int = 1
     open: bool = False
-    """Whether it had not ended when the turn did."""
+    """Whether it was still open when the turn ended."""
     failed: bool = False
     tool_call: str | None = None
     """The id of a tool call."""
@@ -79,7 +81,7 @@ class TurnWaterfall:
     duration_ns: int
     steps: list[WaterfallStep]
     left_out: int
-    """How many shorter steps there are besides."""
+    """The number of shorter steps that are left out."""
 
 
 @define
@@ -101,18 +103,18 @@ class _TimedCall(CallState):
 
 
 Outcomes = Mapping[tuple[int, str | None], str | None]
-"""How requests of the agent ended, by the number of the frame and the id."""
+"""The outcomes of the agent's requests, by frame and id."""
 
 
 class Waterfalls(Listener):
-    """Takes the frames of a recording, and lays some of its turns out.
+    """Takes the frames of a recording, and lays some of its turns out in time.
 
     Args:
         reader: the recording.
         messages: the pass that it listens to.
         turns: the turns.
-        end_ns: when a turn ends that nothing ended.
-        most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
+        end_ns: the end of turns that have not ended.
+        most: how many of a turn's longest steps to keep, without prompt and end; None for all.
     """
 
     def __init__(
@@ -147,21 +149,21 @@ class Waterfalls(Listener):
 
         Args:
             run: the frame, or a run in which no pause is longer than `UNBROKEN_NS`.
-            message: the first message in it; what belongs to no turn is passed over.
-            transition: what it has changed.
+            message: the first message in it; messages outside of turns are ignored.
+            transition: the changes that it made.
         """
         moved = self._take_ended(run, transition.method)
         over: list[Turn] = []
-        for _, its_done in messages_of(message, transition):
-            if its_done.begun is not None:
-                self._begin(its_done.begun.id, run.t_ns)
-            over += its_done.ended
-            if (asked := its_done.opened) is not None:
+        for _, change in messages_of(message, transition):
+            if change.begun is not None:
+                self._begin(change.begun.id, run.t_ns)
+            over += change.ended
+            if (asked := change.opened) is not None:
                 asking = self._of(self._intervals.turn_waiting_for(asked.id))
                 if asking is not None:
                     asking.ask(run, asked)
-            if its_done.begins_call and (calling := self._of(its_done.turn)) is not None:
-                calling.begin_call(its_done.tool_call or "")
+            if change.begins_call and (calling := self._of(change.turn)) is not None:
+                calling.begin_call(change.tool_call or "")
         is_said = run.stream == Direction.TO_CLIENT and run.kind == "notification"
         saying = self._of(transition.turn) if is_said else None
         is_call = transition.tool_call is not None and transition.method == UPDATE
@@ -177,12 +179,12 @@ class Waterfalls(Listener):
                 self._finished.append(ended.finished())
 
     def finish(self) -> list[TurnWaterfall]:
-        """Ends the turns that are still open; returns all of them in order."""
+        """Ends the turns that are still open, and returns all turns in order."""
         self._intervals.turn_times(self._end_ns)
         self._take_ended()
         self._finished.extend(waterfall.finished() for waterfall in self._open.values())
         self._open.clear()
-        return sorted(self._finished, key=lambda one: one.turn)
+        return sorted(self._finished, key=lambda finished: finished.turn)
 
     def _begin(self, turn: int, start_ns: int) -> None:
         if (row := self._coming.pop(turn, None)) is None:
@@ -196,7 +198,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Takes the intervals that have ended; returns until when each turn has moved on."""
+        """Takes the intervals that have ended; returns the time that each turn has reached."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
@@ -225,13 +227,13 @@ def first_words(reader: RecordingReader, prompt_seq: int) -> str:
         prompt_seq: the number of its frame.
     """
     kind, prompt = start_of_line(reader, prompt_seq, LINE_EDGE) or ("", b"")
-    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
+    params = {} if kind == "batch" else params_of(prompt)  # a batch has no params, and may be large
     return plain(prompt_text(params))[:TITLE]
 
 
 @define(eq=False)
 class _Waterfall:
-    """Makes steps of what happens in one turn."""
+    """Collects the steps of one turn."""
 
     _turn: TurnRow
     _prompt: str
@@ -240,17 +242,17 @@ class _Waterfall:
     _outcomes: Outcomes
     _most: int | None
     now_ns: int
-    """When the last thing happened in the turn."""
+    """The time that the turn has reached."""
     _steps: list[WaterfallStep] = field(factory=list)
     _end: WaterfallStep | None = None
     _run: _TextRun | None = None
     _calls: dict[str, _TimedCall] = field(factory=dict)
     _unfinished: dict[str, None] = field(factory=dict)
     _titles: dict[int, str] = field(factory=dict)
-    """What the requests without an answer ask for, by exchange."""
+    """The titles of unanswered requests, by exchange."""
 
     def finished(self) -> TurnWaterfall:
-        """Ends whatever is still open, and returns the steps."""
+        """Ends all open steps, and returns the steps."""
         turn = self._turn
         self.now_ns = self._start_ns + self._duration_ns
         self._end_run()
@@ -260,7 +262,7 @@ class _Waterfall:
         last = [] if self._end is None else [self._end]
         steps, numbers = self._steps, range(len(self._steps))
         most = len(steps) if self._most is None else self._most
-        # One that failed counts before any longer one.
+        # Failed steps are kept before longer steps.
         kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
         ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or 0, n))
         shown = [first, *(steps[n] for n in ordered), *last]
@@ -298,7 +300,7 @@ class _Waterfall:
     def ask(self, frame: FrameRun, asked: Exchange) -> None:
         """Takes a request of the agent that the turn waits for."""
         self._end_run()
-        if frame.kind == "request" and frame.raw is not None:  # else it is one of a batch
+        if frame.kind == "request" and frame.raw is not None:  # otherwise it is part of a batch
             of_person = waiting_part(asked.method) is Part.PERSON
             named = call_in(frame.raw).title if of_person else ""
             self._titles[asked.id] = named or preview(frame.raw, "request", asked.method)[:TITLE]
@@ -323,7 +325,7 @@ class _Waterfall:
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
-        """Ends the last tool call with an id: the next message about it begins another one."""
+        """Ends the last tool call with an id; the next message about the id begins a new call."""
         if name in self._calls:
             self._end_call(name)
             self._unfinished.pop(name, None)

@@ -1,6 +1,6 @@
-"""Makes text blocks of content of any dialect, and collects texts that come in pieces.
+"""Converts content of any dialect to text blocks, and collects texts that come in pieces.
 
-Content that is not text is described. Of a long text the beginning and the end are kept.
+Content that is not text is described. A long text keeps its beginning and its end.
 """
 
 import json
@@ -104,7 +104,7 @@ def json_block(value: Any, most: int | None, label: str) -> TextBlock:
 
 
 def value_block(value: Any, most: int | None, label: str) -> TextBlock:
-    """Returns a block with a text as it is, or with any other value as JSON.
+    """Returns a block with a text unchanged, or with any other value as JSON.
 
     Args:
         value: a JSON value.
@@ -151,8 +151,8 @@ class MessageRun:
         is_line = self._kind is EntryKind.STDERR
         self._text.add(f"\n{text}" if is_line and self._text.characters else text)
         self._last = row
-        if len(self._remarks) < SHORT_LIST and not is_line and (found := mark(row)):
-            self._remarks.append(f"#{row['seq']} {found.strip()}")
+        if len(self._remarks) < SHORT_LIST and not is_line and (remark := mark(row)):
+            self._remarks.append(f"#{row['seq']} {remark.strip()}")
 
     def entry(self) -> TranscriptEntry | None:
         """Returns the entry, or None if there is neither text nor a remark."""
@@ -208,7 +208,7 @@ def output_blocks(value: object, most: int | None) -> Iterator[TextBlock]:
         most: how many characters of each text are kept; None for all.
     """
     items = value if isinstance(value, list) else [value]
-    if isinstance(value, str) or all(isinstance(one, dict) and "type" in one for one in items):
+    if isinstance(value, str) or all(isinstance(item, dict) and "type" in item for item in items):
         yield from blocks_of(value, most, "output")
     elif value not in (None, {}, []):
         yield json_block(value, most, "output")

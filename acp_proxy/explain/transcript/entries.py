@@ -82,7 +82,7 @@ class TranscriptEntry:
     last_seq: int
     """The number of the last frame about it."""
     t_ns: int | None
-    """None if that is not known."""
+    """The time of that frame; None if it is not known."""
     title: str = ""
     state: str = ""
     """Its status or its outcome, in a few words."""
@@ -108,9 +108,9 @@ class TranscriptSection:
     turn: int | None
     session: str | None
     seq: int
-    """The first number of its frames and events."""
+    """The first number among its frames and events."""
     last_seq: int | None
-    """The last one; None for a turn that has not ended, and outside of turns."""
+    """The last number; None for a turn that has not ended, and outside of turns."""
     state: str = ""
     """The stop reason or another word for the end of the turn."""
     is_failed: bool = False
@@ -119,7 +119,7 @@ class TranscriptSection:
 
 @frozen
 class TextLimits:
-    """The most characters of a text that are shown; None for no limit."""
+    """The largest number of characters of each text; None for no limit."""
 
     said: int | None = 20_000
     """The limit of a prompt, a message or a thought."""
@@ -128,7 +128,7 @@ class TextLimits:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are no limits; then no entries are left out either."""
+        """Whether there are no limits, so that no entries are left out either."""
         return self.said is None and self.output is None
 
 

@@ -1,6 +1,6 @@
 """Looks up the messages that belong to a frame, and combines them into one entry.
 
-They are about the same tool call or terminal, or the answer to a request.
+These are all messages about a tool call or a terminal, or the answer to a request.
 """
 
 import base64
@@ -51,7 +51,7 @@ class CallMessages:
 
     Args:
         limits: how much of each text is kept.
-        title: the title of the tool call, for the case that none of the messages has it.
+        title: the title of the tool call, in case no message has it.
     """
 
     def __init__(self, limits: TextLimits, title: str = "") -> None:
@@ -64,12 +64,12 @@ class CallMessages:
         self._last: StoredMessage | None = None
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
-        """Adds messages in their order."""
+        """Adds messages in order."""
         for message in messages:
             params = message.part("params")
             if message.method == UPDATE:
                 self._add_update(message, params)
-            else:  # a permission request may have members that no update has
+            else:  # a permission request may have members that are in no update
                 asked = CallState(members={})
                 asked.take({**call_of(params), "content": None, "status": None})
                 asked.take(self._call.members or {})
@@ -171,7 +171,7 @@ class TerminalMessages:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
-        """Adds messages in their order, until another terminal gets the same id."""
+        """Adds messages in order, until another terminal gets the same id."""
         created = 0
         for message in messages:
             if message.kind == "request" and message.method == _CREATE:
@@ -205,7 +205,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds pushed output, below the name of its stream where another one wrote before."""
+        """Adds pushed output, with a heading if its stream is not the last one."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream
@@ -237,8 +237,8 @@ class TerminalMessages:
         self._directory = word(value, "cwd") or self._directory
 
     def _read_exit(self, value: Value) -> None:
-        if found := exit_state(value):
-            self._exit, self._is_over = found, True
+        if state := exit_state(value):
+            self._exit, self._is_over = state, True
 
     def _remark(self, text: str) -> None:
         if text not in self._remarks:
@@ -250,7 +250,7 @@ class TerminalMessages:
         Args:
             seq: the number of the first frame about it.
             t_ns: the time of that frame.
-            unended: its state if no message says that it ended.
+            unended: the state of a terminal without a message about its end.
         """
         output = self._output.text
         state = self._error or self._exit or unended

@@ -29,10 +29,10 @@ from acp_proxy.store.tables.checked_values import Row
 
 @frozen
 class AskedRequest:
-    """A request and its answer, as they are in the recording."""
+    """A request and its answer from the recording."""
 
     row: Row
-    """That of the request."""
+    """The row of the request."""
     answer: StoredMessage | None
     title: str
     """The title of the request's tool call in another frame; empty if there is none."""
@@ -53,7 +53,7 @@ class AskedRequest:
 
     @property
     def method(self) -> str:
-        """Of the request; empty if it has none."""
+        """The method of the request; empty if it has none."""
         return self.row["method"] or ""
 
     @property
@@ -68,12 +68,12 @@ class AskedRequest:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the answer is there, and no error."""
+        """Whether there is an answer that is not an error."""
         return self.answer is not None and self.answer.kind == "response"
 
     @property
     def outcome(self) -> tuple[str, bool]:
-        """The outcome in words, and whether it is a failure; for a result, no words and False."""
+        """The outcome in words, and whether it is a failure; a result has no words."""
         if self.row["response_seq"] is None:
             return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":
@@ -105,7 +105,7 @@ class AskedRequest:
 
 
 def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Returns the entry of a prompt, without its answer: the end of the turn is another entry.
+    """Returns the entry of a prompt, without its answer, which has its own entry.
 
     Args:
         asked: the request.

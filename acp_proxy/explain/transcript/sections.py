@@ -17,9 +17,9 @@ _AT_A_TIME = 100
 
 
 class SectionRows(NamedTuple):
-    """A section, its turn (None outside of turns), and its frames, messages of batches and events.
+    """A section, its turn (None outside of turns), and the rows of its frames, messages and events.
 
-    The rows have to be taken before the next section.
+    Take the rows before the next section.
     """
 
     section: TranscriptSection
@@ -30,9 +30,9 @@ class SectionRows(NamedTuple):
 class Sections:
     """Reads a recording once; each row belongs to one section.
 
-    Sections are numbered: 0 is what comes before the first turn, then each turn is followed by what
-    belongs to no turn until the next one begins. What belongs to a later section than the current
-    one is kept by its number and read again there: little, unless turns overlap.
+    Sections are numbered: section 0 comes before the first turn, and each turn is followed by a
+    section of frames outside of turns. Rows of a later section are kept by number and read again
+    there; there are few, unless turns overlap.
 
     Args:
         reader: the recording.
@@ -69,36 +69,36 @@ class Sections:
         return SectionRows(section, None, self._rows(2 * place + 2, self._beyond(place)))
 
     def _beyond(self, place: int) -> int:
-        """The last number before the turn after one begins."""
+        """Returns the last number before the next turn begins."""
         return self._prompts[place + 1] - 1 if place + 1 < len(self._prompts) else LAST_NUMBER
 
     def _rows(self, number: int, last: int) -> Iterator[Row]:
         yield from self._kept_rows(number)
         while (row := self._next) is not None and row["seq"] <= last:
             self._next = next(self._unread, None)
-            for one in row.get("members") or [row]:
-                if one is not row and not self._chosen.matches(one):
+            for member in row.get("members") or [row]:
+                if member is not row and not self._chosen.matches(member):
                     continue
-                its = self._number(one)
+                its = self._number(member)
                 if its == number:
-                    yield one
+                    yield member
                 elif its > number and self._only is None:
-                    is_read_again = "raw" in one and not self._has_batches
-                    kept = one["seq"] if is_read_again else one
+                    is_read_again = "raw" in member and not self._has_batches
+                    kept = member["seq"] if is_read_again else member
                     self._kept.setdefault(its, []).append(kept)
 
     def _kept_rows(self, number: int) -> Iterator[Row]:
-        for is_frame, group in groupby(self._kept.pop(number, ()), lambda one: type(one) is int):
+        for is_frame, group in groupby(self._kept.pop(number, ()), lambda item: type(item) is int):
             kept: list[int | Row] = [*group]
             if not is_frame:
-                yield from (one for one in kept if not isinstance(one, int))
+                yield from (item for item in kept if not isinstance(item, int))
                 continue
             for start in range(0, len(kept), _AT_A_TIME):
                 some = " or ".join(f"seq:{seq}" for seq in kept[start : start + _AT_A_TIME])
                 yield from self._reader.frames(parse(some))
 
     def _number(self, row: Row) -> int:
-        """The number of the section of a row; -1 for a message of a turn that comes after it."""
+        """Returns the number of a row's section; -1 for a message that is not within its turn."""
         seq, turn = row["seq"], row.get("turn")
         if turn is not None:
             place = self._places.get(turn, -1)
@@ -107,7 +107,7 @@ class Sections:
         place = bisect_right(self._prompts, seq) - 1
         has_no_session = "raw" not in row or row["kind"] == "stderr"
         if place >= 0 and has_no_session and seq <= self._end(place):
-            return 2 * place + 1  # it is shown in the latest open turn
+            return 2 * place + 1  # shown in the latest open turn
         return 2 * place + 2
 
     def _end(self, place: int) -> int:

@@ -1,7 +1,7 @@
 """Reads a recording as a transcript: one pass over its frames, section by section.
 
 Frames are streamed, and only one unfinished message is kept in memory. All messages about a tool
-call or a terminal become one entry, at the place of the first of them; the others are looked up by
+call or a terminal become one entry, at the place of the first message; the others are looked up in
 an index. A request is shown with its answer.
 """
 
@@ -54,7 +54,7 @@ _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
 _QUIET = ("start", "eof")
 """Events that say nothing about the conversation."""
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
-"""Signals with which clients end an agent."""
+"""Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
 
 
@@ -87,13 +87,13 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
-        """By session, the number of the answer to the request that loads it; the frames before that
-        answer are history."""
+        """The number of the answer to the request that loads each session; frames before the answer
+        are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
-        """The sessions of which the request that opens them was shown."""
+        """The sessions whose opening request was shown."""
         self._exchanges: set[int] = set()
-        """The exchanges that were shown; only used with a filter, which may leave out requests."""
+        """The exchanges that were shown; used only with a filter, which may leave out requests."""
 
     def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
         """Yields each section before its entries; sections without entries are left out.
@@ -102,25 +102,25 @@ class TranscriptReader:
             UnreadableRecording: the file is damaged, or locked.
         """
         recording = self._reader.recording
-        for found in Sections(self._reader, self._chosen, self._only).read():
-            self._part = found
+        for section_rows in Sections(self._reader, self._chosen, self._only).read():
+            self._part = section_rows
             self._calls.clear()
             is_begun = False
             for entry in self._entries():
                 if not is_begun:
-                    yield found.section
+                    yield section_rows.section
                 is_begun = True
                 yield known_value(recording, entry)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
         """Yields the entries of the current section; consecutive chunks become one entry."""
         is_empty = True
-        for one in self._part.rows:
-            for entry in self._of(one):
+        for item in self._part.rows:
+            for entry in self._of(item):
                 yield from self._end_run()
                 is_empty = False
-                is_own = entry.seq == one["seq"] and not entry.session
-                yield evolve(entry, session=one.get("session")) if is_own else entry
+                is_own = entry.seq == item["seq"] and not entry.session
+                yield evolve(entry, session=item.get("session")) if is_own else entry
         for entry in self._end_run():
             is_empty = False
             yield entry
@@ -221,7 +221,7 @@ class TranscriptReader:
     def _said(
         self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""
     ) -> Iterator[TranscriptEntry]:
-        """Adds a piece to the current run; if it belongs to another one, yields the entry first."""
+        """Adds a piece to the current run; if it begins another run, yields the entry first."""
         run = self._run
         if run is None or run.key != (row["session"], key):
             yield from self._end_run()
@@ -295,7 +295,7 @@ class TranscriptReader:
         yield entry
 
     def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entry of an answer that ends a turn, or whose request is not shown otherwise.
+        """Yields the entry of an answer that ends a turn, or whose request was not shown.
 
         All other answers are shown with their requests.
         """
@@ -311,9 +311,9 @@ class TranscriptReader:
             yield self._notice(row)
         elif self._chosen is not EVERYTHING and row["exchange"] not in self._exchanges:
             asked = row_of(self._reader, row["request_seq"])
-            for one in asked.get("members") or [asked]:
-                if one["exchange"] == row["exchange"] and one["method"] != PROMPT:
-                    yield from self._request(one)
+            for member in asked.get("members") or [asked]:
+                if member["exchange"] == row["exchange"] and member["method"] != PROMPT:
+                    yield from self._request(member)
 
     def _end(self, row: Row, title: str, *, is_failed: bool = False) -> TranscriptEntry:
         turn = self._part.turn
@@ -345,8 +345,8 @@ def _entry(
 
 
 def _add_mark(entry: TranscriptEntry, row: Row) -> None:
-    if found := mark(row):
-        entry.remarks.append(found.strip())
+    if remark := mark(row):
+        entry.remarks.append(remark.strip())
 
 
 def _decoded(row: Row) -> str:

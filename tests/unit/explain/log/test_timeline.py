@@ -207,7 +207,7 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
         (
             "undelivered",
             {"stream": "to-agent", "bytes": 9},
-            "9 bytes to-agent were read and could not be written on",
+            "9 bytes to-agent were read but could not be delivered",
         ),
         ("note", {"text": "ähem"}, '{"text": "ähem"}'),
     ],

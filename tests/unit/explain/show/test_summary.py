@@ -115,7 +115,7 @@ def test_events_are_described_in_words(tmp_path: Path) -> None:
     assert summary_of(recorder.path).events == [
         "SIGTERM passed on",
         "not recorded: 5 bytes to-agent (disk full)",
-        "4 bytes to-agent were read and could not be written on",
+        "4 bytes to-agent were read but could not be delivered",
     ]
 
 
