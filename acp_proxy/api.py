@@ -132,8 +132,8 @@ class OpenRecording:
         Raises:
             KeyError: there is no frame with this number.
         """
-        for found in self.frames(f"seq:{seq}"):
-            return found
+        for frame in self.frames(f"seq:{seq}"):
+            return frame
         raise KeyError(f"no frame {seq} in {self.path}")
 
     def exchanges(self, method: str | None = None) -> Iterator[RecordedExchange]:

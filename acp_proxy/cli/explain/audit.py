@@ -1,4 +1,4 @@
-"""``acp-proxy audit``: what the agent did, where, and by whose permission."""
+"""``acp-proxy audit``: the agent's actions, where they happened, and who permitted them."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -25,7 +25,7 @@ Examples:
       only in the third turn
   acp-proxy audit latest --json |
     jq -r '.actions[] | select(.kind == "run" and .permissions == []) | .command'
-      commands that nobody was asked about
+      commands that ran without a permission request
 """
 
 
@@ -35,22 +35,22 @@ Examples:
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
 @number_option(
     "--top",
-    text="How many rows of each table to show; unless given, 20 on a terminal and all elsewhere.",
+    text="Rows of each table to show. Default: 20 on a terminal, otherwise all.",
 )
 @unredacted_option
 @pages
 def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) -> None:
-    """Show what the agent read, wrote, ran and fetched, where, and by whose permission.
+    """Show what the agent read, wrote, ran and fetched, where, and who permitted it.
 
-    The list begins with points for a reviewer: ✗ marks an action that was refused, that nobody was
-    asked about, or that was outside the session's directory; ! marks one worth knowing. A table for
-    each kind of action follows: time, frame, action, result, and who allowed it.
+        Findings for a reviewer come first: ✗ marks problems, such as an action against a refusal,
+    without permission, or outside the session's directory; ! marks remarks. Then comes a table for
+    each kind of action, with its time, frame, subject, status and permission.
 
-    If the client did something for the agent, the recording has the request. Anything else is the
-    agent's own claim, in a tool call. A recording cannot show what an agent did without reporting
-    it.
+    "client" means that the agent asked its client to do it, and the client's answer shows the
+    outcome. "claimed" means that only the agent reports it, in a tool call. A recording does not
+    show actions that the agent does not report.
 
-    FILTER selects the actions that have a matching frame, as in `log`.
+    FILTER selects actions with at least one matching frame, as in `log`.
     """
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:
@@ -59,14 +59,14 @@ def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) 
         def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
             return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
 
-        found = read_audit(reader, chosen, watched)
-        if not found.actions and chosen is not EVERYTHING:
+        result = read_audit(reader, chosen, watched)
+        if not result.actions and chosen is not EVERYTHING:
             has_frame = next(iter(reader.heads(chosen)), None) is not None
             no_action = "no frame of an action matches FILTER"
             warn(no_action if has_frame else why_nothing(reader, words))
     if json:
-        say_json(known_json(found.recording, found))
+        say_json(known_json(result.recording, result))
     else:
         from acp_proxy.cli.explain.audit_screen import show_audit
 
-        show_audit(found, rec, most=top)
+        show_audit(result, rec, most=top)

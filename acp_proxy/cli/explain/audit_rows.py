@@ -1,4 +1,4 @@
-"""The words for the actions of an audit."""
+"""The texts for the actions of an audit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -23,16 +23,16 @@ from acp_proxy.explain.origins import took
 from acp_proxy.recording.recording import Recording, needs
 
 CLAIMED_NOTE = (
-    "client: the agent had its client do it, and the client's answer says what became of it."
-    " claimed: the agent says so itself, and the recording cannot show it."
+    "client: the agent asked its client to do it, and the client's answer shows the outcome."
+    " claimed: only the agent reports it; the recording does not prove it."
 )
 PATHS_NOTE = (
-    "Paths are compared as text: symbolic links are not followed, and what a command does with its"
-    " words is not known."
+    "Paths are compared as text: symbolic links are not followed, and the effect of a command on"
+    " the paths that it names is not known."
 )
-_NOT_IMPORTED = "no request in what was imported"
+_NOT_IMPORTED = "no request in the import"
 QUIET = frozenset(ActionKind) - ASKED_FOR
-"""Kinds of actions for which agents seldom ask permission."""
+"""Kinds of actions that agents seldom ask permission for."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class Group:
 
     @property
     def has_paths(self) -> bool:
-        """Whether they are about files, and not what a command or a tool does."""
+        """Whether the actions are about files, not about commands or tools."""
         return ActionKind.READ in self.kinds or ActionKind.WRITE in self.kinds
 
 
@@ -55,12 +55,12 @@ GROUPS = (
     Group("read", (ActionKind.READ, ActionKind.SEARCH)),
     Group("other tools", (ActionKind.OTHER,)),
 )
-"""The tables, what a reviewer asks for first at the top."""
+"""The tables; those that a reviewer needs most come first."""
 
 
 @frozen
 class Mark:
-    """A word that a reviewer should not miss, and the path or text that follows it."""
+    """A warning word for a reviewer, and the path or text that follows it."""
 
     word: str
     text: str
@@ -69,12 +69,12 @@ class Mark:
 def groups(actions: Sequence[Action]) -> Iterator[tuple[Group, list[Action]]]:
     """Yields the tables that have actions."""
     for group in GROUPS:
-        if found := [action for action in actions if action.kind in group.kinds]:
-            yield group, found
+        if chosen := [action for action in actions if action.kind in group.kinds]:
+            yield group, chosen
 
 
 def what(action: Action) -> list[Mark]:
-    """Returns what an action is about, in parts of which each has its own mark."""
+    """Returns the subject of an action, as marked parts."""
     if action.kind is ActionKind.RUN:
         words = [path.shown for path in action.mentions if path.credential]
         names = f" (names {', '.join(words[:3])})" if words else ""
@@ -83,20 +83,20 @@ def what(action: Action) -> list[Mark]:
     if action.kind is ActionKind.FETCH:
         return [Mark("", action.url or action.title or "?")]
     paths = _different(action)
-    found = [_path(path) for path in paths[:EXAMPLES]]
+    marks = [_path(path) for path in paths[:EXAMPLES]]
     if (more := len(paths) - EXAMPLES) > 0:
-        found.append(Mark("", f"and {more} more"))
-    if action.kind in (ActionKind.SEARCH, ActionKind.OTHER) or not found:
+        marks.append(Mark("", f"and {more} more"))
+    if action.kind in (ActionKind.SEARCH, ActionKind.OTHER) or not marks:
         title = call_label(action.title or action.tool, action.tool_call) or "?"
         command = f": {action.command}" if action.command else ""
-        found.insert(0, Mark("", f"{title}{command}"))
-    return found
+        marks.insert(0, Mark("", f"{title}{command}"))
+    return marks
 
 
 def _different(action: Action) -> list[AuditedPath]:
-    """Returns the paths of an action, without a second path of the same file.
+    """Returns the paths of an action, each file once.
 
-    A relative path in an unknown place is the end of an absolute one, unless something was moved.
+    A relative path in an unknown place is taken for the end of an absolute path, except in a move.
     """
     if action.kind is ActionKind.MOVE:
         return action.paths
@@ -105,21 +105,21 @@ def _different(action: Action) -> list[AuditedPath]:
         path
         for path in action.paths
         if path.place is not PathPlace.UNKNOWN
-        or not any(one.endswith(f"/{path.shown.removeprefix('./')}") for one in whole)
+        or not any(full.endswith(f"/{path.shown.removeprefix('./')}") for full in whole)
     ]
 
 
 def first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns some actions of a table, in their order: those with marks before others.
+    """Returns the first actions of a table, in order; marked actions take precedence.
 
     Args:
-        actions: all of them.
-        most: how many; all if it is None.
+        actions: all actions of the table.
+        most: the largest number of actions; None for all.
     """
     if most is None or len(actions) <= most:
         return [*actions]
-    chosen = sorted(actions, key=lambda one: not _is_marked(one))[:most]
-    return sorted(chosen, key=lambda one: one.id)
+    chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]
+    return sorted(chosen, key=lambda action: action.id)
 
 
 def _is_marked(action: Action) -> bool:
@@ -129,7 +129,7 @@ def _is_marked(action: Action) -> bool:
 
 
 def how(action: Action, group: Group) -> str:
-    """Returns what was done, where that is not what most actions of the table do.
+    """Returns the operation of an action, if it differs from the usual one of its table.
 
     Args:
         action: the action.
@@ -142,16 +142,16 @@ def how(action: Action, group: Group) -> str:
 
 
 def directory(action: Action) -> Mark:
-    """Returns the directory of a command; empty if it was not said."""
+    """Returns the directory of a command; empty if it is not known."""
     return Mark("", "") if action.directory is None else _path(action.directory)
 
 
 def status(action: Action, recording: Recording) -> str:
-    """Returns what became of an action.
+    """Returns the outcome of an action.
 
     Args:
         action: the action.
-        recording: that it is from.
+        recording: the recording of the action.
     """
     if action.status is ActionStatus.UNANSWERED and recording.is_open(live=False):
         return "open"
@@ -163,16 +163,16 @@ def status(action: Action, recording: Recording) -> str:
 
 
 def permission(action: Action, recording: Recording) -> str:
-    """Returns who allowed an action, or that nobody was asked.
+    """Returns the answer to an action's permission request, or that there was no request.
 
     Args:
         action: the action.
-        recording: that it is from.
+        recording: the recording of the action.
     """
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
         earlier = action.perhaps_allowed_by[-1:]
-        perhaps = "".join(f"; #{one.answer_seq} {one.option} may cover it" for one in earlier)
+        perhaps = "".join(f"; #{grant.answer_seq} {grant.option} may cover it" for grant in earlier)
         if action.refused_before is not None:
             perhaps = f"; #{action.refused_before} refused the same"
         return _missing(recording, f"not asked{perhaps}{mode}")
@@ -194,23 +194,23 @@ def _missing(_recording: Recording, text: str) -> str:
 
 
 def remarks(action: Action, seqs: Mapping[int, int]) -> str:
-    """Returns what else should be known of an action.
+    """Returns further remarks on an action.
 
     Args:
         action: the action.
         seqs: the frames of all actions by their numbers.
     """
-    found = []
+    texts = []
     if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:
-        found.append(f"perhaps the same as {', '.join(same[:3])}")
+        texts.append(f"perhaps the same as {', '.join(same[:3])}")
     if action.not_from_agent:
-        found.append("made up by a fault")
+        texts.append("made up by a fault")
     errors = [request.error for request in action.requests if request.error]
-    return "; ".join([*found, *errors[-1:]])
+    return "; ".join([*texts, *errors[-1:]])
 
 
 def totals(audit: Audit) -> str:
-    """Returns how many actions there are, by kind, and who says so."""
+    """Returns the number of actions by kind, and by who reports them."""
     if not audit.actions:
         return "none"
     kinds = ", ".join(
@@ -223,7 +223,7 @@ def totals(audit: Audit) -> str:
 
 
 def answers(audit: Audit) -> str:
-    """Returns how often permission was asked, and with which answers."""
+    """Returns the number of permission requests, by answer."""
     count = sum(audit.answers.values())
     words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
     never = _missing(audit.recording, "never asked")
@@ -231,7 +231,7 @@ def answers(audit: Audit) -> str:
 
 
 def session(audited_session: AuditedSession) -> str:
-    """Returns where a session works."""
+    """Returns the directories of a session."""
     where = (
         audited_session.cwd
         if audited_session.cwd is not None

@@ -15,7 +15,7 @@ from acp_proxy.explain.findings import Severity
 from acp_proxy.recording.recording import Recording, clock, needs
 
 _MOST = 10
-"""Sessions and MCP servers that are shown."""
+"""How many sessions and MCP servers are shown."""
 _INKS = {
     ActionStatus.FAILED: Ink.STDERR,
     ActionStatus.REFUSED: Ink.STDERR,
@@ -29,17 +29,17 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     """Prints an audit.
 
     Args:
-        audit: of the recording.
-        word: how the user named the recording.
-        most: rows of each table; None for the usual number.
+        audit: the audit of the recording.
+        word: the recording as the user named it.
+        most: the largest number of rows in each table; None for the default.
     """
     page = RecordingPage(stdout_screen())
     count = sum(finding.severity == PROBLEM for finding in audit.findings)
     text = f"{len(audit.findings) or 'nothing'} to look at"
-    found = piece(text)
+    verdict = piece(text)
     if count:
-        found = piece(f"✗ {counted(count, 'problem')}", Ink.TROUBLE, bold=True)
-    page.headline(audit.recording, found, live=audit.live)
+        verdict = piece(f"✗ {counted(count, 'problem')}", Ink.TROUBLE, bold=True)
+    page.headline(audit.recording, verdict, live=audit.live)
     _about(page, audit)
     _findings(page, audit)
     if most is None and page.screen.columns is not None:

@@ -19,9 +19,9 @@ from acp_proxy.recording.recording import Recording
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _TERMINAL_LONGEST = 100_000
-"""Characters of a message that are shown on a terminal."""
+"""How many characters of a message are shown on a terminal."""
 _PAIR_LONGEST = 20_000
-"""Characters of the other frame's message; ``--seq`` shows all of it."""
+"""How many characters of the paired frame's message are shown; ``--seq`` shows all."""
 _INKS = {
     TokenKind.KEY: Ink.TO_AGENT,
     TokenKind.STRING: Ink.TO_CLIENT,
@@ -35,17 +35,17 @@ _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 
 @frozen
 class FramePage:
-    """How frames are printed in full."""
+    """Prints frames in full."""
 
     recording: Recording
     layout: TimelineLayout
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
-        """Yields the lines about a row, and about the one that it is paired with.
+        """Yields the lines about a row and about its pair.
 
         Args:
             row: the frame or event.
-            pair: the frame that answers it or that it answers, if there is one.
+            pair: the frame that answers it or that it answers, or None.
         """
         yield self._title(row)
         for member in self.layout.member_lines(row):
@@ -84,7 +84,7 @@ class FramePage:
             yield from self._text(bytes(row["raw"]), longest)
 
     def _unfolded(self, row: Row) -> Iterator[str]:
-        """Plans, diffs and long texts of a message, line by line."""
+        """Yields the plans, diffs and long texts of a message, line by line."""
         if "raw" not in row or row["kind"] not in MESSAGE_KINDS or is_excerpt(row):
             return
         for place, lines in unfolded(bytes(row["raw"])):
@@ -116,5 +116,5 @@ class FramePage:
 
     @property
     def _on_terminal(self) -> bool:
-        """Then base64 texts become their size, and long ones are cut."""
+        """Whether to replace base64 texts by their size, and to cut long texts."""
         return self.layout.screen.columns is not None

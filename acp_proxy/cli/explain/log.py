@@ -37,48 +37,48 @@ from acp_proxy.store.tables.checked_values import Row, is_excerpt
 _POLL = 0.1
 _MOST_LINES = 10**9
 _TAIL = 4
-"""Rows at the end of a recording that are read first for each line of `--lines`."""
+"""How many rows at the end of a recording are read first for each line of `--lines`."""
 
 
 @cli_command(
     epilog="""\b
 Examples:
   acp-proxy log latest
-      every message, page by page
+      all messages, page by page
   acp-proxy log latest 'failed or unanswered or latency:2s..'
-      what went wrong, and what took long
+      errors, unanswered requests and slow answers
   acp-proxy log latest --turn 2 'not params.update.content.type=text'
       the second turn without the text
   acp-proxy log latest --around 42
-      what led to frame 42; --seq 42 shows the frame itself
+      the frames before and after frame 42; --seq 42 shows the frame itself
   acp-proxy log latest --time clock
-      by the clock, to find the same moment in the editor's log
+      with local times, to find the same moment in the editor's log
   acp-proxy log latest -n 20 --follow
-      the last twenty lines of a chat that is running, and on
+      the last twenty lines of a running chat, and all later ones
   acp-proxy log latest --json | jq -c 'select(.kind == "request") | .method'
       for a program
 """
 )
 @read_argument
 @filter_argument
-@click.option("--json", is_flag=True, help="One JSON object per frame or event.")
-@click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
+@click.option("--json", is_flag=True, help="Print one JSON object per frame or event.")
+@click.option("--raw", is_flag=True, help="Print the bytes of the frames, as they were received.")
 @number_option("--seq", text="Only frame or event N, in full, with the frame that it answers or"
                " that answers it.")  # fmt: skip
-@number_option("--around", text="Frame or event N, marked, and what comes before and after it.")
+@number_option("--around", text="Frame or event N, marked, and the frames before and after it.")
 @number_option("--context", metavar="K", least=0, default=10,
-               text="How many numbers before and after --around.")  # fmt: skip
-@number_option("--turn", text="Only turn N, and stderr meanwhile.")
+               text="How many frames before and after --around to show.")  # fmt: skip
+@number_option("--turn", text="Only turn N, and stderr during that turn.")
 @click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
 @click.option("--time", type=click.Choice([*map(str, TimeForm)]), default="relative",
               show_default=True,
               help="relative: seconds since the start. clock: the local time. delta: seconds since"
               " the line before.")  # fmt: skip
-@click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
+@click.option("--no-fold", is_flag=True, help="Show each chunk of a message on its own line.")
 @number_option("--lines", "-n", least=0, text="Only the last N lines.")
 @click.option("--follow", "-f", is_flag=True,
-              help="Wait for more while the recorder runs; latest then means the running "
-              "recording, or the next one.")  # fmt: skip
+              help="Wait for more while the recorder runs; latest is then a running recording, or"
+              " the next one.")  # fmt: skip
 @unredacted_option
 @pages
 def log(
@@ -96,27 +96,27 @@ def log(
     lines: int | None,
     follow: bool,
 ) -> None:
-    """Show a recording's timeline, a line per frame.
+    """Show a recording's timeline, one line per frame.
 
-    Each line has the frame's number, the seconds since the start, its direction (→ to the agent, ←
-    to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the id,
-    the number of its request or response and the latency, the size, and a preview. Successive
-    chunks of a message are one line, `agent_message_chunk ×57`, with the first and the last number,
-    how long they streamed, and the text in one piece. Each message of a batch has a line below that
-    of the batch.
+    Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
+    ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
+    id, the number of the frame it is paired with and the latency, the size, and a preview.
+    Consecutive chunks of a message are one line, `agent_message_chunk ×57`, with the first and the
+    last number, the streaming time, and the whole text. The messages of a batch are listed below
+    its line.
 
     FILTER selects frames: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
 
-    On a terminal, lines are coloured and cut to its width, a rule separates turns, and each pause
-    of five seconds has a line. In a pipe, lines are plain and whole.
+    On a terminal, lines are coloured and cut to its width, each turn begins with a rule, and five
+    seconds without traffic get a line. In a pipe, each line is plain and complete.
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
     if (json or raw) and time != TimeForm.RELATIVE:
         raise Refusal("expected --time without --json and --raw")
     if around is not None and (seq is not None or follow or lines is not None):
-        raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
+        raise Refusal("expected --around without --seq, --lines and --follow")
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec, follow=follow and seq is None) as reader:
         form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
@@ -145,7 +145,7 @@ def _print(
     lines: int | None,
     follow: bool,
 ) -> None:
-    """Prints the frames so far, and with `follow` those that come until the recorder ends."""
+    """Prints the frames so far, and with `follow` all later frames until the recorder ends."""
     was_live = reader.live
     printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
     while follow and reader.live:
@@ -167,29 +167,29 @@ class _JsonTimeline:
 
     def print_all(self, chosen: Filter, after: int) -> int:
         """Prints the chosen rows after a number, and returns the last number that was read."""
-        seen = after
+        last = after
 
         def watched() -> Iterator[Row]:
-            nonlocal seen
+            nonlocal last
             for row in self.reader.rows(chosen, after):
-                seen = row["seq"]
+                last = row["seq"]
                 yield row
 
         self.write(self.items(watched()))
-        return max(seen, self.reader.newest)  # rows that were not chosen were read as well
+        return max(last, self.reader.newest)  # rows that were not chosen were read as well
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints the last lines only; otherwise like `print_all`."""
+        """Prints only the last lines; otherwise like `print_all`."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:
             after = max(0, newest - span)
-            found = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
-            if len(found) > count:
-                found.popleft()  # it may be the rest of a longer run
+            items = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
+            if len(items) > count:
+                items.popleft()  # it may be part of a longer run
                 after = 0
             if after == 0:
-                self.write(found)
+                self.write(items)
                 break
             span *= 8
         return newest
@@ -202,7 +202,7 @@ class _JsonTimeline:
         self.write(self.items(place.rows(chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
-        """Yields rows, or runs of chunks, that are a line each."""
+        """Yields rows or runs of chunks, each for one line."""
         return rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
@@ -221,7 +221,7 @@ class _JsonTimeline:
 
 
 class _RawTimeline(_JsonTimeline):
-    """Prints the bytes that were received; events have none."""
+    """Prints the received bytes of frames; events have none."""
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)

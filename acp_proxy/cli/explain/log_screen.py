@@ -37,7 +37,7 @@ from acp_proxy.store.tables.checked_values import Row
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
-"""The most columns of an id that is whole on a terminal, and how much of a longer one is shown."""
+"""The most columns of an id that a terminal shows whole, and how much of a longer id is shown."""
 _TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
 _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
 
@@ -50,20 +50,20 @@ class TimeForm(StrEnum):
     CLOCK = "clock"
     """The local time."""
     DELTA = "delta"
-    """Seconds since the line before."""
+    """Seconds since the previous line."""
 
 
 _NEEDED: dict[TimeForm, Fact] = {
     TimeForm.RELATIVE: "times", TimeForm.CLOCK: "date", TimeForm.DELTA: "durations",
 }  # fmt: skip
-"""What has to be known of an imported recording for times of each form."""
+"""The fact that an imported recording needs for times of each form."""
 
 
 class TimelineLayout:
-    """Turns rows and runs into lines, one after the other.
+    """Converts rows and runs to lines, one after the other.
 
-    Where there is no terminal a row, a run or a message of a batch is one line, whole and plain. On
-    a terminal each turn has a rule above it, and so has a silence.
+    Without a terminal, each row, run or message of a batch is one line, whole and plain. On a
+    terminal, each turn begins with a rule, and silences have lines.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class TimelineLayout:
         """Begins a timeline.
 
         Args:
-            screen: what the lines have to fit.
+            screen: the screen that the lines have to fit.
             newest: the number of the last frame or event so far.
             live: whether an answer may still come.
-            hints_of: looks up what other frames add to the line of one.
+            hints_of: looks up facts about a frame in other frames.
             times: how times are written.
-            recording: for the local time, and for what is not known of its frames.
+            recording: decides the local time, and which facts are not known.
         """
         self._times = times
         self._recording = recording
@@ -105,7 +105,7 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Gives every line a margin, in which a frame and its pair are marked.
+        """Gives every line a margin, and marks a frame and its pair in it.
 
         Args:
             frame: the number of the frame.
@@ -119,9 +119,9 @@ class TimelineLayout:
         return self._marks
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, after a rule or a silence if one belongs above it.
+        """Yields the line of a row or run, after the rule or the silence above it, if any.
 
-        Below the line of a batch each of its messages has one.
+        The messages of a batch follow its line.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -171,7 +171,7 @@ class TimelineLayout:
     def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
         number, ended_ns = self._before
-        if row["seq"] != number + 1:  # more happened meanwhile
+        if row["seq"] != number + 1:  # other frames came between them
             yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
         elif length := silence(self._recording, began_ns(row) - ended_ns):
             yield self._note(f"··· {length} ···", Ink.STDERR)
@@ -202,7 +202,7 @@ class TimelineLayout:
         ]
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
-        """The method and the id; a method without an id gets the room of both."""
+        """Yields the method and the id; a method without an id gets the room of both."""
         cells, method = line.cells, _METHOD[self._wide]
         shown_id = self._id_of(cells)
         rpc_id = self._id
@@ -216,7 +216,7 @@ class TimelineLayout:
             yield f"{pad(shown_id, rpc_id)} ", None, False
 
     def _id_of(self, cells: Cells) -> str:
-        """Returns the id, of a long one on a terminal only the end; its column grows for those."""
+        """Returns the id; a terminal shows only the end of a long id, and its column grows."""
         text = visible(cells.rpc_id)
         if self.screen.columns is None or columns_of(text) <= _LONG_ID:
             return text
@@ -232,7 +232,7 @@ class TimelineLayout:
         yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Returns the pair only if it is slow or open; the preview needs the room."""
+        """Yields the pair only if it is slow or open, since the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
 
@@ -246,7 +246,7 @@ def _fitted(method: str, columns: int) -> str:
 
 
 def _short(span: str) -> str:
-    """Removes digits from the second number that are as in the first, except for the last two."""
+    """Removes leading digits of the second number that equal the first's, except the last two."""
     first, dash, last = span.partition("–")
     same = 0
     while len(first) == len(last) and same < len(last) - 2 and first[same] == last[same]:

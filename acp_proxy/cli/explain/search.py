@@ -38,33 +38,38 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
     epilog="""\b
     Examples:
       acp-proxy search 'permission denied'
-          in every recording, newest first, whatever its case
+          in all recordings, newest first, ignoring case
       acp-proxy search -e 'exit (code|status) [1-9]' latest
           a regular expression in the newest recording
       acp-proxy search -w 'dir:to-client turn:2' TODO hello.db
           only messages of the agent in the second turn
       acp-proxy search -l 'rate limit' ~/recordings
-          which recordings have it
+          the recordings that contain it
       acp-proxy search --json -m 1 Traceback | jq .path
           the first match of each recording, for a program
 
-    Exit code: 0 if something was found, 1 if not, 2 if a recording could not be read or the pattern
-    is invalid.
+    Exit code: 0 if there is a match, 1 if there is none, 2 if a recording could not be read or
+    the pattern is invalid.
     """,
 )
 @click.argument("pattern")
 @click.argument("where", metavar="[REC|DIR]...", nargs=-1, shell_complete=complete_source)
 @click.option("-e", "--regex", is_flag=True, help="PATTERN is a Python regular expression.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in any pattern.")
-@click.option("-s", "--case-sensitive", is_flag=True, help="Match case in any pattern.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Always ignore case.")
+@click.option("-s", "--case-sensitive", is_flag=True, help="Always match case.")
 @click.option("-w", "--filter", default="", metavar="FILTER", shell_complete=complete_filter,
               help="Search only these frames.")  # fmt: skip
-@click.option("-c", "--count", is_flag=True, help="Count the matching frames of each recording.")
 @click.option(
-    "-l", "--files-with-matches", is_flag=True, help="Print only which recordings have a match."
+    "-c",
+    "--count",
+    is_flag=True,
+    help="Print only the number of matching frames in each recording.",
 )
-@number_option("-m", "--max-count", text="Print at most N matches of each recording.")
-@click.option("--json", is_flag=True, help="One JSON object per match.")
+@click.option(
+    "-l", "--files-with-matches", is_flag=True, help="Print only the recordings with a match."
+)
+@number_option("-m", "--max-count", text="Print at most N matches in each recording.")
+@click.option("--json", is_flag=True, help="Print one JSON object per match.")
 @unredacted_option
 @pages
 def search(
@@ -81,14 +86,14 @@ def search(
 ) -> None:
     """Find a text in recordings, as grep does.
 
-    PATTERN is searched for in the lines as they were sent, in their strings with all escapes
-    decoded, in messages whose text was streamed in chunks, in stderr, and in events. Case matters
-    only if PATTERN has a capital letter. REC is a recording, DIR a directory of them; without
-    either, the whole recordings directory is searched, newest first.
+    PATTERN is searched for in the lines as they were sent, in their decoded strings, in messages
+    that were streamed in chunks, in stderr, and in events. Its case matters only if it has a
+    capital letter. REC is a recording, DIR a directory of recordings; without either, the
+    recordings directory is searched, the newest first.
 
     Each matching frame has a line: its number, the seconds since the start, its direction, its
-    method, and the match with the text around it. A match that continues in later chunks is listed
-    at the frame where it begins.
+    method, and the match with the text around it. A match that spans chunks is shown at its first
+    frame.
     """
     if ignore_case and case_sensitive:
         raise Refusal("expected --ignore-case or --case-sensitive, got both")
@@ -117,7 +122,7 @@ def _search(
     limit: int | None,
     printer: MatchPrinter,
 ) -> int:
-    found = unreadable = False
+    any_match = unreadable = False
     masked = 0
     for path in places:
         try:
@@ -126,19 +131,19 @@ def _search(
                 masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
                     title_of = CallSpans(reader).title
-                    found |= printer.print_all(path, recording, islice(hits, limit), title_of)
+                    any_match |= printer.print_all(path, recording, islice(hits, limit), title_of)
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True
     note_masked(masked, "in what was searched")
-    return _TROUBLE if unreadable else _FOUND if found else _NOT_FOUND
+    return _TROUBLE if unreadable else _FOUND if any_match else _NOT_FOUND
 
 
 def _places(words: tuple[str, ...]) -> Iterator[Path]:
-    """The recordings that are meant, each once."""
+    """Yields the recordings to search, each once."""
     if not words and not recordings().is_dir():
         return
-    seen = set()
+    known = set()
     for word in words or (str(recordings()),):
         directory = Path(word)
         if directory.is_dir():
@@ -146,36 +151,36 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
         else:
             every = [find_recording(word)]
         for path in every:
-            if path.absolute() not in seen:
-                seen.add(path.absolute())
+            if path.absolute() not in known:
+                known.add(path.absolute())
                 yield path
 
 
 def _hits(
     reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit
 ) -> Generator[SearchHit, None, None]:
-    """Searches the frames and events of a recording in their order."""
+    """Searches the frames and events of a recording in order."""
     total = reader.count() if sys.stderr.isatty() else None
     frames = progress(reader.heads(chosen, with_lines=True), total, reader.path.stem)
     for place in _in_order(_events(reader, chosen), frames):
         with limit.at(place.seq):
             if place.stream == "event":
-                found = searcher.feed_text(place, _text(place))
+                matches = searcher.feed_text(place, _text(place))
             elif place.raw is None:
-                found = searcher.feed_large(place, partial(_pieces, reader, place.seq, limit))
+                matches = searcher.feed_large(place, partial(_pieces, reader, place.seq, limit))
             else:
-                found = searcher.feed(place)
-        if found:
-            yield from found
+                matches = searcher.feed(place)
+        if matches:
+            yield from matches
     with limit.at(END):
-        found = searcher.finish()
-    yield from found
+        matches = searcher.finish()
+    yield from matches
 
 
 def _in_order(
     events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
 ) -> Iterator[StoredFrame]:
-    """Merges events and frames by number; there are few events, so frames take the short way."""
+    """Merges events and frames by number; optimized for few events."""
     event = next(events, None)
     for frame in frames:
         while event is not None and event.seq < frame.seq:
@@ -199,5 +204,5 @@ def _events(reader: RecordingReader, chosen: Filter) -> Iterator[StoredFrame]:
 
 
 def _text(event: StoredFrame) -> str:
-    """Returns an event as the timeline shows it."""
+    """Returns the text of an event in the timeline."""
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"

@@ -1,4 +1,4 @@
-"""Prints what a search has found: for a terminal, a pipe, or as JSON."""
+"""Prints the matches of a search: for a terminal, a pipe, or as JSON."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -18,20 +18,20 @@ from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.recording import Recording
 
 _BEFORE, _AFTER = 60, 140
-"""Characters before and after a match where the output is no terminal."""
+"""How many characters before and after a match are printed into a pipe."""
 
 
 def printer_for(
     places: list[Path], words: tuple[str, ...], *, as_json: bool, count: bool, names: bool
 ) -> "MatchPrinter":
-    """Chooses how to print.
+    """Returns the printer for a kind of output.
 
     Args:
         places: the recordings that are searched.
-        words: how they were named; none for the whole recordings directory.
-        as_json: whether a program reads it.
-        count: whether only numbers are asked for.
-        names: whether only recordings are asked for.
+        words: the arguments that name them; none for the whole recordings directory.
+        as_json: whether to print JSON.
+        count: whether to print only numbers of matches.
+        names: whether to print only names of recordings.
     """
     if as_json:
         return _JsonPrinter()
@@ -58,10 +58,10 @@ class MatchPrinter:
         hits: Iterable[SearchHit],
         title_of: Callable[[str | None, str, int], str],
     ) -> bool:
-        """Prints the matches in one recording; returns whether there are any.
+        """Prints the matches in one recording; returns whether there is a match.
 
         Args:
-            path: of the recording.
+            path: the path of the recording.
             recording: the recording.
             hits: its matches.
             title_of: looks up the title of a tool call; see `CallSpans.title`.
@@ -81,13 +81,13 @@ class MatchPrinter:
         return self._page.screen.paint((match, Ink.TROUBLE, True))
 
     def _begin(self, recording: Recording) -> None:
-        """Prints what comes before the first hit of a recording."""
+        """Prints the heading before the first hit of a recording."""
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
         """Prints a hit."""
 
     def _end(self, count: int) -> None:
-        """Prints what is known when a recording was searched."""
+        """Prints the result after a recording was searched."""
 
 
 class _JsonPrinter(MatchPrinter):
@@ -120,7 +120,7 @@ class _LinePrinter(MatchPrinter):
 
 
 class _ScreenPrinter(MatchPrinter):
-    """A heading for each recording, and lines that fit a terminal."""
+    """Prints a heading for each recording, and lines that fit a terminal."""
 
     def __init__(self, columns: int) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """The tool call that a frame is about, else its method."""
+        """Returns the name of a frame's tool call, else its method."""
         place = hit.place
         if place.tool_call is None:
             return fit(_method(hit), self._method)
@@ -160,13 +160,13 @@ class _ScreenPrinter(MatchPrinter):
 
 
 def _method(hit: SearchHit) -> str:
-    """What to call a frame or an event: by its method, else by its kind."""
+    """Returns the method of a frame or event, else its kind."""
     place = hit.place
     return visible(place.method or (place.kind if place.kind != place.stream else ""))
 
 
 def _name_of(path: Path) -> str:
-    """What to call a recording so that every command finds it again."""
+    """Returns a name of a recording that all commands accept."""
     if path.absolute().parent == recordings() and path.suffix == ".db":
         return visible(path.stem)
     return visible(str(path))
@@ -192,7 +192,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
 
 
 def _fitted(hit: SearchHit, columns: int) -> tuple[str, str, str]:
-    """A match and what fits around it into so many columns; the match has precedence."""
+    """Returns a match and the text around it that fits; the match has precedence."""
     head, match, tail = map(plain, hit.excerpt)
     match = fit(match, columns)
     left = columns - columns_of(match)

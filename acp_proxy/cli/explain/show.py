@@ -31,13 +31,13 @@ Examples:
 @unredacted_option
 @pages
 def show(rec: str, json: bool) -> None:
-    """Summarize a recording: who talked, how it went, what is wrong, how it ended.
+    """Summarize a recording: the peers, the turns, the problems, and the ending.
 
-    A finding is marked ✗ if something went wrong, ! if it may have, and - if it is worth knowing.
-    Waiting for a person or for a running program is never a problem, however long it takes.
+        Findings are marked ✗ for an error, ! for a warning, and - for information. Waiting for a person
+    or a program is never a problem, however long it takes.
 
-    The findings are those of `check`. Failures of the conversation are looked for in the whole
-    recording, but broken rules of the protocol only in its first 3,000 messages; `check` reads all.
+    The findings are those of `check`. The conversation is examined as a whole, but the rules of the
+    protocol are checked only for the first 3,000 messages; `check` checks all messages.
     """
     with open_recording(rec) as reader:
         size = attrgetter("frames")

@@ -35,7 +35,7 @@ from acp_proxy.protocol.dialects import PERMISSION
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
-"""The cells of a turn that a narrow terminal does without: updates, tool calls, its time."""
+"""The cells of a turn that a narrow terminal leaves out: updates, tool calls, its time."""
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
@@ -45,9 +45,9 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     """Prints the summary of a recording.
 
     Args:
-        summary: of the recording.
-        word: how the user named the recording.
-        page: where to, if not on stdout; it has no hint at the next command.
+        summary: the summary of the recording.
+        word: the recording as the user named it.
+        page: the page to print on, without a hint at the next command; None for stdout.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
@@ -66,7 +66,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
 
 
 def _verdict(summary: Summary) -> list[Piece]:
-    """Returns what was found, of how much, and for whom a running conversation waits."""
+    """Returns the number of findings, the part that was checked, and the current wait."""
     origin, checked = summary.recording.origin, summary.checked
     where = " in what was imported" if origin is not None and origin.lost else ""
     if summary.recording.state == "incomplete" and not summary.live:
@@ -123,15 +123,15 @@ def _peers(page: RecordingPage, summary: Summary) -> None:
 
 
 def _pair(page: RecordingPage, row: tuple[str, str, str], wide: int, number: int) -> None:
-    """A label and two cells, the first of which is so many columns wide."""
+    """Prints a label and two cells; the first cell is `wide` columns wide."""
     label, mine, theirs = row
     inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
     room = None if page.screen.columns is None else max(1, page.screen.columns - LABEL - wide - 2)
     left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
     right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
-    for one, other in zip_longest(left, right, fillvalue=list[Piece]()):
-        gap = " " * (wide + 2 - columns_of(text_of(one)))
-        page.print(piece(label.ljust(LABEL)), *one, piece(gap), *other)
+    for mine_pieces, other in zip_longest(left, right, fillvalue=list[Piece]()):
+        gap = " " * (wide + 2 - columns_of(text_of(mine_pieces)))
+        page.print(piece(label.ljust(LABEL)), *mine_pieces, piece(gap), *other)
         label = ""
 
 
@@ -146,7 +146,7 @@ def _first(texts: Sequence[str], more: str, most: int = EXAMPLES) -> list[str]:
 
 
 def _course(page: RecordingPage, summary: Summary) -> None:
-    """What passed: frames, sessions, turns, tool calls, requests, files and terminals."""
+    """Prints the traffic: frames, sessions, turns, tool calls, requests, files and terminals."""
     total = sum(summary.frames.values())
     frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
     page.row("frames", f"{total:,}: {frames}" if frames else "none")
@@ -201,7 +201,7 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
-    """The cells of a turn; its session only where there are several, cut to ``most_id``."""
+    """Returns the cells of a turn; with several sessions also the session, cut to ``most_id``."""
     failed = "error" if turn.outcome == "error" else "ended"
     unended = "open" if summary.is_open else "never ended"
     reason = turn.stop_reason or (failed if turn.end_seq else unended)
@@ -252,7 +252,7 @@ def _questions(page: RecordingPage, summary: Summary) -> None:
     count = sum(answers.values())
     words = {} if summary.is_open else {"open": "without an answer"}
     outcomes = ", ".join(f"{n:,} {words.get(a, a)}" for a, n in answers.items())
-    are_permissions = all(one.method == PERMISSION for one in summary.questions)
+    are_permissions = all(question.method == PERMISSION for question in summary.questions)
     page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
     rows = [_question(question, summary) for question in summary.questions[:EXAMPLES]]
     _list(page, rows, count)
@@ -273,7 +273,7 @@ def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
 
 
 def _errors(page: RecordingPage, summary: Summary) -> None:
-    """Those that are routine; the others stand among the problems."""
+    """Prints the routine errors; the others are among the findings."""
     texts = []
     for error in summary.error_codes:
         if error.is_routine:
@@ -283,14 +283,14 @@ def _errors(page: RecordingPage, summary: Summary) -> None:
 
 
 def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
-    """What is wrong or worth knowing, and below it what a running conversation waits for."""
+    """Prints the findings, and the current waits of a running conversation."""
     if summary.findings:
         page.print()
         page.print(piece("findings", bold=True))
     name = shlex.quote(word)
     for group in by_rule(summary.findings):
         rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
-        listed = sum(one.rule == rule for one in summary.findings)
+        listed = sum(finding.rule == rule for finding in summary.findings)
         shown = group[: EXAMPLES if is_conversation else NAMED]
         for finding in shown:
             text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
@@ -350,7 +350,7 @@ def _tally(tally: Tally, what: str, unanswered: str) -> str:
 
 
 def _list(page: RecordingPage, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
-    """Prints the first rows of so many, and how many more there are."""
+    """Prints the first rows, and the number of further rows."""
     page.lines(aligned(rows, page.screen, is_cut=is_cut))
     _more(page, count - EXAMPLES)
 

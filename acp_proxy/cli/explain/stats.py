@@ -1,4 +1,4 @@
-"""``acp-proxy stats``: how much passed, how quick answers were, where the time went."""
+"""``acp-proxy stats``: the traffic, the speed of answers, and the time spent in turns."""
 
 from functools import partial
 
@@ -21,29 +21,29 @@ from acp_proxy.recording.recording import needs
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
-"""Steps that are shown of the slowest turn; --turn shows all."""
+"""How many steps of the slowest turn are shown; --turn shows all."""
 
 
 @cli_command(
     epilog="""\b
     Examples:
       acp-proxy stats latest
-          where the time went: the agent, a person, terminals, files
+          how the time divides: the agent, a person, terminals, files
       acp-proxy stats latest --turn 3
           every step of the third turn
       acp-proxy stats latest 'session:ses_a* method:terminal/*'
-          only what one session's terminals took
+          only the terminals of one session
       acp-proxy stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
           for a program: how long each turn waited for the client
       acp-proxy stats latest --json |
         jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
-          which methods took more than a second for one answer in a hundred
+          methods with more than one slow answer in a hundred, over one second
     """,
 )
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
-@number_option("--turn", text="The turn to show step by step, instead of the slowest.")
+@number_option("--turn", text="The turn to show step by step; by default the slowest.")
 @number_option(
     "--top",
     least=0,
@@ -53,55 +53,56 @@ _STEPS = 30
 @unredacted_option
 @pages
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
-    """Show how much was sent, how fast answers were, and where the time went.
+    """Show the traffic, the speed of answers, and how the turns spent their time.
 
-    The output begins with the time of the turns. A turn waits for its client while a request of the
-    agent is open: for a person (a permission), for terminals, for files, or for another answer; if
-    several are open, the first of these counts. The rest is the agent's time: it is streaming if
-    its next message came within 2 s, and otherwise silent, as before its first word.
+    First: how the time of the turns divides. A turn waits for its client while a request of the
+        agent
+    is open: for a person (a permission), for terminals, for files, or for another answer; if
+    several are open, the first of these counts. The rest is the agent's: it is streaming while its
+    pauses are shorter than 2 s, and silent otherwise, as well as before its first word.
 
     Methods: frames and bytes of requests, answers and notifications; how many requests were
-    answered with an error, were cancelled, or are open; the latency that 50, 90 and 99 of a hundred
-    answers did not exceed (nearest rank, without cancelled ones), and the largest; and when in the
-    recording the frames came.
+    answered with an error, cancelled, or are open; the latency that 50, 90 and 99 percent of
+    answers did not exceed (nearest rank, without cancelled requests), and the largest latency; and
+    when in the recording the frames came.
 
     Tool calls: those with the most bytes, counting all messages about them.
 
     Turns: how long each took, when the first piece of its answer came, and a bar of its parts. The
-    output ends with the slowest turn, step by step.
+    slowest turn follows, step by step.
 
-    FILTER selects the frames to count, as in `log`. Turns with such a frame are measured whole. A
-    turn that has not ended counts until the end of the recording, or until now if it is still being
-    recorded.
+    FILTER selects the frames that are counted, as in `log`. The turns are those of these frames,
+    each measured whole. A turn without an end lasts until the end of the recording, or until now in
+    a live recording.
     """
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:
         chosen = chosen_in(reader, words)
         watch = partial(progress, total=reader.count(), label="counting")
-        found = gather(reader, chosen, top=top, watch=watch)
+        result = gather(reader, chosen, top=top, watch=watch)
         recording = reader.recording
         require("--turn", turn, reader)
-        chosen_turn = _turn(reader, found, turn)
+        chosen_turn = _turn(reader, result, turn)
         if chosen_turn is not None:
             (chosen_turn,) = with_texts(reader, [chosen_turn])
             most = _STEPS if turn is None else None
-            found = evolve(found, waterfall=waterfall(reader, chosen_turn, most))
-        listed = found.turns if json else slowest(found.turns, top)
+            result = evolve(result, waterfall=waterfall(reader, chosen_turn, most))
+        listed = result.turns if json else slowest(result.turns, top)
         texts = with_texts(reader, listed)
         if json:
-            say_json(known_json(recording, evolve(found, turns=texts)))
+            say_json(known_json(recording, evolve(result, turns=texts)))
             return
-        if not found.frames:
+        if not result.frames:
             is_empty = chosen is EVERYTHING
             warn("the recording has no frames" if is_empty else why_nothing(reader, words))
     from acp_proxy.cli.explain.stats_screen import show_statistics
 
-    show_statistics(stdout_screen(), found, recording, texts, chosen_turn)
+    show_statistics(stdout_screen(), result, recording, texts, chosen_turn)
 
 
 @needs("middle", "durations")
 def _turn(reader: RecordingReader, statistics: Statistics, number: int | None) -> TurnTime | None:
-    """The turn that is shown step by step."""
+    """Returns the turn to show step by step."""
     if number is None:
         return next(iter(slowest(statistics.turns, 1)), None)
     every = {turn.id: turn for turn in statistics.turns}

@@ -18,7 +18,7 @@ from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.recording.recording import Recording
 
 _INDENTED = 40
-"""Columns from which on tables are indented."""
+"""Tables are indented on a screen of at least this many columns."""
 _PARTS = {
     Part.STREAMING: "agent, streaming",
     Part.SILENT: "agent, silent",
@@ -35,7 +35,7 @@ _GLYPHS: Mapping[Part, Piece] = {
     Part.FILES: ("f", Ink.TO_AGENT, False),
     Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
-"""What the bar of each part is made of; all differ without colours, too."""
+"""The character and colour of each part's bar; the characters differ too."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None, False),
     "thought": ("▒", Ink.TO_CLIENT, False),
@@ -55,14 +55,14 @@ def show_statistics(
     turns: Sequence[TurnTime],
     shown: TurnTime | None,
 ) -> None:
-    """Prints all of it.
+    """Prints the statistics of a recording.
 
     Args:
-        screen: what it has to fit.
+        screen: the screen that the output has to fit.
         statistics: the statistics.
-        recording: of which they are.
-        turns: those to list.
-        shown: the turn of the waterfall, if there is one.
+        recording: the recording of the statistics.
+        turns: the turns to list.
+        shown: the turn of the waterfall, or None.
     """
     page = Page(screen)
     page.lines(_StatisticsScreen(screen, recording).lines(statistics, turns, shown))
@@ -118,7 +118,7 @@ class _StatisticsScreen:
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> Iterator[str]:
-        """How the recording divides, then how its turns do."""
+        """Yields how the recording divides its time, then how its turns do."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             yield self._line(
@@ -172,7 +172,7 @@ class _StatisticsScreen:
             return [cell(f"{n:,}" if n else "", ink) for n in numbers]
 
         when = [m.activity or () for m in methods]
-        activity = [one if self._wide else halved(one) for one in when]
+        activity = when if self._wide else [*map(halved, when)]
         inks = [STREAM_INKS.get(m.direction) for m in methods]
         names = [m.method if m.method is not None else f"({m.kind})" for m in methods]
         arrows = [ARROWS.get(m.direction, "?") for m in methods]
@@ -248,7 +248,7 @@ class _StatisticsScreen:
 
 
 def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
-    """The columns of turns of which nobody knows how long they took."""
+    """Returns the columns of turns whose times are not known."""
     return [
         Column("turn", [cell(str(t.id)) for t in turns], right=True),
         Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
@@ -269,7 +269,7 @@ def _prompt(turn: TurnTime) -> Cell:
 
 
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
-    """The seconds since the prompt, in as many digits as matter."""
+    """Returns the seconds since the prompt, with as many digits as matter."""
     return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
 
 

@@ -11,7 +11,7 @@ from acp_proxy.base.errors import BadPattern
 _TICK_S = 1.0
 """Processor time that a piece of text may take; its search stops after one to two ticks."""
 END = 0
-"""In place of a frame's number: the end of a message, which is searched after all frames."""
+"""Stands for the number of a frame: the end of a message, which is searched after all frames."""
 
 
 class TimeLimit:
@@ -59,7 +59,7 @@ class TimeLimit:
         self._place = None
 
     def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields the pieces of a large frame, each of which may take as long as a frame."""
+        """Yields the pieces of a large frame; each piece may take as long as a frame."""
         for piece in pieces:
             self._steps += 1
             yield piece

@@ -29,27 +29,27 @@ from acp_proxy.recording.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST_ISSUE = 65_536
-"""Characters that GitHub takes as the text of an issue."""
+"""The most characters that GitHub accepts as the text of an issue."""
 
 
 @cli_command(
     epilog="""\b
     Examples:
       acp-proxy transcript latest
-          what was said and done, turn by turn
+          messages and tool calls, turn by turn
       acp-proxy transcript latest --turn 2 -o turn.md
           the second turn, for an issue
       acp-proxy transcript latest 'kind:error|invalid or call:*'
-          tool calls, and what went wrong
+          only tool calls, errors and invalid lines
     """,
 )
 @read_argument
 @filter_argument
-@number_option("--turn", text="Only turn N, and stderr meanwhile.")
-@click.option("--json", is_flag=True, help="One JSON object per section, entry and finding.")
+@number_option("--turn", text="Only turn N, and stderr during that turn.")
+@click.option("--json", is_flag=True, help="Print one JSON object per section, entry and finding.")
 @click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")
 @file_option(
-    "-o", "--output", text="Where to write instead of standard output. The file must not exist."
+    "-o", "--output", text="Write to this file, which must not exist, instead of standard output."
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 @unredacted_option
@@ -66,18 +66,18 @@ def transcript(
     """Write the conversation as Markdown that can go into an issue.
 
     Each session and turn has a section: the prompt, messages and thoughts in one piece, tool calls
-    and terminals with their results, files, diffs, permissions with their options and the chosen
-    one, plans, errors, requests without an answer, stderr, and why the turn stopped. Output,
-    thoughts and files are folded; failures are not.
+    and terminals with their output, files, diffs, permissions with their options and the chosen
+    one, plans, errors, unanswered requests, stderr, and the reason why the turn stopped. Output,
+    thoughts and files are folded, but failures are not.
 
-    Nothing in a recording can become markup: its text is put in fences and code spans, with control
-    characters escaped. Long texts are cut in the middle, unless --full is given.
+    Text of a recording cannot become markup: it is written in fences and code spans, with control
+    characters as escapes. Long texts are cut in the middle, unless --full is given.
 
     FILTER selects frames, as in `log`; a tool call, a terminal or a request is shown whole if one
     of its frames matches.
 
-    Secrets are masked, unless --unredacted is given. The conversation itself is not, so read it
-    before you send it.
+    Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
+    read the transcript before you send it.
     """
     parse(words := " ".join(filter_words).strip(), UNREAD)
     limits = FULL if full else TextLimits()
@@ -114,14 +114,14 @@ def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
         reader: the recording.
     """
     limits = TextLimits()
-    found = TranscriptReader(reader, EVERYTHING, limits).read()
-    return _encoded(markdown(reader.recording, found, limits, live=reader.live))
+    items = TranscriptReader(reader, EVERYTHING, limits).read()
+    return _encoded(markdown(reader.recording, items, limits, live=reader.live))
 
 
 def _json_lines(
     items: Iterable[TranscriptSection | TranscriptEntry], reader: RecordingReader
 ) -> Iterator[bytes]:
-    """Yields a line for each section and entry, and last one for each finding of the recording."""
+    """Yields a line for each section and entry, and then for each finding of the recording."""
     from acp_proxy.base.forms import converter
     from acp_proxy.check.judgement import summarize_whole  # late: Markdown needs neither
 

@@ -42,11 +42,11 @@ _DONE = ("completed",)
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
-"""What GitHub makes a link of even so: numbers of issues, and names of users."""
+"""Texts that GitHub turns into links in spite of escapes: issue numbers and user names."""
 _BACKTICKS = re.compile("`+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WRAPPED, _COLUMNS = 110, 100
-"""The length from which on a line is wrapped, and to which."""
+"""A line that is longer than the first is wrapped to the second."""
 
 
 def markdown(
@@ -60,11 +60,11 @@ def markdown(
     """Yields the lines of a transcript.
 
     Args:
-        recording: what is known of the recording.
-        items: its sections, each before its entries.
-        limits: how much of each text is in them.
+        recording: the properties of the recording.
+        items: the sections, each before its entries.
+        limits: how much of each text they contain.
         live: whether it is still running.
-        shown: which part of the recording was asked for; empty for all.
+        shown: the part of the recording that was requested; empty for all.
     """
     yield from _head(recording, limits, live=live, shown=shown)
     page = _Page(limits, recording.step_ns)
@@ -108,14 +108,14 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
 
 
 def _promise(limits: TextLimits) -> str:
-    """What is cut, and what is left out."""
+    """Returns a sentence on texts that are cut or left out."""
     if limits.is_full:
         return "Nothing is cut or left out."
     return (
-        f"Of a prompt, a message or a thought of more than {limits.said:,} characters, and of"
-        f" any other text of more than {limits.output:,}, the beginning and the end are shown."
+        f"Prompts, messages and thoughts of more than {limits.said:,} characters, and other texts"
+        f" of more than {limits.output:,}, are cut in the middle."
         " Long lines of messages are wrapped. Lists of commands and reports of use are left out."
-        " `--full` shows all as it was sent."
+        " `--full` shows everything as it was sent."
     )
 
 
@@ -174,8 +174,8 @@ class _Page:
                 yield from self._shown(entry.blocks)
 
     def _shown(self, blocks: list[TextBlock]) -> Iterator[str]:
-        """What a permission request or an answer has shown."""
-        labels = dict.fromkeys(code(one.label) or "text" for one in blocks)
+        """Yields the blocks of a permission request or an answer, folded."""
+        labels = dict.fromkeys(code(block.label) or "text" for block in blocks)
         if len(blocks) == 1:
             blocks = [evolve(blocks[0], label="")]
         yield from self._details(", ".join(labels), blocks, is_open=False)
@@ -242,7 +242,7 @@ def _took(ns: int | None, step_ns: int) -> str:
 
 
 def _sentence(entry: TranscriptEntry, step_ns: int) -> str:
-    """What happened, in one line, without the numbers of its frames."""
+    """Returns a sentence about an entry, without the numbers of its frames."""
     title, state = code_span(entry.title), code_span(entry.state)
     took = _took(entry.took_ns, step_ns)
     match entry.kind:
@@ -292,12 +292,12 @@ def _mark(entry: TranscriptEntry) -> str:
 
 
 def code(text: str) -> str:
-    """Writes text of a recording so that it stays text, also in a table; empty for none."""
+    """Writes text of a recording so that it stays text, even in a table."""
     return f"<code>{escaped(text)}</code>" if text else ""
 
 
 def code_span(text: str) -> str:
-    """Writes text of a recording as a code span, for a line that is no table and no HTML."""
+    """Writes text of a recording as a code span, outside of tables and HTML."""
     text = plain(text)
     if not text.strip():
         return ""
@@ -307,7 +307,7 @@ def code_span(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Writes a sentence of ours that has text of a recording in it."""
+    """Writes a sentence of acp-proxy that contains text of a recording."""
     return _LINKED.sub(r"<code>\g<0></code>", escaped(text))
 
 
@@ -321,9 +321,9 @@ def fenced(text: str, language: str = "text", *, wrapped: bool = False) -> Itera
     """Yields the lines of a fence with a text that cannot end it.
 
     Args:
-        text: of a recording, of any length.
-        language: a word of ours.
-        wrapped: whether long lines are broken between words, but not those of code.
+        text: text of a recording, of any length.
+        language: the language of the text.
+        wrapped: whether to break long lines between words, except in code.
     """
     lines: Sequence[str] = _lines(text)
     if wrapped:

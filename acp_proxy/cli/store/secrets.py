@@ -43,7 +43,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     """List the masked values of recordings and their places; never prints a secret.
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
-        occurs in that recording. A value is either masked in the file itself, or the file holds it and
+    occurs in that recording. A value is either masked in the file itself, or the file holds it and
     acp-proxy masks it in its output. `export --level secrets` makes a copy without such values.
     """
     if check and not recs:

@@ -253,7 +253,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
     """--around is one page, so no other option may choose where to begin."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
-        "expected --around alone, got --seq, --lines or --follow with it"
+        "expected --around without --seq, --lines and --follow"
     )
 
 
