@@ -131,9 +131,7 @@ def _recording(path: Path) -> bytes:
     """Returns a recording as a single file, in the text form if it is still being recorded."""
     if not Path(f"{path}{LOG_SUFFIX}").exists():
         return _read(path)
-    with RecordingReader(
-        path, unredacted=True
-    ) as reader:  # the reader completes the recording if possible
+    with RecordingReader(path, unredacted=True) as reader:  # completes the recording if it can
         return b"".join(write_text_form(reader)) if reader.live else _read(path)
 
 

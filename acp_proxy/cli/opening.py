@@ -89,8 +89,7 @@ def _as_filter(word: str) -> str:
     from acp_proxy.base.errors import BadFilter
     from acp_proxy.recording.filters import TERMS, terms_of
 
-    values = TERMS["is"].values
-    states = [f"is:{state}" for state in (word, word.removesuffix("s")) if state in values]
+    states = [f"is:{name}" for name in (word, word.removesuffix("s")) if name in TERMS["is"].values]
     try:
         is_filter = word.startswith("not ") or bool(terms_of(word))
     except BadFilter:

@@ -75,7 +75,7 @@ def report(
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
 
-    The page begins with the findings of `show` and `check` (who is to blame, and for which frame),
+    The page begins with the findings of `show` and `check` (who is to blame, from which frame on),
     the time of each turn, tool calls and permissions. The messages follow as a list, a sequence
     diagram and a waterfall, with filters and search.
 

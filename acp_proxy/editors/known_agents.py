@@ -25,8 +25,7 @@ if TYPE_CHECKING:
         commit: str
         """The commit of its entry in the registry."""
         compared: str
-        """The day when the repository named by the package was compared with the project's; or
-        nothing.
+        """The day when the package's repository was compared with the project's; or nothing.
 
         Without a day, the package is never run: anybody could publish a package under a free or
         similar name.

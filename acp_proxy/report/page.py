@@ -140,7 +140,7 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
 
 
 def source_hash(text: str) -> str:
-    """Returns the hash by which a policy allows an inline script or style.
+    """Returns the hash that lets a policy allow an inline script or style.
 
     Args:
         text: the whole text between the tags.

@@ -188,8 +188,7 @@ class RowReader:
     def _delay_ns(self, row: Row) -> int | None:
         """Returns the delay between a frame's arrival and its sending, if any is known."""
         stream, t_ns = row["stream"], row["t_ns"]
-        fired = row.get("fired") or ()
-        late = [firing["late_ns"] for firing in fired if firing["late_ns"] is not None]
+        late = [ns for f in row.get("fired") or () if (ns := f["late_ns"]) is not None]
         if not late and row["delivered"] != "none" and stream in self._sent_ns:
             late = [self._sent_ns[stream] - t_ns]  # it waited behind a late frame
         late_ns = max(late, default=0)

@@ -69,9 +69,8 @@ def run_many(
             file = stack.enter_context(ResultsFile(how.results, header))
             known = ((rec, file.verdicts.get(rec.name)) for rec in every)
             verdicts = {rec.name: it for rec, it in known if it and not _has_changed(rec, it)}
-        rest = [recording for recording in every if recording.name not in verdicts]
-        before = [verdict.kind for verdict in verdicts.values()]
-        screen = BatchScreen([recording.name for recording in rest], before)
+        rest = [rec for rec in every if rec.name not in verdicts]
+        screen = BatchScreen([rec.name for rec in rest], [v.kind for v in verdicts.values()])
         if output is not None:
             try:
                 make_private(str(output.absolute()))

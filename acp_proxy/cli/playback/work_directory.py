@@ -81,9 +81,7 @@ def _make(place: Path, made: list[str]) -> None:
 
 def _remove_empty(made: list[str]) -> None:
     for directory in reversed(made):
-        if (
-            os.path.realpath(directory) == directory
-        ):  # not through a link that was made in the meantime
+        if os.path.realpath(directory) == directory:  # not through a link made in the meantime
             with suppress(OSError):
                 os.rmdir(directory)  # noqa: PTH106
 
