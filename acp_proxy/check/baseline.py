@@ -1,8 +1,8 @@
-"""Known findings, which a check tells from new ones: a file with what was found before.
+"""Baseline files: the known findings of an earlier check, so that only new ones are reported.
 
-A finding is known by its rule, the side that broke it, and its fingerprint, which is the same in
-two runs of one scenario: ids, paths and numbers do not count. Each is known as often as it was
-found when the file was written, in all recordings of that check together.
+A finding is known by its rule, the side that broke it, and its fingerprint. The fingerprint is the
+same in two runs of one scenario: it ignores ids, paths and numbers. The file also says how often
+each finding occurred, in all checked recordings together.
 """
 
 import hashlib
@@ -28,10 +28,11 @@ _PATH = re.compile(
     r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
     r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
 )
-"""A path of files; no JSON pointer, which is the same in each run but for numbers."""
-_ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, so it is quick
+"""A path of files. JSON pointers are not paths: apart from numbers, they are the same in each
+run."""
+_ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, for speed
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
-"""A value without blanks that is long and has no digit; most are ids."""
+"""A long value without blanks or digits; most are ids."""
 _MARKS = re.compile(r'["…]')
 
 Key = tuple[str, str | None, str]
@@ -40,14 +41,14 @@ Key = tuple[str, str | None, str]
 
 @frozen
 class KnownFinding:
-    """Findings that are alike."""
+    """A group of findings with the same rule, side and fingerprint."""
 
     rule: str
     by: str | None
     fingerprint: str
     count: int
     text: str
-    """The text of one of them, as it was compared: for people who read the file."""
+    """The text of one finding of the group, as it was compared, for people who read the file."""
 
 
 @frozen
@@ -57,7 +58,7 @@ class _File:
 
 
 class Baseline:
-    """What is known; each finding that is looked up uses one of its kind up.
+    """The known findings; each lookup uses up one occurrence.
 
     Args:
         known: the findings of the file.
@@ -70,16 +71,16 @@ class Baseline:
             self._left[finding.rule, finding.by, finding.fingerprint] += finding.count
 
     def has(self, finding: Finding) -> bool:
-        """Whether a finding is known; each time that it is, one fewer is left."""
+        """Returns whether a finding is known, and uses up one occurrence if so."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.use(key, 1) == 1
 
     def use(self, key: Key, count: int) -> int:
-        """Uses findings up; returns how many of so many are known.
+        """Uses up occurrences of a finding; returns how many of them are known.
 
         Args:
-            key: what they have in common.
-            count: how many there are.
+            key: rule, side and fingerprint of the finding.
+            count: how often it occurred.
         """
         used = min(count, self._left[key])
         self._left[key] -= used
@@ -87,7 +88,7 @@ class Baseline:
 
 
 class BaselineWriter:
-    """Collects what a check found, for the file of the next one."""
+    """Collects the findings of a check for the next baseline file."""
 
     def __init__(self) -> None:
         self._counts: Counter[Key] = Counter()
@@ -95,31 +96,31 @@ class BaselineWriter:
 
     @property
     def count(self) -> int:
-        """How many findings were added."""
+        """The number of findings that were added."""
         return self._counts.total()
 
     def add(self, finding: Finding) -> bool:
-        """Adds a finding; returns True, since it is known from now on."""
+        """Adds a finding; returns True, since the finding is known from now on."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.add_many(key, 1, generic(finding.text)) == 1
 
     def add_many(self, key: Key, count: int, text: str = "") -> int:
-        """Adds findings that are alike; returns how many.
+        """Adds several occurrences of a finding; returns their number.
 
         Args:
-            key: what they have in common.
-            count: how many there are.
-            text: of one of them, as it is compared.
+            key: rule, side and fingerprint of the finding.
+            count: how often it occurred.
+            text: the text of one of them, as it is compared.
         """
         self._counts[key] += count
         self._texts.setdefault(key, text)
         return count
 
     def written(self, before: Baseline, chosen: Collection[str]) -> str:
-        """Returns the text of the file; what was known of rules that were not checked stays.
+        """Returns the text of the new file; keeps known findings of rules that were not checked.
 
         Args:
-            before: the file as it was.
+            before: the baseline before.
             chosen: the rules that were checked.
         """
         kept = [finding for finding in before.known if finding.rule not in chosen]
@@ -130,7 +131,7 @@ class BaselineWriter:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Reads a file of known findings.
+    """Reads a baseline file.
 
     Raises:
         BadBaseline: it cannot be read, or is something else.
@@ -147,18 +148,18 @@ def read_baseline(path: Path) -> Baseline:
         raise BadBaseline(path, f'expected "acp_proxy_baseline": {_FORMAT}, got {got}')
     try:
         return Baseline(converter.structure(document, _File).findings)
-    except Exception:  # whatever a foreign value makes it raise
+    except Exception:  # foreign values may cause any error
         expected = "rule, by, fingerprint, count and text"
         raise BadBaseline(path, f"expected findings with {expected}") from None
 
 
 def fingerprint(finding: Finding) -> str:
-    """Returns what a finding has in common with its like in another run of the scenario."""
+    """Returns a hash that is the same for the same finding in another run of the scenario."""
     parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 
 
 def generic(text: str) -> str:
-    """Returns the text of a finding without what differs between runs."""
+    """Returns the text of a finding without the parts that differ between runs."""
     text = _PATH.sub("PATH", MARKER.sub("ID", text))
     return _MARKS.sub("", _ID.sub("ID", _OPAQUE.sub("ID", text)))

@@ -1,8 +1,8 @@
-"""Reads the catalogue of rules: what each rule demands of which side, in which dialects, and why.
+"""Reads the catalogue of rules, which says who must follow each rule, in which dialects, and why.
 
-``catalogue.json`` holds the rules with their places in the specification, which have addresses, and
-the rules that are not checked, each with the reason. The functions that find breaches are in the
-modules of `rules`. Rules are chosen by their names, and by those of their groups:
+``catalogue.json`` lists the rules with their places in the specification (places have addresses),
+and the rules that are not checked, each with the reason. The functions that find breaches are in
+the modules of `rules`. Rules are chosen by their own names or by the names of their groups:
 ``rpc.id-reused``, ``rpc``.
 """
 
@@ -21,7 +21,7 @@ from acp_proxy.protocol.dialects import V1
 from acp_proxy.recording.recording import Origin
 
 _ASKED_FOR = frozenset({"tool.no-progress"})
-"""Rules that are only told when they are asked for by name: many healthy agents break them."""
+"""Rules that are checked only if they are named, since many healthy agents break them."""
 _REASONS = {
     "start": "its beginning may be missing",
     "middle": "lines in between may be missing",
@@ -34,7 +34,7 @@ _REASONS = {
     "parts": "parts of messages were left out",
     "directions": "directions were inferred",
 }
-"""Why a rule is not checked, by the word of its `Rule.lost_if` that applies."""
+"""Why a rule is not checked, by the fact in its `Rule.lost_if` that is missing."""
 
 
 @frozen
@@ -55,20 +55,20 @@ def left_out() -> dict[str, str]:
 
 
 def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[UncheckedRules]:
-    """Returns the rules that cannot be checked, by the reason; none in most recordings of ours.
+    """Returns the rules that cannot be checked, grouped by reason.
 
-    Nothing is claimed that a missing line could explain. What is left is what a message shows by
-    itself, and what two messages show whatever was between them.
+    Imported recordings may lack lines. Only rules that no missing line can affect are checked:
+    rules about a single message, or about two messages regardless of what lies between them.
 
     Args:
-        origin: what the recording was imported from.
-        is_private: whether its private texts are masked.
+        origin: the source of an imported recording; None for other recordings.
+        is_private: whether private texts in the recording are masked.
     """
     unknown: set[str] = {"texts"} if is_private else set()
     unknown |= set() if origin is None else origin.unknown
     by_word: dict[str, list[str]] = {}
     for rule in rules().values():
-        # Any rule on messages may need the parts that people left out for earlier versions.
+        # Any rule on messages may depend on parts that people left out of earlier versions.
         lost = set() if rule.lost_if is None else unknown & {*rule.lost_if, "parts"}
         if word := next((reason for reason in _REASONS if reason in lost), None):
             by_word.setdefault(word, []).append(rule.id)
@@ -78,14 +78,14 @@ def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[
 
 
 def chosen_rules(wanted: Collection[str], ignored: Collection[str]) -> frozenset[str]:
-    """Returns the rules that are to be reported.
+    """Returns the rules that are reported.
 
     Args:
-        wanted: names of rules and of groups; if there are none, all but `_ASKED_FOR`.
-        ignored: names of those that are not to be reported.
+        wanted: names of rules and groups; if empty, all rules but `_ASKED_FOR` are chosen.
+        ignored: names of rules and groups that are not reported.
 
     Raises:
-        NoSuchRule: no rule or group has a name, or the rule is not checked.
+        NoSuchRule: no rule or group has the name, or the rule is not checked.
     """
     chosen = frozenset(_named(wanted)) if wanted else frozenset(rules()) - _ASKED_FOR
     return chosen - frozenset(_named(ignored))
@@ -97,11 +97,11 @@ def looked_at(
     """Returns the rules that a recording was checked for, in the order of the catalogue.
 
     Args:
-        chosen: those that are to be reported.
-        dialect: that of the recording; None if it is not known, when the rules of v1 hold.
-        unchecked: those that it could not be checked for.
+        chosen: the rules that are reported.
+        dialect: the dialect of the recording; the rules of v1 apply if it is None.
+        unchecked: the rules that could not be checked.
     """
-    from acp_proxy.check.rules import load  # late: it takes a while, and names need no rule
+    from acp_proxy.check.rules import load  # imported late: loading the rules takes a while
 
     names = {rule.id for rule in rules().values() if rule.group in CONVERSATION} | {*load().ids()}
     names -= {name for part in unchecked for name in part.rules}
@@ -113,12 +113,12 @@ def looked_at(
 
 
 def names() -> list[str]:
-    """Returns what can be chosen: the groups, and the rules."""
+    """Returns all names that can be chosen: groups and rules."""
     return [*dict.fromkeys(rule.group for rule in rules().values()), *rules()]
 
 
 def no_such_rule(name: str) -> NoSuchRule:
-    """Returns the error for a name that no rule and no group has."""
+    """Returns the error for a name that belongs to no rule or group."""
     return NoSuchRule(f"no rule is named {name!r}{did_you_mean(name, [*names(), *left_out()])}")
 
 
@@ -150,7 +150,7 @@ _NAMED_ALIKE = (
     "Session List", "Session Modes", "Session Setup", "Slash Commands", "Terminals", "Tool Calls",
     "Transports",
 )  # fmt: skip
-"""Pages whose address has the words of their title."""
+"""Pages whose address is made of the words of their title."""
 _PAGES = {name: name.lower().replace(" ", "-") for name in _NAMED_ALIKE}
 _PAGES |= {"Config Options": "session-config-options", "ErrorCode": "error"}
 _PAGES_V2 = {
@@ -176,10 +176,10 @@ _ADDRESSES = {
 
 
 def address_of(source: str) -> str | None:
-    """Returns the address of the page that has a place; None if the place is on no known page.
+    """Returns the address of the page with a place in the specification; None if it is unknown.
 
     Args:
-        source: as the catalogue names it.
+        source: the place as named in the catalogue.
     """
     name = source.removeprefix("documentation today: ").removeprefix("documentation: ")
     return next((url for page, url in _ADDRESSES.items() if name.startswith(page)), None)

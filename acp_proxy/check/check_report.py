@@ -1,6 +1,6 @@
-"""The report of a check of some recordings, whose members ``docs/json.md`` documents.
+"""The report of a check of several recordings; ``docs/json.md`` documents its members.
 
-In short it is a few lines of text, for stderr and for the reports of tests.
+Its short form is a few lines of text, for stderr and for test reports.
 """
 
 import time
@@ -35,7 +35,7 @@ INCOMPLETE = 3
 
 @frozen
 class CheckedRecording:
-    """What was found in one recording."""
+    """The result of checking one recording."""
 
     recording: Recording
     path: str
@@ -43,45 +43,45 @@ class CheckedRecording:
     dialect: str | None
     dialect_reason: str | None
     rules: int
-    """How many were checked."""
+    """How many rules were checked."""
     frames: int
-    """How many were looked at."""
+    """How many frames were checked."""
     is_whole: bool
-    """Whether those are all frames."""
+    """Whether all frames were checked."""
     findings: list[Finding]
-    """At most 1,000 of each rule, in the order of `in_order`."""
+    """At most 1,000 findings of each rule, in the order of `in_order`."""
     broken: list[RuleCount]
-    """All of them, known ones as well, by rule and side, the worst first."""
+    """How often each rule was broken by each side, known findings included, worst first."""
     counts: dict[str, int]
-    """Those that are not known, by severity."""
+    """The number of new findings, by severity."""
     known: int
-    """How many are in the baseline."""
+    """The number of findings in the baseline."""
     by_faults: int
     unread: list[int]
     notes: list[str]
     unchecked: list[UncheckedRules] = field(factory=list)
-    """The rules that an imported recording cannot show to be broken."""
+    """The rules that could not be checked in an imported recording."""
 
     def fails(self, fail_on: str) -> bool:
-        """Whether a finding that is not known is as severe as this."""
+        """Whether a new finding is at least as severe as `fail_on`."""
         return any(self.counts[level] and is_failing(level, fail_on) for level in SEVERITIES)
 
 
 @define
 class CheckReport:
-    """What was found in all of them."""
+    """The results of checking all recordings."""
 
     fail_on: str
     recordings: list[CheckedRecording] = field(factory=list)
     counts: dict[str, int] = field(factory=dict)
-    """Findings that are not known, by severity."""
+    """The number of new findings, by severity."""
     known: int = 0
     exit: int = 0
-    """The exit code: 3 if a recorder was killed, so that a recording is not complete; else 1 if a
-    finding that is not known is as severe as `fail_on`."""
+    """The exit code: 3 if a recorder was killed, so that its recording is incomplete; else 1 if a
+    new finding is at least as severe as `fail_on`."""
 
     def add(self, checked: CheckedRecording) -> None:
-        """Adds what was found in a recording."""
+        """Adds the result of one recording."""
         self.recordings.append(checked)
         self.known += checked.known
         if checked.recording.state == "incomplete" and not checked.live:
@@ -98,8 +98,8 @@ def is_failing(severity: Severity, fail_on: str) -> bool:
     """Whether a finding makes the check fail.
 
     Args:
-        severity: of the finding.
-        fail_on: the least severity that does; ``never`` for none.
+        severity: the severity of the finding.
+        fail_on: the lowest severity that fails; ``never`` for none.
     """
     order = [level.value for level in SEVERITIES]
     return fail_on in order and order.index(severity.value) <= order.index(fail_on)
@@ -112,16 +112,16 @@ def reported(
     baseline: Baseline | None = None,
     written: BaselineWriter | None = None,
 ) -> CheckedRecording:
-    """Returns what is reported of a check of all rules.
+    """Returns the report on a check of all rules.
 
-    Rules are chosen afterwards: what one finds may keep another silent.
+    Rules are chosen after the check, since the findings of one rule may suppress those of another.
 
     Args:
         reader: the recording.
-        result: of the check.
+        result: the result of the check.
         chosen: the rules that are reported.
-        baseline: what is known already.
-        written: takes all that is found, for the next baseline, and so makes it known.
+        baseline: the known findings.
+        written: collects all findings for the next baseline, which makes them known.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -139,7 +139,7 @@ def reported(
         counts[finding.severity] += not finding.known
     known = sum(finding.known for finding in listed)
     kept = Counter((finding.rule, finding.by) for finding in findings)
-    for count in broken:  # those that are too many to be kept have no text
+    for count in broken:  # findings beyond the limit have no text
         more = count.count - kept[count.rule, count.by]
         key = count.rule, count.by, ""
         used = baseline.use(key, more) if written is None else written.add_many(key, more)
@@ -166,7 +166,7 @@ def reported(
 
 
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
-    """Gives a finding about an earlier frame the method, the session and the turn of that."""
+    """Adds method, session and turn to findings about earlier frames."""
     bare = {finding.seq for finding in findings if finding.method is None}
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
@@ -183,11 +183,11 @@ def _reported(finding: Finding, line: int | None, *, known: bool) -> Finding:
 
 
 def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
-    """Counts what a check of a recording finds, by severity; None if it cannot be read.
+    """Counts the findings in a recording by severity; returns None if it cannot be read.
 
     Args:
         path: of the recording.
-        unredacted: whether secrets are read as they are in the file.
+        unredacted: whether secrets are read unmasked.
     """
     try:
         with RecordingReader(path, unredacted=unredacted) as reader:
@@ -198,15 +198,15 @@ def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
 
 
 _MOST_RULES = 18
-"""Rules that are listed in short."""
+"""The number of rules in the short form."""
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
 
 
 def short_text(checked: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
-    """Returns a line that says how many findings there are, and one for each rule, worst first.
+    """Returns a line with the number of findings, and a line for each rule, worst first.
 
     Args:
-        checked: what was found.
+        checked: the result of the recording.
         most: the largest number of rules that are listed.
     """
     looked = f"{counted(checked.rules, 'rule')} of {checked.dialect or V1} looked at"

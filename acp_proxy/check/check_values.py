@@ -1,4 +1,4 @@
-"""The values of a check, whose members ``docs/json.md`` documents for programs."""
+"""The values of a check; ``docs/json.md`` documents their members for programs."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
@@ -24,20 +24,19 @@ class Rule:
 
     id: str
     by: str
-    """Who is obliged: client, agent or either."""
+    """Who has to follow it: client, agent or either."""
     severity: Severity
-    """The worst that a finding of it can have."""
+    """The highest severity of its findings."""
     dialects: tuple[str, ...]
     text: str
-    """What the specification asks."""
+    """The requirement of the specification."""
     detection: str
-    """What in a recording shows that it was broken."""
+    """How a recording shows that the rule was broken."""
     source: tuple[str, ...]
     """The places in the specification; `HOUSE` alone for a rule that no specification states."""
     lost_if: tuple[str, ...] | None = None
-    """What has to be known of an imported recording, or nobody can tell that the rule was broken:
-    words of `Fact`. None for what is said of the conversation itself: there each of `CHECKS`
-    declares it."""
+    """The facts (words of `Fact`) that an imported recording must provide for the rule to be
+    checked. None for rules about the conversation as a whole: each of `CHECKS` declares its own."""
 
     @property
     def group(self) -> str:
@@ -46,23 +45,23 @@ class Rule:
 
 
 class Breach(NamedTuple):
-    """What a rule's function yields: the rule was broken."""
+    """A broken rule, as the rule's function yields it."""
 
     text: str
-    """What happened, in one sentence that names values but no frame."""
+    """One sentence that says what happened; it names values but no frames."""
     related: tuple[int, ...] = ()
-    """Frames that explain it: the request of an answer, the end of a turn, and so on."""
+    """Frames that explain the breach: the request of an answer, the end of a turn, and so on."""
     by: str | None = None
     """client or agent; None for the sender of the message."""
     seq: int | None = None
-    """The frame; None for that of the message."""
+    """The frame; None for the frame of the message."""
     severity: Severity | None = None
-    """None for the rule's own."""
+    """None for the severity of the rule."""
     place: str | None = None
-    """The JSON pointer to the value that breaks it, from the root of the message. The schema is not
-    asked about that place any more."""
+    """The JSON pointer to the wrong value, from the root of the message. The schema check skips
+    that place."""
     explains: tuple[str, ...] = ()
-    """Rules whose findings at the same frames are taken back, since they follow from this one."""
+    """Rules whose findings at the same frames are removed, since they follow from this breach."""
 
 
 Breaches = Iterator[Breach]
@@ -70,7 +69,7 @@ Breaches = Iterator[Breach]
 
 
 class HasFrame(Protocol):
-    """What a frame has said first, such as a session, or the capabilities of a peer."""
+    """Anything with a frame number, such as a session or the capabilities of a peer."""
 
     @property
     def seq(self) -> int | None:
@@ -78,10 +77,10 @@ class HasFrame(Protocol):
 
 
 def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
-    """Returns those of the given frames whose numbers are known, to explain a breach.
+    """Returns the known frame numbers among some values, as the related frames of a breach.
 
     Args:
-        *ones: what they have said, or their numbers.
+        *ones: frame numbers, or values that have one.
     """
     seqs = (value if value is None or isinstance(value, int) else value.seq for value in ones)
     return tuple(seq for seq in seqs if seq is not None)
@@ -99,35 +98,36 @@ class RuleCount:
 
 @frozen
 class UncheckedRules:
-    """Rules that were not checked in an imported recording."""
+    """Rules that were not checked in an imported recording, all for the same reason."""
 
     reason: str
-    """What its source had lost, as a clause to follow "since"."""
+    """What the source of the recording lacks, as a clause that follows "since"."""
     rules: tuple[str, ...]
-    """In the order of the catalogue; none that an earlier reason names."""
+    """The ids in the order of the catalogue, without rules of an earlier reason."""
 
 
 @define
 class ConformanceResult:
-    """What a check of one recording found."""
+    """The result of checking one recording."""
 
     dialect: str | None
     dialect_reason: str | None
     frames: int = 0
-    """Frames that were checked; lines on stderr are not among them."""
+    """The number of checked frames; lines on stderr do not count."""
     last_seq: int = 0
-    """The last of them."""
+    """The last checked frame."""
     is_whole: bool = True
     """Whether all frames were checked."""
     findings: list[Finding] = field(factory=list)
-    """The first thousand of each rule, in the order of the frames."""
+    """The first thousand findings of each rule, in the order of the frames."""
     counts: list[RuleCount] = field(factory=list)
-    """All of them, by rule and side, the worst first."""
+    """How often each side broke each rule, worst first."""
     unread: list[int] = field(factory=list)
-    """The first frames that are too large to be decoded, of which only the labels were checked."""
+    """The first frames that are too large to be decoded; only their labels were checked."""
     by_faults: int = 0
-    """Findings that are left out, since a fault made up, changed or kept back their frame."""
+    """The number of findings that are left out because a fault created, changed or held back their
+    frame."""
     notes: list[str] = field(factory=list)
-    """What limits the check, in words: a gap in the recording, a protocol that is not ACP."""
+    """The limits of the check, in words: a gap in the recording, a protocol other than ACP."""
     unchecked: list[UncheckedRules] = field(factory=list)
-    """The rules that an imported recording cannot show to be broken."""
+    """The rules that could not be checked in an imported recording."""

@@ -1,4 +1,4 @@
-"""Words for values of messages in findings, and the names of dialects and of other protocols."""
+"""Words for values in findings, and names of dialects and other protocols."""
 
 import re
 from collections.abc import Mapping
@@ -19,32 +19,32 @@ _DIALECTS = {V1: "version 1", V2: "version 2", DRAFT: DRAFT}
 
 
 def dialect_name(dialect: str | None) -> str:
-    """Returns the name of a dialect in a sentence; that of v1 where the dialect is not known."""
+    """Returns the name of a dialect for use in a sentence; that of v1 if the dialect is unknown."""
     return _DIALECTS[dialect or V1]
 
 
 def not_offered(what: str, capability: str, side: str) -> str:
-    """Returns the sentence that something needs a capability that the other side does not have.
+    """Returns a sentence which says that the other side lacks a required capability.
 
     Args:
-        what: what needs it, such as a method.
-        capability: its path.
+        what: the thing that requires it, such as a method.
+        capability: the path of the capability.
         side: client or agent.
     """
     return f"{what} needs the capability {capability}, which the {side} does not offer"
 
 
 def is_relative(path: Any) -> bool:
-    """Whether a value is a path that is neither absolute on POSIX nor on Windows."""
+    """Whether a value is a path that is relative both on POSIX and on Windows."""
     return isinstance(path, str) and ABSOLUTE.match(path) is None
 
 
 def shown(value: Any, most: int = _LONGEST) -> str:
-    """Returns a string in quotes or a number, shortened; of other values what they are.
+    """Returns a short string in quotes, a number, or the kind of another value.
 
     Args:
         value: any value.
-        most: the largest number of characters of a string; the middle of a longer one is cut.
+        most: the largest number of characters; longer strings are cut in the middle.
     """
     if (kind := _KINDS.get(type(value))) is not None:
         return kind
@@ -61,9 +61,9 @@ _MCP, _LSP = "MCP, the Model Context Protocol", "LSP, the Language Server Protoc
 
 
 def note_of(params: Mapping[str, Any]) -> str | None:
-    """Returns a sentence for people who check a recording of another protocol; None for ACP.
+    """Returns a note on a recording of another protocol; None for ACP.
 
-    Other protocols have an ``initialize``, too.
+    Other protocols have an ``initialize`` request, too.
 
     Args:
         params: of ``initialize``.

@@ -1,4 +1,4 @@
-"""A message as rules see it: decoded, with its place in the conversation; and values in it."""
+"""A decoded message with its place in the conversation, as the rules get it."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ from acp_proxy.protocol.updates import UPDATE, kind_and_update
 
 CLIENT, AGENT = "client", "agent"
 _SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
-_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # enum lookups are slow
 _WITH_PARAMS = (Kind.REQUEST, Kind.NOTIFICATION)
 _FORMS = {
     3: ({"jsonrpc", "method", "params"}, {"jsonrpc", "id", "result"}),
     4: ({"jsonrpc", "id", "method", "params"},),
 }
-"""The members of messages that are as usual, by their number."""
+"""The usual sets of members of a message, by their number."""
 
 
 @define(eq=False)
 class CheckedMessage:
-    """A message, or a line that is none.
+    """A message, or a line that is not a message.
 
-    A line that is too large to be held has no `value`; what else is read of it is empty, and only
-    the labels of `message` are known.
+    A line that is too large to be kept has no `value`; the members decoded from it are empty, and
+    only the labels in `parsed` are known.
     """
 
     seq: int
@@ -39,27 +39,28 @@ class CheckedMessage:
     direction: Direction
     parsed: Message
     transition: Transition
-    """What it belongs to, and what it has changed in the state machine of the connection."""
+    """The state change: the session, turn and exchange of the message."""
     request: "CheckedMessage | None" = None
-    """What it answers; None if it is no answer, or if that is not known any more."""
+    """The request that it answers; None for other messages, or if the request is no longer
+    known."""
     value: Any = None
-    """The message, decoded; None if it is no JSON."""
+    """The decoded message; None if it is not JSON."""
     params: dict[str, Any] = field(factory=dict)
-    """Of a request or notification; empty if they are no object."""
+    """The params of a request or notification; empty unless they are an object."""
     result: dict[str, Any] = field(factory=dict)
-    """Of an answer, likewise."""
+    """The result of an answer; empty unless it is an object."""
     update_kind: str = ""
-    """Of a session update, in the envelope of any dialect; else empty."""
+    """The kind of a session update, in the envelope of any dialect; empty for other messages."""
     update: dict[str, Any] = field(factory=dict)
     """The members of a session update."""
     is_plain: bool = False
-    """Whether it is an object with the members of a message, each of its type, and no others."""
+    """Whether it has exactly the usual members of a message, each with the right type."""
     metadata: list[tuple[tuple[str, ...], Any]] | None = None
-    """The values of ``_meta`` with their paths, once they were looked for."""
+    """The values of ``_meta`` with their paths, after the first search."""
     comparison: SchemaComparison | None = None
-    """With the type of its method, once it was made."""
+    """The comparison with the type of its method, after the first one."""
     broken: list[str] = field(factory=list)
-    """The JSON pointers to values that have broken a rule so far."""
+    """JSON pointers to values that have broken a rule so far."""
 
     @property
     def sender(self) -> str:
@@ -68,32 +69,32 @@ class CheckedMessage:
 
     @property
     def receiver(self) -> str:
-        """The side that it goes to."""
+        """The side that receives it."""
         return _SENDERS[self.direction.other]
 
     @property
     def is_result(self) -> bool:
-        """Whether it is an answer that is no error."""
+        """Whether it answers a request with a result."""
         return self.parsed.kind is _RESPONSE
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an answer that is an error."""
+        """Whether it answers a request with an error."""
         return self.parsed.kind is _ERROR
 
     @property
     def method(self) -> str | None:
-        """Its own method, or that of the request that it answers."""
+        """Its own method, or the method of the request that it answers."""
         return self.transition.method
 
     @property
     def session(self) -> str | None:
-        """The session that it belongs to."""
+        """The session of the message."""
         return self.transition.session
 
     @property
     def answered(self) -> Exchange | None:
-        """The exchange that it answers."""
+        """The exchange that the message answers."""
         return self.transition.answered
 
     def compared_with(self, schema: DialectSchema | None) -> SchemaComparison:
@@ -113,7 +114,7 @@ class CheckedMessage:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error of an answer; empty if it has none, or one that is no object."""
+        """The error of an answer; empty unless it is an object."""
         error = self.value.get("error") if isinstance(self.value, dict) else None
         return error if isinstance(error, dict) else {}
 
@@ -126,13 +127,13 @@ def checked(
     Args:
         seq: the number of its frame.
         t_ns: its time on the recording's clock.
-        direction: where it went.
+        direction: the direction of the frame.
         message: its labels.
-        transition: what the state machine of the connection made of it.
+        transition: the state change that it caused in the connection.
     """
     checked_message = CheckedMessage(seq, t_ns, direction, message, transition)
     raw = message.raw
-    if raw is None or raw.startswith(BOM_UTF8):  # which the standard library reads over
+    if raw is None or raw.startswith(BOM_UTF8):  # the standard library would skip the mark
         return checked_message
     value = checked_message.value = json_or_none(raw)
     if not isinstance(value, dict):
@@ -158,11 +159,11 @@ def _is_plain(value: dict[str, Any]) -> bool:
 
 
 def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
-    """Returns the items of a list; none of anything else.
+    """Returns the items of a list; returns no items for other values.
 
     Args:
         value: any JSON value, decoded.
-        most: items that are looked at; None for all.
+        most: the largest number of items that are returned; None for all.
     """
     return value[:most] if isinstance(value, list) else []
 
@@ -173,5 +174,5 @@ def strings(values: Iterable[Any]) -> list[str]:
 
 
 def integer(value: Any) -> int | None:
-    """Returns an integer; None for anything else, also for true and false."""
+    """Returns an integer; None for any other value, including true and false."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

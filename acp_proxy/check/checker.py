@@ -1,4 +1,4 @@
-"""Reads a recording once and lets every rule look at each message."""
+"""Reads a recording once and calls every rule for each message."""
 
 from collections.abc import Collection, Sequence
 from itertools import chain
@@ -43,9 +43,9 @@ from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_
 from acp_proxy.store.reader import RecordingReader
 
 _QUICK_NS = 20 * 10**9
-"""The longest silence before the answer to a request for which no model has to think."""
+"""A silence longer than this is a hang for all requests but prompts, which need no model."""
 _LOST = ("unrecorded", "damaged")
-"""Notes of the recorder after which something passed that is not in the recording."""
+"""Actions of the recorder's notes which say that frames are missing from the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
@@ -58,11 +58,11 @@ class Checker(Listener):
 
     Args:
         reader: the recording.
-        dialect: the dialect whose rules hold; None for that of the recording.
+        dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        messages: the pass that it listens to, if others do as well.
-        most: the largest number of frames that are checked; None for all. Then it judges nothing
-            that a later frame may explain.
+        messages: the pass that it listens to, if it shares one with others.
+        most: the largest number of frames that are checked; None for all. After that, rules about
+            the end of the conversation are skipped, since later frames may explain it.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Checker(Listener):
 
     @property
     def single_upto(self) -> int:
-        """The number up to which a pass has to read each frame by itself."""
+        """The number of the frame up to which a pass must read frames singly."""
         beyond = None if self._most is None else number_after(self._reader, self._most)
         return LAST_NUMBER if beyond is None else beyond
 
@@ -131,12 +131,12 @@ class Checker(Listener):
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Takes a frame; up to `single_upto` by itself.
+        """Takes a frame; frames up to `single_upto` come singly.
 
         Args:
-            run: the frame, or the run of which it is the first.
-            message: its message.
-            transition: what that has changed.
+            run: the frame, or the run of frames that begins with it.
+            message: the message of the frame.
+            transition: the state change that it caused.
         """
         if not self._result.is_whole:
             return
@@ -150,7 +150,7 @@ class Checker(Listener):
         self._take_frame(run, message, transition)
 
     def finish(self) -> ConformanceResult:
-        """Returns what was found, once all frames are read."""
+        """Returns the result, after all frames are read."""
         if self._result.is_whole:
             self._end(self.messages.end_ns)
         order = {severity: at for at, severity in enumerate(SEVERITIES)}
@@ -161,7 +161,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Takes an event, before the intervals do: those who were silent until then may hang."""
+        """Takes an event before the intervals do, while requests to silent peers are still open."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):
@@ -174,7 +174,7 @@ class Checker(Listener):
             self._conversation.has_gap = True
 
     def _hung(self, t_ns: int) -> list[int]:
-        """The open requests whose receiver has been silent for too long."""
+        """Returns the open requests whose receiver has been silent for too long."""
         return [
             wait.request.seq
             for wait in self.messages.intervals.open(t_ns)
@@ -234,14 +234,14 @@ class Checker(Listener):
             for breach in entry.function(message, self._conversation) or ():
                 if breach.place is not None:
                     message.broken.append(breach.place)
-                    # A masked text is still of its type.
+                    # Masking a text keeps its type, so rules about types still apply.
                     is_of_value = not entry.rule.startswith("rpc.")
                     if is_of_value and self._is_masked(message.value, breach.place):
                         continue
                 self._add(entry.rule, breach, message)
 
     def _is_masked(self, value: Any, place: str) -> bool:
-        """Whether a text that breaks a rule stands in place of another, which nobody can judge."""
+        """Whether the wrong value is a masked text, whose original cannot be judged."""
         for part in parts_of(place):
             value = value[int(part)] if isinstance(value, list) else member(value, part)
         if not isinstance(value, str):
@@ -279,7 +279,7 @@ class Checker(Listener):
             return
         by = breach.by or (message.sender if message is not None else rule.by)
         if rule.by not in (by, "either"):
-            return  # a method of the other side, which is a breach by itself
+            return  # the method belongs to the other side, which another rule reports
         severity: Severity = breach.severity or rule.severity
         if breach.explains:
             self._take_back(breach, {seq, *breach.related})
@@ -306,7 +306,7 @@ class Checker(Listener):
         )
 
     def _take_back(self, breach: Breach, seqs: set[int]) -> None:
-        """Removes findings that another one explains."""
+        """Removes findings that follow from a breach."""
         every = self._result.findings
         explained = [f for f in every if f.rule in breach.explains and f.seq in seqs]
         for finding in explained:
@@ -318,7 +318,7 @@ class Checker(Listener):
 
 
 def _holds(rule: Rule, dialect: str | None) -> bool:
-    """Whether a rule holds in a dialect; while that is not known, those of v1 do."""
+    """Whether a rule applies to a dialect; if the dialect is unknown, the rules of v1 apply."""
     return V1 in rule.dialects if dialect is None else dialect in rule.dialects
 
 

@@ -1,7 +1,7 @@
-"""The one list of findings: which rules were broken, and what went wrong with the conversation.
+"""Combines broken rules and problems of the conversation as a whole into one list of findings.
 
-Both may tell of one cause: an agent that exits leaves a request unanswered, and a refused request
-was of the wrong type. Then one of the two is told, the one that says more.
+Both may have the same cause: an agent that exits leaves a request unanswered, and a refused request
+had the wrong type. Then only the more informative finding is reported.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,11 +20,11 @@ from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 3_000
-"""Frames whose messages a summary checks for broken rules; `check` checks all frames."""
+"""The number of frames that a summary checks for broken rules; `check` checks all frames."""
 _UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
-"""Rules that say less of a request without an answer than a finding about the conversation."""
+"""Rules about unanswered requests; a finding about the conversation says more."""
 _REFUSED = "answer.error"
-"""Says less of a request that breaks a rule than the rule does."""
+"""The finding for a refused request; a broken rule of the same request says more."""
 
 
 def check_whole(
@@ -39,10 +39,10 @@ def check_whole(
 
     Args:
         reader: the recording.
-        dialect: the dialect whose rules hold; None for that of the recording.
+        dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
-        now_ns: the monotonic clock, for a recording that is still made.
+        now_ns: the monotonic clock, for a recording in progress.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -53,7 +53,7 @@ def check_whole(
 
 
 def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> ConformanceResult:
-    """Adds what went wrong with the conversation as a whole to the broken rules."""
+    """Adds problems of the conversation as a whole to the broken rules."""
     findings = run_checks(context)
     result.findings = in_order([*result.findings, *findings])
     for finding in findings:
@@ -64,10 +64,10 @@ def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> 
 def merged(
     result: ConformanceResult, chosen: Collection[str]
 ) -> tuple[list[Finding], list[RuleCount]]:
-    """Returns the findings of chosen rules, each cause once, and how many there are of each rule.
+    """Returns the findings of chosen rules, each cause once, and the number of findings by rule.
 
     Args:
-        result: of `check_whole`.
+        result: the result of `check_whole`.
         chosen: the rules.
     """
     every = [finding for finding in result.findings if finding.rule in chosen]
@@ -99,7 +99,7 @@ def summarize_whole(
     messages: MessagePass | None = None,
     others: Sequence[Listener] = (),
 ) -> Summary:
-    """Summarizes a recording with the one list of findings; rules of its first messages.
+    """Summarizes a recording with the combined findings; rules check only its first messages.
 
     Args:
         reader: the recording.
@@ -108,7 +108,7 @@ def summarize_whole(
         most: the largest number of frames that are checked for rules; None for all.
         listed: the largest number of findings of each rule that are listed.
         messages: the pass over the messages, if others listen to it.
-        others: who also listens.
+        others: other listeners of the pass.
     """
     chosen = chosen_rules((), ())
     messages = messages or MessagePass(reader)
@@ -118,7 +118,7 @@ def summarize_whole(
     summary = summarize(reader, context=context)
     result = _with_conversation(checker.finish(), context)
     findings, _ = merged(result, chosen)
-    if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # it counts them all
+    if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # the merged list counts all findings
         findings = [finding for finding in findings if finding.rule not in _UNANSWERED]
     rules = len(looked_at(chosen, result.dialect, result.unchecked))
     extent = Extent(rules, result.frames, result.is_whole, result.last_seq)

@@ -1,6 +1,7 @@
 """The methods of each dialect: who may send them, and whether they are requests.
 
-From the current schema, its unstable part, and the 1.0 draft (sections 5 and 6).
+They come from the current schema, including its unstable part, and from the 1.0 draft (sections 5
+and 6).
 """
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -56,10 +57,10 @@ METHODS: dict[str, dict[Method, str]] = {
 <> _mcp/request!
 """),
 }
-"""Whether each is a request or a notification. A message to an MCP server may be both."""
+"""Whether each method is a request or a notification. A message to an MCP server may be either."""
 
 EITHER_KIND = frozenset({"mcp/message", "_proxy/successor", "proxy/successor"})
-"""Methods that are requests or notifications, as what they carry is."""
+"""Methods that may be requests or notifications, depending on the message that they carry."""
 _BOTH = frozenset(
     {
         "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call_update",
@@ -79,20 +80,20 @@ UPDATE_KINDS = {
         }
     ),
 }  # fmt: skip
-"""The kinds of session updates that each dialect has, unstable ones among them."""
+"""The kinds of session updates of each dialect, including unstable ones."""
 
 
 def kind_of(dialect: str | None, direction: Direction, method: str) -> str | None:
-    """Returns whether a method is a request or a notification; None if it is not defined there.
+    """Returns whether a method is a request or a notification; None if it is not defined.
 
     Args:
-        dialect: its dialect; None for no dialect.
-        direction: where it is sent.
-        method: its name.
+        dialect: the dialect; None for none.
+        direction: the direction of the message.
+        method: the name of the method.
     """
     return METHODS.get(dialect or "", {}).get((direction, method))
 
 
 def is_custom(method: str) -> bool:
-    """Whether a method is an extension, or one of JSON-RPC's own that may be ignored."""
+    """Whether a method is an extension, or a JSON-RPC method that may be ignored."""
     return method.startswith(("_", "$/"))

@@ -1,14 +1,14 @@
-"""How the function of a rule is bound to the messages that it looks at.
+"""Registers the functions of rules for the messages that they check.
 
     @rule("fs.path-absolute", requests=("fs/read_text_file", "fs/write_text_file"))
-    def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Breaches:
-        if is_relative(seen.params.get("path")):
-            yield Breach(f"{seen.method} names a relative path")
+    def path_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
+        if is_relative(message.params.get("path")):
+            yield Breach(f"{message.method} names a relative path")
 
-A function gets the message and the conversation *as it was before the message*, but for the state
-machine of the connection, which has taken it. It yields what is broken, never raises, whatever JSON
-it gets, and changes nothing but `Conversation.memory`. A rule may have several functions; one that
-only keeps something for another one returns None. `RulePlans` finds the functions for a message.
+A function gets the message and the conversation *as it was before the message*; only the state
+machine of the connection is already past it. The function yields breaches, accepts any JSON without
+raising, and changes only `Conversation.memory`. A rule may have several functions; a function that
+only remembers something for another returns None. `RulePlans` finds the functions for a message.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 
 ANY = "*"
-"""In a list of methods or kinds: every one."""
+"""In a list of methods or kinds: matches all."""
 
 MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach] | None]
 Condition = Callable[[CheckedMessage, Conversation], bool]
@@ -33,25 +33,25 @@ EndRule = Callable[[Conversation], Iterable[Breach]]
 
 
 class Registered(NamedTuple):
-    """A function, and the rule that it looks for."""
+    """A function with the id of its rule."""
 
     rule: str
     function: MessageRule
     is_alone: bool
-    """Whether it judges by the message alone, so that a gap in the recording does not matter."""
+    """Whether it looks at single messages only, so that gaps in the recording do not matter."""
     is_for_odd: bool = False
-    """Whether it looks only at methods and updates that the dialect does not have there."""
+    """Whether it gets only methods and updates that the dialect does not define there."""
     when: Condition | None = None
-    """What has to hold first; asked once for all functions with the same condition."""
+    """A condition that must hold; evaluated once for all functions that share it."""
 
 
 class Registry:
-    """The functions of all rules, by what they look at.
+    """The functions of all rules, by the messages that they check.
 
     Attributes:
-        by_trigger: by a trigger and a method, a kind of update or `ANY`.
-        at_turn_end: for each turn that has ended.
-        at_end: for the end of the conversation.
+        by_trigger: by kind of message, and by method, kind of update or `ANY`.
+        at_turn_end: called for each ended turn.
+        at_end: called at the end of the conversation.
     """
 
     def __init__(self) -> None:
@@ -77,24 +77,25 @@ class Registry:
         when: Condition | None = None,
         alone: bool = False,
     ) -> Callable[[MessageRule], MessageRule]:
-        """Registers a function that looks at messages.
+        """Registers a function that checks messages.
 
         Args:
-            rule_id: the rule.
-            lines: it looks at every line, also at those that are no message, and at batches.
-            odd_lines: at lines that are not one message: no JSON, blank ones, batches and so on.
-            odd_objects: at JSON objects, also in batches, that are not `CheckedMessage.is_plain`.
-            messages: at every message that is one, those of batches each by itself.
-            requests: at requests of these methods, or of `ANY`.
-            notifications: at notifications of these methods.
-            answers: at results and errors that answer these methods.
-            results: at results only.
-            updates: at session updates of these kinds.
-            last: at messages that are not of their type, after all others have looked at them.
-            odd: only at methods that the dialect does not have in that direction and as that kind
-                of message, and at kinds of updates that it does not have.
-            when: only when this holds.
-            alone: it judges by the message alone.
+            rule_id: the id of the rule.
+            lines: all lines, including batches and lines that are not messages.
+            odd_lines: lines that are not a single message: invalid JSON, blank lines, batches and
+                so on.
+            odd_objects: JSON objects, also in batches, that are not `CheckedMessage.is_plain`.
+            messages: all messages, including each message of a batch.
+            requests: requests with these methods, or with any method for `ANY`.
+            notifications: notifications with these methods.
+            answers: results and errors that answer these methods.
+            results: results that answer these methods.
+            updates: session updates of these kinds.
+            last: messages that do not match their type, after all other functions.
+            odd: only methods that the dialect does not define for that direction and kind of
+                message, and kinds of updates that it does not define.
+            when: only if this condition holds.
+            alone: whether the function looks at single messages only.
         """
         triggers = [("line", ANY)] if lines else []
         triggers += [("odd line", ANY)] if odd_lines else []
@@ -116,7 +117,7 @@ class Registry:
         return register
 
     def turn_rule(self, rule_id: str) -> Callable[[TurnRule], TurnRule]:
-        """Registers a function that looks at a turn that has just ended."""
+        """Registers a function that checks turns that have just ended."""
 
         def register(function: TurnRule) -> TurnRule:
             self.at_turn_end.append((rule_id, function))
@@ -125,7 +126,7 @@ class Registry:
         return register
 
     def end_rule(self, rule_id: str) -> Callable[[EndRule], EndRule]:
-        """Registers a function that looks at the conversation when it is over."""
+        """Registers a function that checks the conversation at its end."""
 
         def register(function: EndRule) -> EndRule:
             self.at_end.append((rule_id, function))
@@ -134,20 +135,21 @@ class Registry:
         return register
 
     def ids(self) -> Iterator[str]:
-        """Yields the rules that have functions, some several times."""
+        """Yields the ids of rules that have functions; an id may occur several times."""
         for entries in self.by_trigger.values():
             yield from (entry.rule for entry in entries)
         yield from (rule_id for rule_id, _ in (*self.at_turn_end, *self.at_end))
 
 
 REGISTRY = Registry()
-"""What the modules of `rules` register."""
+"""The functions that the modules of `rules` register."""
 rule, turn_rule, end_rule = REGISTRY.rule, REGISTRY.turn_rule, REGISTRY.end_rule
 
 IN_FLIGHT_NS = 10_000_000
-"""So soon after the other's message hardly any peer has read that: a pipe, and one wakeup."""
+"""If two messages of the two sides are closer than this, their senders hardly knew of each other:
+they were in a pipe, or waited for a wakeup."""
 MOMENT_NS = 500_000_000
-"""So long a busy peer may take to read it; after this it has."""
+"""The longest time that a busy peer needs to read a message."""
 
 
 def is_early(_seen: CheckedMessage, conversation: Conversation) -> bool:
@@ -181,7 +183,7 @@ def has_stream_ended(_seen: CheckedMessage, conversation: Conversation) -> bool:
 
 
 def has_metadata(message: CheckedMessage, _conversation: Conversation) -> bool:
-    """Whether a message may have ``_meta`` anywhere.
+    """Whether a message may contain ``_meta`` at any depth.
 
     Args:
         message: the message.
@@ -201,11 +203,11 @@ def is_first(message: CheckedMessage, conversation: Conversation) -> bool:
 
 
 class RulePlan(NamedTuple):
-    """The functions that look at a kind of message."""
+    """The functions for one kind of message."""
 
     always: list[Registered]
     conditional: list[tuple[Condition, list[Registered]]]
-    """Those that look at it when a condition holds, by the condition."""
+    """Functions that are called only if a condition holds, by the condition."""
 
 
 class RulePlans:
@@ -231,12 +233,12 @@ class RulePlans:
         self._plans: dict[tuple[str, str, Direction], RulePlan] = {}
 
     def find(self, trigger: str, name: str, direction: Direction = Direction.TO_AGENT) -> RulePlan:
-        """Returns the functions that look at messages of a method, or at updates of a kind.
+        """Returns the functions for messages with a method, or for updates of a kind.
 
         Args:
             trigger: the kind of message.
-            name: the method or the kind of update; `ANY` for what looks at all.
-            direction: of a request or a notification.
+            name: the method or the kind of update; `ANY` for functions that take all.
+            direction: the direction of a request or notification.
         """
         key = trigger, name, direction
         plan = self._plans.get(key)
@@ -256,7 +258,7 @@ class RulePlans:
         return plan
 
     def _is_usual(self, trigger: str, name: str, direction: Direction) -> bool:
-        """Whether the dialect has a method in a direction, or a kind of update."""
+        """Whether the dialect defines a method for a direction, or a kind of update."""
         if trigger == "update":
             return name in UPDATE_KINDS.get(self._dialect or "", ())
         return kind_of(self._dialect, direction, name) == trigger

@@ -1,11 +1,11 @@
 """Compares params and results with the types of a dialect.
 
-`schemas/` has one JSON Schema for each dialect, which ``make schemas`` derives from all versions of
-the official files: today's, stable and unstable, and those of former packages, by which programs of
-their time are written. A value is right if each of its members is right in a version that has the
-member. Types are closed, and written so that an error of the validator is about the one branch of a
-union that was meant. So `jsonschema_rs`, imported with the first comparison, says all: what is
-wrong, which members no version has, and which values of open types no version names.
+`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from all versions of
+the official files: the current stable and unstable ones, and those in earlier packages, which
+programs of their time follow. A value is right if each of its members is right in some version that
+has the member. Types are closed, and written so that a validator error is about the branch of a
+union that was meant. So `jsonschema_rs`, imported with the first comparison, reports everything:
+wrong values, members that no version has, and values of open types that no version names.
 """
 
 import json
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 DIRECTORY = Path(__file__).parent / "schemas"
 _DEEPEST = 200
-"""Levels of a value that are kept; no type has that many."""
+"""The number of levels of a value that are kept; no type is that deep."""
 _HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
-"""For each half of a surrogate pair, which the validator cannot read, a private character."""
+"""A private character for each half of a surrogate pair, since the validator cannot read halves."""
 
 
 class DialectSchema:
     """The types of the messages of a dialect.
 
     Args:
-        text: a JSON Schema of an object that has a member for each params and each result.
+        text: a JSON Schema of an object with a member for each params and each result.
     """
 
     def __init__(self, text: str) -> None:
@@ -61,7 +61,7 @@ class DialectSchema:
         return Draft202012Validator(self._text, offline=True)
 
     def load(self) -> None:
-        """Compiles the types, which else the first comparison does."""
+        """Compiles the types now; otherwise the first comparison does."""
         self._validator.is_valid({})
 
     @cached_property
@@ -70,25 +70,25 @@ class DialectSchema:
         return schema
 
     def knows(self, direction: Direction, method: str, is_result: bool = False) -> bool:
-        """Whether a version of the schema has a method.
+        """Whether any version of the schema defines a method.
 
         Args:
-            direction: which way the request or notification goes.
-            method: its name.
-            is_result: whether it has to have a result.
+            direction: the direction of the request or notification.
+            method: the name of the method.
+            is_result: whether the method must have a result.
         """
         return _member(direction, method, is_result) in self._schema["properties"]
 
     def compare(
         self, direction: Direction, method: str, is_result: bool, value: Any
     ) -> SchemaComparison:
-        """Compares a value with its type; nothing is wrong with those of an unknown method.
+        """Compares a value with its type; finds no problems for an unknown method.
 
         Args:
-            direction: which way the request or notification goes.
-            method: its name.
-            is_result: whether the value is its result, and not its params.
-            value: the params or the result; null or `ABSENT` stand for one without members.
+            direction: the direction of the request or notification.
+            method: the name of the method.
+            is_result: whether the value is a result; otherwise it is params.
+            value: the params or the result; null and `ABSENT` count as empty.
         """
         name = _member(direction, method, is_result)
         if value is None or value is ABSENT:
@@ -108,7 +108,7 @@ class DialectSchema:
             for error in islice(errors(whole), LONG_LIST):
                 explainer.take(error)
             schema_comparison = explainer.result()
-            if schema_comparison != SchemaComparison():  # else it is wrong further behind in a list
+            if schema_comparison != SchemaComparison():  # it is beyond the kept items
                 break
         return schema_comparison
 
@@ -130,19 +130,19 @@ class DialectSchema:
 
 
 def _member(direction: Direction, method: str, is_result: bool) -> str:
-    """The name that params or a result have in a schema."""
+    """Returns the name of params or a result in a schema."""
     method = "initialize" if method in INITIALIZE else method  # "the same as for `initialize`"
     return f"{'result' if is_result else 'params'} {direction} {method}"
 
 
 def _readable(value: Any, deepest: int, names: Mapping[int, int], most: int | None) -> Any:
-    """Returns a value that the validator can explain: it is not deep, and its lists are short.
+    """Returns a copy that the validator can explain: limited in depth, with short lists.
 
     Args:
         value: the value.
-        deepest: its levels that are kept.
-        names: characters of its texts that others stand for.
-        most: items of a list that are kept; None for all.
+        deepest: the number of levels that are kept.
+        names: replacements for characters in strings.
+        most: the number of list items that are kept; None for all.
     """
     match value:
         case str() if names:

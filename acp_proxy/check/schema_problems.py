@@ -1,4 +1,4 @@
-"""Says in words what the validator finds: what a place of a message should be, and what it is."""
+"""Explains the errors of the schema validator in words: the expected and the actual value."""
 
 import json
 import math
@@ -18,15 +18,15 @@ _Path = Sequence[str | int]
 _Found = TypeVar("_Found")
 
 Form = Mapping[str, Any]
-"""What a schema says of one place."""
+"""The part of a schema that describes one place."""
 ABSENT: Final = object()
-"""In place of a value: there is none."""
+"""Stands for a missing value."""
 MOST = 100
-"""Problems that are named in one message, members, and names."""
+"""The largest number of problems, extra members and names that are reported for one message."""
 _LONGEST = 40
-"""Characters of a text from a message that are quoted."""
+"""The number of quoted characters of a text from a message."""
 _LARGEST = 10**20
-"""Numbers beyond it are not quoted: they may have a million digits."""
+"""Larger numbers are not quoted, since they may have a million digits."""
 _MOST_VALUES = 12
 _TYPES: Mapping[type, str] = {
     type(None): "null",
@@ -39,25 +39,26 @@ _TYPES: Mapping[type, str] = {
 
 
 class Mismatch(StrEnum):
-    """In which way a value is not of its type."""
+    """How a value fails to match its type."""
 
     MISSING = "missing"
-    """A required member."""
+    """A required member is missing."""
     NULL = "null"
-    """Null where the type has none, though receivers are to read it as the default."""
+    """A null where the type does not allow it, but receivers must read it as the default."""
     WRONG = "wrong"
-    """Another JSON type, none of the allowed values, or a size out of range."""
+    """Another JSON type, a value that is not allowed, or a size out of range."""
 
 
 @frozen
 class SchemaProblem:
-    """One place of a message that is not as the schema says."""
+    """A place of a message that does not match the schema."""
 
     pointer: str
-    """A JSON pointer from the root of the message; of what is missing, where it should be."""
+    """A JSON pointer from the root of the message; for a missing value, the place where it
+    belongs."""
     expected: str
     found: str
-    """What there is, cut; never a long text."""
+    """The actual value, shortened."""
     mismatch: Mismatch
 
     def __str__(self) -> str:
@@ -66,27 +67,27 @@ class SchemaProblem:
 
 @frozen
 class SchemaComparison:
-    """What is found in the params or the result of a message; places are JSON pointers."""
+    """The problems in the params or the result of a message; places are JSON pointers."""
 
     problems: list[SchemaProblem] = field(factory=list)
     extra: list[str] = field(factory=list)
-    """The places of members that no version of the schema names."""
+    """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values that the types leave open and no version names, each with its place before it."""
+    """Values of open types that no version defines, each after its place."""
 
     @property
     def fits(self) -> bool:
-        """Whether the value is of its type, and has no other members."""
+        """Whether the value matches its type and has no extra members."""
         return not self.problems and not self.extra
 
 
 class Explainer:
-    """Says in our words what the validator finds in one value.
+    """Explains the validator errors of one value.
 
     Args:
         schema: the schema.
         whole: an object whose only member is the value.
-        names: characters that stand for others in it.
+        names: replaced characters, with their originals.
     """
 
     def __init__(self, schema: Form, whole: dict[str, Any], names: Mapping[int, int]) -> None:
@@ -99,13 +100,13 @@ class Explainer:
         self._indexes: dict[int, dict[str, int]] = {}
 
     def result(self) -> SchemaComparison:
-        """Returns what was found in the order of the message, first what an object lacks."""
+        """Returns the problems in the order of the message; missing members come first."""
         return SchemaComparison(
             _sorted(self._problems), _sorted(self._extra), _sorted(self._unnamed)
         )
 
     def take(self, error: "ValidationError") -> None:
-        """Takes an error of the validator."""
+        """Takes one error of the validator."""
         path, form = error.instance_path, self._form(error.schema_path[:-1])
         match error.kind.name:
             case "anyOf":
@@ -171,7 +172,7 @@ class Explainer:
         return form  # type: ignore[no-any-return]
 
     def _order(self, path: _Path) -> list[int]:
-        """The place among all others; that of a member that is missing is the first."""
+        """Returns a sort key for a place; missing members come first."""
         order: list[int] = []
         value: Any = self._whole
         for step in path:
@@ -191,17 +192,17 @@ def place_of(path: Sequence[str | int]) -> str:
     """Returns the JSON pointer to a value from the root of its message.
 
     Args:
-        path: in what is compared: the name of the params or the result, and the steps within it.
+        path: the name of the params or the result, and the steps within it.
     """
     part = str(path[0]).partition(" ")[0]
     return pointer([part, *map(str, path[1:])])
 
 
 def expected(form: Form) -> str:
-    """Returns the values that a form allows, or their JSON types.
+    """Returns the allowed values, or their JSON types.
 
     Args:
-        form: what the schema says of the place.
+        form: the schema of the place.
     """
     if "enum" in form and "x-open" not in form:
         values = [shown(allowed, quoted=True) for allowed in form["enum"] if allowed is not None]
@@ -217,7 +218,7 @@ def expected(form: Form) -> str:
 
 
 def without_null(form: Form) -> Form:
-    """Returns what a form allows beside null."""
+    """Returns the schema of a place without null."""
     result = {**form}
     for name in ("enum", "type"):
         if isinstance(listed := form.get(name), list):
@@ -226,7 +227,7 @@ def without_null(form: Form) -> Form:
 
 
 def size_of(value: Any) -> str | None:
-    """Returns the length of a string or list in words; None for anything else."""
+    """Returns the length of a string or list in words; None for other values."""
     match value:
         case str():
             return counted(len(value), "character")
@@ -240,14 +241,14 @@ def shown(value: Any, quoted: bool) -> str:
 
     Args:
         value: the value.
-        quoted: whether strings are quoted, and not only named.
+        quoted: whether strings are quoted; otherwise only their type is named.
     """
     match value:
         case str() if quoted:
             return json.dumps(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
         case None | bool():
             return json.dumps(value)
-        case int() | float() if abs(value) < _LARGEST:  # false for what is not finite, too
+        case int() | float() if abs(value) < _LARGEST:  # false for infinite numbers and NaN, too
             return json.dumps(value)
         case int() | float():
             return "NaN" if math.isnan(value) else "a number that is too large"
@@ -256,7 +257,7 @@ def shown(value: Any, quoted: bool) -> str:
 
 
 def _range(form: Form) -> str:
-    """The limits of a form in words; nothing if it has none."""
+    """Returns the limits of a value in words; empty if it has none."""
     for least, most, noun in (
         ("minimum", "maximum", ""),
         ("minLength", "maxLength", "character"),

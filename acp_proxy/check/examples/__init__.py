@@ -32,21 +32,21 @@ class Example:
     rule: str
     is_broken: bool
     after: str
-    """What has passed before it, in words; empty if nothing has."""
+    """The messages before it, in words; empty if there are none."""
     lines: tuple[str, ...]
 
 
 def examples_of(rule_id: str) -> list[Example]:
-    """Returns the examples of a rule, in the order in which they are written."""
+    """Returns the examples of a rule in the order of their file."""
     return [example for example in examples(rule_id.partition(".")[0]) if example.rule == rule_id]
 
 
 @cache
 def examples(group: str) -> tuple[Example, ...]:
-    """Returns all examples of a group of rules, such as ``fs``; none if there is no such group.
+    """Returns all examples of a group of rules, such as ``fs``; none if the group is unknown.
 
     Raises:
-        ValueError: a section begins with no title.
+        ValueError: a section has no title.
     """
     file = resources.files(__name__).joinpath(f"{group}.txt")
     if not file.is_file():

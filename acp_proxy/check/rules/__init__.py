@@ -1,4 +1,4 @@
-"""What finds breaches of the rules, one module for each group; `load` registers all."""
+"""The functions that find breaches of rules, one module per group; `load` registers all."""
 
 from importlib import import_module
 
@@ -28,7 +28,7 @@ _MODULES = (
 
 
 def load() -> Registry:
-    """Imports every module of rules, and returns what they have registered."""
+    """Imports every module of rules, and returns the registered functions."""
     for name in _MODULES:
         import_module(f"acp_proxy.check.rules.{name}")
     return REGISTRY
