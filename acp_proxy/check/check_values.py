@@ -101,7 +101,7 @@ class UncheckedRules:
     """Rules that were not checked in an imported recording, all for the same reason."""
 
     reason: str
-    """What the source of the recording lacks, as a clause that follows "since"."""
+    """The cause, as a clause that follows "since"."""
     rules: tuple[str, ...]
     """The ids in the order of the catalogue, without rules of an earlier reason."""
 

@@ -57,12 +57,12 @@ class SchemaProblem:
     """A JSON pointer from the root of the message; for a missing value, the place where it
     belongs."""
     expected: str
-    found: str
+    got: str
     """The actual value, shortened."""
     mismatch: Mismatch
 
     def __str__(self) -> str:
-        return f"{self.pointer}: expected {self.expected}, got {self.found}"
+        return f"{self.pointer}: expected {self.expected}, got {self.got}"
 
 
 @frozen

@@ -1,7 +1,7 @@
-"""What rules ask of a conversation, beside the state machine of the connection under it.
+"""The state of a conversation for the rules, in addition to the state of its connection.
 
-All tables are bounded. `conversation_changes` follows each message after the rules have seen it;
-what single rules keep from one message to another is in `RuleMemory`.
+All tables are bounded. `conversation_changes` applies each message after the rules have checked it;
+`RuleMemory` keeps what single rules remember from one message to another.
 """
 
 from collections.abc import Iterable
@@ -33,20 +33,20 @@ def _frames() -> Remembered[str, int]:
 
 @define(eq=False)
 class TurnText:
-    """What the agent has said in the latest turn of a session."""
+    """The text of the agent in the latest turn of a session."""
 
     turn: int
     asked: str
-    """The beginning of what its prompt says."""
+    """The beginning of the prompt's text."""
     again: int = 0
-    """How many turns in a row had the same line and nothing else, with different prompts."""
+    """How many turns in a row said only the same line, with different prompts."""
     line: str = ""
-    """That line; empty if the last turn was no single line."""
+    """The line; empty if the last turn said more than a single line."""
     text: str = ""
     last: str = ""
     """The last chunk of the text."""
     grown: int = 0
-    """How many chunks in a row have begun with the whole one before them."""
+    """How many chunks in a row began with the whole text of the chunk before."""
     seq: int = 0
     """The frame of the last chunk."""
     first_seq: int = 0
@@ -54,41 +54,42 @@ class TurnText:
 
 @define(eq=False)
 class RuleMemory:
-    """Tables of rules, by what each one looks for."""
+    """Tables of single rules."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
-    """The lines of which a message may be split, with the messages that passed before them."""
+    """Lines that may be parts of one message, with the number of messages before them."""
     is_version_ignored: bool = False
-    """Whether it was reported that the client goes on with a version that it does not speak."""
+    """Whether it was reported that the client uses a version that it does not support."""
     was_initialize_open: bool = False
     """Whether it was reported that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=_frames)
-    """The sessions of which it was reported that they have boolean options."""
+    """Sessions whose boolean options were reported."""
     early_updates: Remembered[str, int] = field(factory=_frames)
     """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
     """The frame of the latest replayed update, by the request that opens the session."""
     agent_replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
-    """Likewise, of what the agent had said or done."""
+    """The same for updates about the agent's own messages and tool calls."""
     deleted_sessions: Remembered[str, int] = field(factory=_frames)
     pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
-    """The cancel that must settle each permission request."""
+    """The cancel that must settle each permission request, by the frame of the request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(
         factory=lambda: Remembered(_MOST)
     )
-    """The hash of what was written, by session and path, until the file is read."""
+    """The frame of each write and the hash of its text, by session and path, until the file is
+    read."""
     leaked_terminals: Remembered[str, int] = field(factory=_frames)
-    """The end of the turn at which each one was not released."""
+    """The end of the turn in which each terminal was not released."""
     slow_terminals: Remembered[str, int] = field(factory=_frames)
-    """Terminals whose creation took long."""
+    """Terminals whose creation took too long."""
     mcp_connections: Remembered[str, bool] = field(factory=lambda: Remembered[str, bool](_MOST))
     """Whether each connection to an MCP server is open."""
     custom_requests: set[str] = field(factory=set)
-    """The kinds of custom requests that were reported, each with its sender."""
+    """The reported kinds of custom requests, each with its sender."""
     elicitations: Remembered[str, int | None] = field(factory=lambda: Remembered(_MOST))
     """Elicitations by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
-    """The masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
+    """Masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
     """The text of the latest turn of each session."""
     early_output: Remembered[str, int] = field(factory=_frames)
@@ -103,18 +104,19 @@ class RuleMemory:
 
 @define(eq=False)
 class Peer:
-    """What one side has announced in ``initialize``."""
+    """The announcement of one side in ``initialize``."""
 
     root: tuple[str, ...]
-    """The members that may hold its capabilities."""
+    """The names of the member that holds its capabilities."""
     announced: dict[str, Any] | None = None
-    """Its params or result; None until it was seen."""
+    """Its params or result; None before the announcement."""
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:
-        """Returns what it announced at a path below its capabilities, or None.
+        """Returns the announced value at a path below the capabilities, or None.
 
-        What stands there in place of an object is returned itself: it is wrong, and no refusal.
+        A value in place of an object on the path is returned itself: it is wrong, but it does not
+        deny the capability.
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
@@ -129,12 +131,12 @@ class Peer:
         return None
 
     def offers(self, *path: str) -> bool:
-        """Whether it offers a capability: it is there, and neither false nor null."""
+        """Whether it offers a capability: the value exists and is neither false nor null."""
         return self.capability(*path) not in (None, False)
 
     @property
     def is_known(self) -> bool:
-        """Whether it has announced anything, so that what is missing is not offered."""
+        """Whether it has announced anything; until then, nothing counts as not offered."""
         return self.announced is not None
 
 
@@ -147,13 +149,13 @@ class Conversation:
     client: Peer = field(factory=lambda: Peer(("clientCapabilities", "capabilities")))
     agent: Peer = field(factory=lambda: Peer(("agentCapabilities", "capabilities")))
     asked: Remembered[int, CheckedMessage] = field(factory=lambda: Remembered(10_000))
-    """The open requests by their exchange."""
+    """The open requests, by exchange."""
     opening: dict[int, CheckedMessage] = field(factory=dict)
-    """Those of them that open a session."""
+    """The open requests that open a session, by exchange."""
     answered: dict[Direction, Remembered[str, int]] = field(
         factory=lambda: {way: Remembered(10_000) for way in Direction}
     )
-    """Ids that were answered, by the direction of the request, with the frame of the answer."""
+    """Answered ids by the direction of the request, with the frame of the answer."""
     sessions: Remembered[str, SessionRecord] = field(factory=lambda: Remembered(1_000))
     listed: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
     """Sessions that an answer to session/list or nes/start named, with the frame of the answer."""
@@ -162,74 +164,74 @@ class Conversation:
     last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered(1_000))
     """The latest ended turn of each session, also where the session's opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
-    """Open turns by their number."""
+    """Open turns by number."""
     cancelling: dict[int, TurnRecord] = field(factory=dict)
-    """The open turns that were cancelled."""
+    """Open turns that were cancelled, by number."""
     terminals: Remembered[str, TerminalRecord] = field(factory=lambda: Remembered(1_000))
     initialize: list[CheckedMessage] = field(factory=list)
-    """The first two requests for it."""
+    """The first two ``initialize`` requests."""
     first: dict[Direction, int] = field(factory=dict)
     """The first message of each direction."""
     messages: dict[Direction, int] = field(factory=lambda: dict.fromkeys(Direction, 0))
-    """How many messages went in each direction."""
+    """The number of messages in each direction."""
     is_logged_in: bool = False
-    """Whether a login has succeeded, and no logout has followed."""
+    """Whether a login succeeded without a later logout."""
     auth_required: CheckedMessage | None = None
-    """The latest answer that asked for a login, until one is tried."""
+    """The latest answer that required a login, until a login is tried."""
     is_partial: bool = False
-    """Whether messages before the first one, or between others, may be missing."""
+    """Whether messages may be missing, before the first one or between others."""
     has_gap: bool = False
-    """Whether something passed that was not recorded, so that nothing missing can be judged."""
+    """Whether something passed unrecorded; after that, no missing message can be judged."""
     left: str | None = None
-    """Who left first, client or agent, once one has."""
+    """The side that left first: client or agent."""
     is_over: bool = False
-    """Whether the recording has ended; while it has not, what is missing may still come."""
+    """Whether the recording has ended; otherwise a missing message may still come."""
     open_at_leaving: list[CheckedMessage] = field(factory=list)
-    """The requests that were open when the first of the two left, or at the end."""
+    """The requests that were open when the first side left, or at the end."""
     hung: set[int] = field(factory=set)
-    """Those of them by frame whose receiver had to act and was silent for too long."""
+    """The frames of open requests whose receiver had to act and was silent for too long."""
     ended_streams: dict[Direction, int] = field(factory=dict)
-    """The events with which streams ended."""
+    """The events that ended streams."""
     cut_lines: list[tuple[int, str]] = field(factory=list)
-    """The lines that no newline ends, each with its sender."""
+    """Lines without a newline at their end, each with its sender."""
     messages_on_stderr: list[int] = field(factory=list)
-    """The lines on stderr that look like messages."""
+    """Lines on stderr that look like messages."""
     pairs: MistakenPairs = field(factory=MistakenPairs)
-    """Answers and requests without their other half."""
+    """Answers without a request, and requests without an answer."""
     memory: RuleMemory = field(factory=RuleMemory)
-    """What single rules keep."""
+    """The tables of single rules."""
 
-    # What rules ask
+    # Queries of rules
 
     def dialect_of(self, message: CheckedMessage) -> str | None:
-        """Returns the dialect of a message: a client asks for a version in the form of that one."""
+        """Returns the dialect of a message; ``initialize`` has that of the version it asks for."""
         if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
             return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect
 
     def schema_of(self, message: CheckedMessage) -> DialectSchema | None:
-        """Returns the types of the messages of a dialect; None while that is not known."""
+        """Returns the types of the dialect of a message; None if the dialect is unknown."""
         dialect = self.dialect_of(message)
         return None if dialect is None else DialectSchema.of_dialect(dialect)
 
     def compared(self, message: CheckedMessage) -> SchemaComparison:
-        """Compares a message with its type, once; while the dialect is not known, all is right."""
+        """Compares a message with its type, once; finds no problems if the dialect is unknown."""
         if message.comparison is None:
             message.comparison = message.compared_with(self.schema_of(message))
         return message.comparison
 
     def is_of_its_type(self, message: CheckedMessage) -> bool:
-        """Whether a message is certainly of the type of its method, without other members."""
+        """Whether a message certainly matches the type of its method and has no extra members."""
         if not message.is_plain or self.schema_of(message) is None:
             return False
         return self.compared(message).fits
 
     def peer(self, side: str) -> Peer:
-        """Returns what the client or the agent has announced."""
+        """Returns the announcement of the client or the agent."""
         return self.client if side == CLIENT else self.agent
 
     def session(self, name: str | None) -> SessionRecord | None:
-        """Returns what is known of a session, or None."""
+        """Returns the record of a session, or None."""
         return None if name is None else self.sessions.get(name)
 
     def turn(self, number: int | None) -> TurnRecord | None:
@@ -242,18 +244,18 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session but for one, or None.
+        """Returns the newest open turn of a session except a given one, or None.
 
         Args:
             session: the session.
-            number: that of the turn that does not count.
+            number: the number of the turn to ignore.
         """
         open_ = self.connection.state.turns.get(session or "", ())
         other = next((open_turn for open_turn in reversed(open_) if open_turn.id != number), None)
         return None if other is None else self.turns.get(other.id)
 
     def is_overtaken(self, session: str | None, prompt: int) -> bool:
-        """Whether a later prompt of a session than an open one was answered.
+        """Whether a prompt that is later than an open prompt of its session was answered.
 
         Args:
             session: the session.
@@ -272,49 +274,49 @@ class Conversation:
         """Whether a request that opens a session is open.
 
         Args:
-            session: its session.
-            *methods: the methods that count.
+            session: the id of the session.
+            *methods: the methods of such requests.
         """
         requests = self.opening.values()
         return any(r.session == session and r.method in methods for r in requests)
 
     def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
-        """Returns what a message answers, or None; from now on it is not open any more."""
+        """Returns the request that a message answers, or None, and removes it from `opening`."""
         if (exchange := answer.answered) is None:
             return None
         self.opening.pop(exchange.id, None)
         return self.asked.get(exchange.id)
 
-    # What passes
+    # Changes
 
     def begin_partially(self) -> None:
-        """Notes that messages may be missing, so that what is not known may have been there."""
+        """Notes that messages may be missing, so unknown names may have been introduced before."""
         self.is_partial = True
         self.sessions.has_forgotten = self.terminals.has_forgotten = True
         for table in (self.listed, self.cursors, *self.answered.values()):
             table.has_forgotten = True
 
     def settle(self, exchange: int) -> CheckedMessage | None:
-        """Takes a request for answered, and returns it; None if it was not open."""
+        """Marks a request as answered and returns it; returns None if it was not open."""
         self.opening.pop(exchange, None)
         return self.asked.remove(exchange)
 
     def peer_left(self, side: str, hung: Iterable[int]) -> None:
-        """Notes that a peer has left; only the first one counts.
+        """Notes that a side has left; only the first call counts.
 
         Args:
             side: client or agent.
-            hung: the frames of open requests whose receiver has been silent for too long.
+            hung: frames of open requests whose receiver has been silent for too long.
         """
         if self.left is None:
             self.left = side
             self.open_at_leaving, self.hung = self._all_open(), {*hung}
 
     def end(self, hung: Iterable[int], *, is_over: bool) -> None:
-        """Notes that nothing more is recorded.
+        """Notes the end of the recorded messages.
 
         Args:
-            hung: as in `peer_left`.
+            hung: see `peer_left`.
             is_over: whether the recording has ended.
         """
         self.is_over = is_over

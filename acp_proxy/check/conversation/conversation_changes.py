@@ -1,6 +1,7 @@
-"""What each message changes in a conversation.
+"""State changes by messages.
 
-What does not parse changes what it can, so that one mistake does not cause a chain of findings.
+Invalid messages change the state as far as they can be understood, so that one mistake does not
+cause a chain of findings.
 """
 
 from itertools import chain
@@ -53,10 +54,10 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
 def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTurn]:
-    """Notes what a message changes, after the rules have looked at it.
+    """Updates the conversation with a message, after the rules have checked it.
 
     Args:
-        conversation: the conversation before it.
+        conversation: the conversation before the message.
         message: the message.
 
     Returns:
@@ -222,7 +223,7 @@ def _open(conversation: Conversation, message: CheckedMessage, exchange: Exchang
     params = message.request.params if message.request is not None else {}
     known = conversation.session(name)
     if known is not None and method in ("session/new", FORK):
-        excuse_names(conversation, method)  # it was to be another one
+        excuse_names(conversation, method)  # the agent should have made a new one
         known = None
     session = known or SessionRecord(name, method, message.seq)
     session.closed_seq, session.had_prompt = None, False
@@ -292,7 +293,7 @@ def _run(conversation: Conversation, message: CheckedMessage, exchange: Exchange
 
 
 def _is_listed(result: dict[str, Any]) -> bool:
-    """Whether the modes and options that open a session can be read, if it has any."""
+    """Whether the modes and options in an answer that opens a session can be read."""
     modes, options = result.get("modes"), result.get("configOptions")
     if modes is not None:
         listed = member(modes, "availableModes")

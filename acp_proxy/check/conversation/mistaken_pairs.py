@@ -1,9 +1,9 @@
-"""What was meant by answers and requests that cannot be paired, so that one mistake counts once.
+"""The likely meaning of unpaired answers and requests, so that one mistake is reported once.
 
-An answer with a wrong id breaks a rule. If what it was meant for then counted as unanswered, and
-the session that it opens as unknown, one mistake would cause a chain of findings. So it is taken
-for the answer of an open request that it fits. Where nothing fits, or where a message could not be
-read, what it may have named is excused once.
+An answer with a wrong id breaks a rule. If its request then counted as unanswered and its new
+session as unknown, one mistake would cause a chain of findings. So the answer is matched to an open
+request that it fits. If none fits, or if a message could not be read, the names that it may have
+introduced are excused once.
 """
 
 import json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SESSION, TERMINAL, CALL = "session", "terminal", "tool call"
 _UNREADABLE = (-32700, -32600)
-"""Codes of errors that answer what could not be read, and that therefore is not open."""
+"""Codes of errors that answer unreadable lines, whose requests are not open."""
 
 
 def _by_direction() -> dict[Direction, Remembered[str, int]]:
@@ -31,43 +31,43 @@ def _by_direction() -> dict[Direction, Remembered[str, int]]:
 
 @define(eq=False)
 class MistakenPairs:
-    """What is known of messages without their other half."""
+    """The state of unpaired answers and requests."""
 
     early: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
-    """The ids of answers that came without a request, by the direction that it would have."""
+    """The ids of answers without a request, by the direction that the request would have."""
     broken: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
-    """The ids of requests that are none, for instance since their method is no string."""
+    """The ids of invalid requests, such as those whose method is not a string."""
     without_id: Counter[Direction] = field(factory=Counter)
-    """How many requests had no id, and may be answered all the same."""
+    """The number of requests without an id, which may be answered all the same."""
     excused: Counter[str] = field(factory=Counter)
-    """How many names, by what has them, were in a message that could not be read."""
+    """The number of names of each kind that may have been in unreadable messages."""
     lost_update_seq: int = 0
-    """The latest message to the client that may be an update, and could not be read."""
+    """The latest message to the client that could not be read and may have been an update."""
     adopted: Remembered[int, "CheckedMessage"] = field(factory=lambda: Remembered(1_000))
-    """The answer that was taken for that of an exchange, by the exchange."""
+    """The answer that was matched to each exchange."""
     lost_prompt: str | None = None
-    """The session of the latest prompt if that is not known; empty if it could not be read."""
+    """The session of the latest prompt, if it is unknown; empty if the prompt could not be read."""
 
     def explains(self, message: "CheckedMessage") -> bool:
-        """Whether an answer that belongs to no request is explained by one that was broken."""
+        """Whether an invalid request explains an answer without a request."""
         direction, token = message.direction.other, message.parsed.rpc_id or "null"
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt may have been meant for a session that it does not name."""
+        """Whether the latest prompt may have meant a session other than the one it names."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Notes that a name was lost."""
+        """Notes that a name of a kind was lost."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
-        """Notes that an update could not be read, or not be placed, which may name a tool call."""
+        """Notes an unreadable or misplaced update, which may have named a tool call."""
         self.excused[CALL] += 1
         self.lost_update_seq = seq
 
     def use_excuse(self, what: str) -> None:
-        """Notes that a name has come up that was not known."""
+        """Notes that an unknown name has appeared."""
         if self.excused[what]:
             self.excused[what] -= 1
 
@@ -75,11 +75,11 @@ class MistakenPairs:
 def best_fit(
     message: "CheckedMessage", open_: "list[CheckedMessage]", schema: "DialectSchema | None"
 ) -> "CheckedMessage | None":
-    """Returns the newest request that an answer fits which belongs to none.
+    """Returns the newest open request that an unpaired answer fits.
 
     Args:
         message: the answer.
-        open_: the requests that are open, the oldest first.
+        open_: the open requests, oldest first.
         schema: the types of the dialect.
     """
     if message.is_error:
@@ -89,7 +89,7 @@ def best_fit(
 
 
 def retyped_id(token: str) -> str | None:
-    """Returns the token of an id in the other type: 7 for "7", and the reverse."""
+    """Returns the token of an id with the other type: 7 for "7", and vice versa."""
     if token.startswith('"'):
         inner = token[1:-1]
         return inner if inner.lstrip("-").isdigit() else None
@@ -97,7 +97,7 @@ def retyped_id(token: str) -> str | None:
 
 
 def token_of(value: Any) -> str | None:
-    """Returns the token of an object's id, or None if it has none that is a string or a number."""
+    """Returns the token of an object's id; None unless the id is a string or a number."""
     rpc_id = value.get("id") if isinstance(value, dict) else None
     return json.dumps(rpc_id) if isinstance(rpc_id, str | int) else None
 

@@ -1,4 +1,4 @@
-"""What rules ask of a session, its turns, tool calls and plan, and of a terminal."""
+"""Records of sessions, turns, tool calls, plans and terminals for the rules."""
 
 from typing import Any, Generic, TypeVar
 
@@ -11,19 +11,20 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.protocol.updates import RUNNING
 
 NAMING = ("title", "rawInput")
-"""Members by which a person knows a tool call."""
+"""Members of a tool call that people recognize it by."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 class Remembered(Generic[_Key, _Value]):
-    """A table that forgets its oldest entry when it has too many, so that memory is flat.
+    """A table that drops its oldest entry when it is full, so that memory is bounded.
 
     Args:
-        most: how many entries it keeps.
+        most: the largest number of entries.
 
     Attributes:
-        has_forgotten: whether an entry was lost, so that a key that is missing may have been known.
+        has_forgotten: whether entries may have been lost, so that a missing key may have been
+            known.
     """
 
     def __init__(self, most: int = 10_000) -> None:
@@ -42,11 +43,11 @@ class Remembered(Generic[_Key, _Value]):
         return self._entries.get(key)
 
     def add(self, key: _Key, value: _Value) -> None:
-        """Adds an entry, or replaces its value.
+        """Adds an entry, or replaces the value of a key.
 
         Args:
-            key: what to remember.
-            value: what is known of it.
+            key: the key.
+            value: its value.
         """
         self._entries[key] = value
         if len(self._entries) > self._most:
@@ -54,15 +55,15 @@ class Remembered(Generic[_Key, _Value]):
             self.has_forgotten = True
 
     def remove(self, key: _Key) -> _Value | None:
-        """Removes an entry, and returns its value, or None."""
+        """Removes an entry and returns its value, or None."""
         return self._entries.pop(key, None)
 
     def values(self) -> list[_Value]:
-        """Returns the values, the oldest first."""
+        """Returns the values, oldest first."""
         return [*self._entries.values()]
 
     def keys(self) -> list[_Key]:
-        """Returns the keys, the oldest first."""
+        """Returns the keys, oldest first."""
         return [*self._entries]
 
     def lacks(self, key: _Key) -> bool:
@@ -76,22 +77,22 @@ class CallRecord(CallStatus):
 
     id: str = ""
     seq: int = 0
-    """Where it was named first."""
+    """The frame that named it first."""
     has_run: bool = False
-    """Whether it was in progress at any time."""
+    """Whether it has ever been in progress."""
     announced_seq: int | None = None
-    """The last ``tool_call`` with its id, also of an earlier call; None if there was none."""
+    """The latest ``tool_call`` with its id, possibly of an earlier call; None if there was none."""
     is_reported: bool = False
     """Whether an update named it, not only a request for permission."""
     turn: int | None = None
     terminals: set[str] = field(factory=set)
-    """The terminals that it has shown, of the first hundred."""
+    """The first hundred terminals that it has shown."""
     refused_seq: int | None = None
     """The answer that refused permission, unless the agent has asked again since."""
     asked_seq: int | None = None
-    """The permission request for it that is open."""
+    """The open permission request for it."""
     named: dict[str, int] = field(factory=dict)
-    """The latest frames in which it had a title and an input that were not empty."""
+    """The latest frames with a nonempty title and a nonempty input."""
 
 
 @define(eq=False)
@@ -103,36 +104,36 @@ class TurnRecord:
     prompt_seq: int
     exchange: int | None
     asked: str = ""
-    """The beginning of what its prompt says."""
+    """The beginning of the prompt's text."""
     cancel_seq: int | None = None
     """The first message that cancels it: session/cancel, $/cancel_request or session/close."""
     cancel_ns: int = 0
     must_confirm: bool = False
-    """Whether that is session/cancel, which its stop reason must confirm."""
+    """Whether session/cancel cancelled it, so that the stop reason must confirm that."""
     was_cancelling: bool = False
     """Whether an older turn of the session was cancelled and still open when it began."""
     dropped: tuple[int, int] | None = None
-    """The first permission request, and its answer, that says that the turn was cancelled, though
-    nothing had cancelled it."""
+    """The first permission request, with its answer, that was answered as cancelled although
+    nothing had cancelled the turn."""
     from_agent: int = 0
     """Messages of the agent since the cancel, in any session."""
     updates: int = 0
     """Session updates."""
     has_text: bool = False
-    """Whether the agent has sent a piece of a message, or may have."""
+    """Whether the agent has sent, or may have sent, a chunk of a message."""
     calls: dict[tuple[str, int], CallRecord] = field(factory=dict)
-    """The first thousand tool calls that it has named, by their id and first frame."""
+    """The first thousand tool calls of the turn, by their id and first frame."""
     is_joining: bool = False
-    """v2: its session may have been at work already when it began."""
+    """v2: whether the session may have been at work before the turn."""
     is_running: bool = False
-    """v2: a state_update said so."""
+    """v2: whether a state_update reported work."""
     output_seq: int | None = None
-    """v2: the first message, thought, tool call or plan of the agent in it."""
+    """v2: the agent's first message, thought, tool call or plan in the turn."""
     has_user_message: bool = False
-    """v2: the agent has reported the prompt."""
+    """v2: whether the agent has reported the prompt."""
 
     def cancel(self, seq: int, t_ns: int, *, must_confirm: bool) -> None:
-        """Notes what cancels it; session/cancel counts more than what came before it.
+        """Notes a message that cancels the turn; session/cancel overrides earlier ones.
 
         Args:
             seq: the message.
@@ -146,7 +147,7 @@ class TurnRecord:
 
 @define(eq=False)
 class EndedTurn:
-    """A turn that is over."""
+    """An ended turn."""
 
     turn: TurnRecord
     seq: int
@@ -154,22 +155,23 @@ class EndedTurn:
     t_ns: int
     stop_reason: str | None
     is_error: bool
-    """Whether the prompt was answered with an error."""
+    """Whether the answer to the prompt was an error."""
     error_code: int | None = None
     is_answer: bool = False
-    """Whether the answer to the prompt ended it; in v2 an update does."""
+    """Whether the answer to the prompt ended the turn; in v2 an update does."""
 
 
 @define(eq=False)
 class PlanRecord:
-    """The latest update of a plan."""
+    """The latest version of a plan."""
 
     seq: int
     turn: int | None
     entries: dict[str, str | None]
-    """The statuses of its entries by what they say; None if several say the same."""
+    """The statuses of entries by their text; None if several entries have the same text."""
     left_out: dict[str, int]
-    """Entries that were not done when an update of the same turn left them out, with its frame."""
+    """Unfinished entries that an update of the same turn left out, with the frame of that
+    update."""
 
 
 @define(eq=False)
@@ -178,30 +180,30 @@ class SessionRecord:
 
     id: str
     opened: str
-    """The method by which it is known: session/new, session/load, session/list and so on."""
+    """The method that introduced it: session/new, session/load, session/list and so on."""
     seq: int
     """The answer that opened it."""
     is_readable: bool = True
-    """Whether that answer could be decoded, so that what it lacks was not announced."""
+    """Whether that answer could be decoded; only then does a missing member count."""
     roots: list[str] = field(factory=list)
-    """Its working directory and the additional ones."""
+    """Its working directory and additional directories."""
     servers: list[Any] = field(factory=list)
     """The MCP servers that its client named."""
     modes: list[str] | None = None
-    """The ids of its modes; None if it announced none."""
+    """The ids of its modes; None if none were announced."""
     has_models: bool = False
-    """Whether the agent listed models as it opened it, which v1 had for a time."""
+    """Whether the answer that opened it listed models, as v1 did for a time."""
     options: dict[str, dict[str, Any]] | None = None
-    """Its configuration options by id, None if it announced none."""
+    """Its configuration options by id; None if none were announced."""
     options_seq: int | None = None
-    """The message that named them last."""
+    """The message that listed the options last."""
     options_ns: int = 0
     may_be_cancelled: bool = False
-    """Of a child session: whether the agent has said that the client may cancel its work."""
+    """For child sessions: whether the agent allows the client to cancel its work."""
     commands: list[str] | None = None
-    """The names of its slash commands, None if it announced none."""
+    """The names of its slash commands; None if none were announced."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
-    """By their id; v1 has one plan, without an id."""
+    """Plans by id; v1 has one plan, without an id."""
     calls: Remembered[str, CallRecord] = field(factory=lambda: Remembered[str, CallRecord](10_000))
     had_prompt: bool = False
     """Whether a prompt was sent since it was opened."""
@@ -209,13 +211,13 @@ class SessionRecord:
     state: str | None = None
     """v2: running, idle or requires_action, as the latest state_update said."""
     message_ids: dict[str, str] = field(factory=dict)
-    """The latest message id of each kind of piece."""
+    """The latest message id of each kind of chunk."""
     past_message_ids: Remembered[str, None] = field(factory=lambda: Remembered[str, None](1_000))
-    """The ids of messages that another one has followed, each with its kind before it."""
+    """The ids of earlier messages, each after its kind."""
 
     @classmethod
     def of_unseen(cls, name: str, seq: int) -> "SessionRecord":
-        """Returns a session whose opening may be missing, and what was said of it since then.
+        """Returns the record of a session whose opening and earlier messages may be missing.
 
         Args:
             name: its id.
@@ -227,7 +229,7 @@ class SessionRecord:
 
     @property
     def may_be_running(self) -> bool:
-        """v2: Whether it is at work, or may be, since its state is not known."""
+        """v2: whether it is, or may be, at work."""
         is_new = self.opened in ("session/new", FORK)
         return not is_new if self.state is None else self.state != "idle"
 
@@ -276,7 +278,7 @@ class SessionRecord:
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
-    """Returns configuration options by their id, as v1 or v2 names it; None if they are no list."""
+    """Returns configuration options by id, under either name of v1 and v2; None without a list."""
     if not isinstance(options, list):
         return None
     objects = [option for option in options[:1000] if isinstance(option, dict)]
@@ -285,10 +287,10 @@ def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
-    """Returns the id of a plan, empty if it has none, and the entries of its update.
+    """Returns the id of a plan (empty if it has none) and the entries in an update.
 
     Args:
-        update: the members of an update of any dialect.
+        update: the members of an update in any dialect.
     """
     plan = update.get("plan")
     holder = plan if isinstance(plan, dict) else update
@@ -297,12 +299,12 @@ def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 _LONGEST = 1 << 20
-"""Characters of output that are kept, to be compared with what is read later."""
+"""The length up to which output is kept, for comparison with later output."""
 
 
 @define(eq=False)
 class TerminalRecord:
-    """A terminal that the client has created, or one that is only named (v2)."""
+    """A terminal that the client has created, or that was only named (v2)."""
 
     id: str
     session: str | None
@@ -311,9 +313,9 @@ class TerminalRecord:
     turn: int | None = None
     """The turn in which it was created."""
     limit: int | None = None
-    """Bytes of output that are kept, if the agent set a limit."""
+    """The agent's limit for the output in bytes, if any."""
     output: str | None = None
-    """What was read of it last; None if nothing was, or if that is too long to be kept."""
+    """The latest output; None if nothing was read, or if it is too long to be kept."""
     output_seq: int | None = None
     was_truncated: bool = False
     exit: dict[str, Any] | None = None
@@ -322,9 +324,9 @@ class TerminalRecord:
     release_seq: int | None = None
     """The answer that released it."""
     is_created: bool = True
-    """Whether the client has named it; else the agent used a name that it was not given."""
+    """Whether the client introduced its id; otherwise the agent used an unknown id."""
     release_asked_seq: int | None = None
-    """The first message by which the agent has asked to release it, or may have meant it."""
+    """The first message in which the agent asked, or may have asked, to release it."""
 
     @property
     def is_released(self) -> bool:

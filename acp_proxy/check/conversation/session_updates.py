@@ -20,10 +20,10 @@ from acp_proxy.protocol.updates import MESSAGES, NEW_CHILD, PLANS, WORK
 
 
 def follow_update(conversation: Conversation, message: CheckedMessage) -> None:
-    """Changes the state of a session by an update.
+    """Updates the conversation with a session update.
 
     Args:
-        conversation: the conversation before it.
+        conversation: the conversation before the update.
         message: the update.
     """
     session = conversation.session(message.session)
@@ -72,7 +72,7 @@ def follow_update(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _progress(conversation: Conversation, message: CheckedMessage) -> None:
-    """Follows what an update of v2 says of the open turns of its session."""
+    """Applies an update of v2 to the open turns of its session."""
     kind = message.update_kind
     for turn in conversation.turns.values():
         if turn.session != message.session:
@@ -86,7 +86,7 @@ def _progress(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _announce(conversation: Conversation, message: CheckedMessage) -> None:
-    """Takes the child session that an update announces on the session of its parent."""
+    """Adds or changes the child session that an update announces in its parent session."""
     name, parent = message.update.get("sessionId"), conversation.session(message.session)
     if not isinstance(name, str):
         return
@@ -103,12 +103,12 @@ def _announce(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def set_status(call: CallRecord, message: CheckedMessage, said: Any) -> None:
-    """Sets the status of a tool call, and notes when it had a title and an input.
+    """Updates the status of a tool call, and notes when it had a title and an input.
 
     Args:
         call: the tool call.
         message: an update or a permission request.
-        said: the part of the message that is about the call.
+        said: the members that describe the tool call.
     """
     call.named |= {name: message.seq for name in NAMING if member(said, name)}
     status = message.parsed.status
@@ -133,11 +133,11 @@ def set_options(session: SessionRecord, holder: dict[str, Any], message: Checked
 
 
 def names_in(values: Any, name: str = "id", most: int | None = 10_000) -> list[str]:
-    """Returns the strings that objects in a list have as one of their members.
+    """Returns the strings under one member name of the objects in a list.
 
     Args:
-        values: the list; anything else has no names.
+        values: the list; other values have no names.
         name: the name of the member.
-        most: how many objects are read; None for all.
+        most: the largest number of objects that are read; None for all.
     """
     return strings(member(value, name) for value in items(values, most))

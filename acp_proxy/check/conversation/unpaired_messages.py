@@ -1,6 +1,6 @@
-"""What changes by a message that cannot be paired, or names what nothing has given.
+"""State changes by messages that cannot be paired or use unknown names.
 
-One mistake is to be reported once: see `mistaken_pairs`.
+Each mistake is reported only once: see `mistaken_pairs`.
 """
 
 from acp_proxy.check.checked_message import CheckedMessage, items, strings
@@ -22,10 +22,10 @@ _TO_CLIENT = Direction.TO_CLIENT
 
 
 def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
-    """Notes what a line changes that is no message, or an object that is none.
+    """Updates the conversation with a line or an object that is not a valid message.
 
     Args:
-        conversation: the conversation before it.
+        conversation: the conversation before the line.
         message: the line.
     """
     raw, value = message.parsed.raw, message.value
@@ -51,18 +51,18 @@ def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def learn(conversation: Conversation, message: CheckedMessage) -> None:
-    """Takes names that nothing has given for known, so that each is reported once.
+    """Marks unknown names in a message as known, so that each is reported once.
 
     Args:
         conversation: the conversation before the message.
-        message: a request or a notification; others have none.
+        message: a request or notification; other messages change nothing.
     """
     method, name = message.parsed.method, message.params.get("sessionId")
     if method is None:
         return
     name = name if isinstance(name, str) and method not in OPENING else None
     if name is not None and message.direction is _TO_CLIENT and conversation.opening:
-        name = None  # it may be the one that is being opened
+        name = None  # it may be the id of the new session
     sessions, listed = conversation.sessions, conversation.listed
     if name is not None and name not in sessions:
         if conversation.is_partial and method not in CLOSING:
@@ -85,7 +85,7 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
-    """Whether a request has the id of an open one, or of an answer that came before it.
+    """Whether a request has the id of an open request, or of an earlier unpaired answer.
 
     Args:
         conversation: the conversation.
@@ -98,7 +98,7 @@ def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -
 
 
 def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMessage | None:
-    """Returns the open request that an answer fits which belongs to none.
+    """Returns the open request that an unpaired answer most likely answers.
 
     Args:
         conversation: the conversation.
@@ -116,10 +116,10 @@ def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMes
 
 
 def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
-    """Follows an answer that fits no request: what it names is known from now on.
+    """Follows an answer that fits no request; the names in it are known from now on.
 
     Args:
-        conversation: the conversation before it.
+        conversation: the conversation before the answer.
         message: the answer.
     """
     direction, token = message.direction.other, message.parsed.rpc_id or "null"
@@ -143,11 +143,11 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Notes that an answer that was taken for that of a request was for another one.
+    """Matches a wrongly matched answer to another request, since the right answer has come.
 
     Args:
         conversation: the conversation.
-        exchange: that of the request, whose own answer has come.
+        exchange: the exchange whose own answer has come.
     """
     stray = conversation.pairs.adopted.remove(exchange)
     other = None if stray is None else meant_for(conversation, stray)
@@ -158,11 +158,11 @@ def correct(conversation: Conversation, exchange: int) -> None:
 
 
 def excuse_names(conversation: Conversation, method: str | None) -> None:
-    """Notes that an answer has not named what it had to.
+    """Excuses the names that an answer should have introduced.
 
     Args:
         conversation: the conversation.
-        method: that of the request.
+        method: the method of the request.
     """
     if method in ("session/new", FORK):
         conversation.pairs.excuse(SESSION)
@@ -183,14 +183,14 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 
 
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
-    """Takes the oldest open request for a name as answered, by a message that uses the name."""
+    """Marks the oldest open request for a name as answered, since a message uses the name."""
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:
             return
 
 
 def _terminals_in(message: CheckedMessage) -> list[str]:
-    """The terminals that a request of the agent, or the content of a tool call, names."""
+    """Returns the terminals in a request of the agent or in the content of a tool call."""
     if (message.method or "").startswith("terminal/"):
         return strings([message.params.get("terminalId")])
     blocks = items(message.update.get("content"), 100) if message.update_kind else []

@@ -1,7 +1,7 @@
-"""Rules on cancelling turns.
+"""Rules about cancelling turns.
 
-A cancel and the end of the turn may cross: the agent may have written its answer, and the updates
-before it, before it read the cancel. `conditions` says how long that is likely.
+A cancel and the end of its turn may cross: the agent may have written the answer, and the updates
+before it, before it read the cancel. Constants in `registry` say for how long that is likely.
 """
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
@@ -55,7 +55,7 @@ def errors_are_caught(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @end_rule("cancel.unanswered")
 def cancelled_prompts_are_answered(conversation: Conversation) -> Breaches:
-    """Finds cancelled prompts without an answer, where the agent had the time to give one."""
+    """Finds unanswered cancelled prompts that the agent had time to answer."""
     if not conversation.is_over:
         return
     for request in conversation.open_at_leaving:
@@ -70,7 +70,7 @@ def cancelled_prompts_are_answered(conversation: Conversation) -> Breaches:
 
 @rule("cancel.update-after", updates=TURN_OUTPUT)
 def updates_precede_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output after the end of a turn that was cancelled."""
+    """Finds output after the end of a cancelled turn."""
     end = late_for(message, conversation)
     if end is not None and was_cancelled(end):
         text = f"{message.update_kind} comes after the turn has ended as cancelled"
@@ -90,7 +90,7 @@ def remember_pending_permissions(message: CheckedMessage, conversation: Conversa
 
 @rule("cancel.permission", answers=(PERMISSION,))
 def permissions_are_cancelled(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds options that a client selects after it has cancelled, and errors that it sends."""
+    """Finds options selected after a cancel, and errors in answer to pending requests."""
     request = message.request
     if request is None or conversation.dialect != V1:
         return
@@ -116,7 +116,7 @@ def permissions_are_cancelled(message: CheckedMessage, conversation: Conversatio
 def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds permission requests answered as cancelled in a turn that nobody cancels.
 
-    A client may answer them first, and cancel then.
+    A client may answer them first and cancel the turn afterwards.
     """
     turn = ended.turn
     if turn.dropped is None or turn.cancel_seq is not None or conversation.dialect != V1:
@@ -130,9 +130,9 @@ def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Br
 
 @turn_rule("cancel.reason-unasked")
 def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds turns that end as cancelled, though the client has said nothing like it.
+    """Finds turns that end as cancelled although the client did not cancel them.
 
-    Agents offer options such as "No, and stop"; who selects one may have cancelled the turn.
+    Agents offer options such as "No, and stop"; selecting one may cancel the turn.
     """
     turn = ended.turn
     if ended.stop_reason != _CANCELLED or turn.cancel_seq is not None or conversation.left:
@@ -145,14 +145,14 @@ def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Bre
 
 @rule("cancel.no-turn", notifications=(CANCEL,))
 def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports cancels of sessions in which nothing runs, unless they cross the end of a turn."""
+    """Reports cancels of idle sessions, unless they cross the end of a turn."""
     session = conversation.session(message.session)
     if session is None or message.sender != CLIENT or conversation.turn_of(session.id) is not None:
         return
     if session.closed_seq is not None or session.state in ("running", "requires_action"):
         return
     if session.opened == NEW_CHILD:
-        return  # its parent prompts it
+        return  # the turn belongs to its parent
     end = conversation.last_ends.get(session.id)
     if end is None or message.t_ns - end.t_ns > MOMENT_NS:
         yield Breach("there is no turn to cancel", frames_of(end))
@@ -160,7 +160,7 @@ def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("cancel.keeps-working", requests=(PERMISSION, *_WORKING))
 def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds new requests of a cancelled turn, unless they may have crossed the cancel."""
+    """Finds new requests in a cancelled turn, unless they may have crossed the cancel."""
     turn = conversation.turn(message.transition.turn)
     if turn is None or turn.cancel_seq is None or not turn.must_confirm or message.sender != AGENT:
         return
@@ -171,7 +171,7 @@ def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @turn_rule("cancel.tools-left")
 def tools_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Reports tool calls that are open when a turn of the 1.0 draft ends as cancelled."""
+    """Reports open tool calls at the end of a cancelled turn (1.0 draft)."""
     if conversation.dialect != DRAFT or ended.stop_reason != _CANCELLED:
         return
     for call in ended.turn.calls.values():

@@ -1,4 +1,4 @@
-"""Rules on capabilities: what a peer may send only to one, or as one, that has announced them."""
+"""Rules about capabilities: messages that a peer may send only if one side has announced them."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ _CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 
 
 def _rule_of(need: Need) -> MessageRule:
-    """Returns the function that finds what lacks the capability of a row."""
+    """Returns the function that finds messages without the capability of a table row."""
 
     def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-        """Finds what is sent though nobody has announced that it can be."""
+        """Finds messages whose capability was not announced."""
         side = message.sender if need.is_own else message.receiver
         peer, path = conversation.peer(side), need.path(conversation.dialect)
         if not path or not peer.is_known or peer.offers(*path):
             return
         if message.parsed.terminal in conversation.terminals:
-            return  # the client has one after all, which was reported as it was asked for
+            return  # the client has terminals; the missing capability was reported before
         root, holder = ("result", message.result) if need.is_result else ("params", message.params)
         place = _found(holder, need.where.split("/"), need.value) if need.where else ()
         if place is None:
@@ -40,7 +40,7 @@ def _rule_of(need: Need) -> MessageRule:
 
 @rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
 def children_are_left_alone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds what changes a child session though its own capabilities do not allow it."""
+    """Finds messages that change a child session without permission in its capabilities."""
     child = conversation.session(message.session)
     if child is None or child.opened != NEW_CHILD or message.sender != CLIENT:
         return
@@ -61,7 +61,7 @@ def _register() -> None:
 
 
 def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
-    """The path to the first member at a place that has a value, or any; None if there is none."""
+    """Returns the path to the first member with a value, or with any value; None without one."""
     name, rest = where[0], where[1:]
     every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]
     for key, inside in every:

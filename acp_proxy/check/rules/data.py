@@ -1,4 +1,4 @@
-"""Rules on metadata, extensions, paths that no other rule covers, and elicitation."""
+"""Rules about metadata, extensions, elicitation, and paths that no other rule covers."""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ _META = "_meta"
 _FREE = frozenset(
     {"rawInput", "rawOutput", "input", "requestedSchema", "env", "headers", "mcpParams"}
 )
-"""Members whose value is not of a type of the protocol."""
+"""Members whose values have no type in the protocol."""
 _FREE_METHODS = ("_", "mcp/", "proxy/")
-"""Methods whose params and results are not of such a type."""
+"""Prefixes of methods whose params and results have no type in the protocol."""
 _MOST = 1_000
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?P<more>-.*)?"
@@ -41,7 +41,7 @@ _PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
     "session/new": (("params", "mcpServers", "*", "transport", "cwd"),),
     "session/load": (("params", "mcpServers", "*", "transport", "cwd"),),
 }
-"""Where requests have a path that no other rule looks at."""
+"""Places of paths in requests that no other rule covers."""
 _RESULT_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
     "session/list": (
         ("result", "sessions", "*", "cwd"),
@@ -75,7 +75,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @rule("meta.type", messages=True, when=has_metadata, alone=True)
 def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds metadata that is not an object; null stands for none."""
+    """Finds metadata that is not an object; null is accepted."""
     for path, value in _metadata(message):
         if value is not None and not isinstance(value, dict):
             yield Breach(f"_meta is {shown(value)}, not an object", place=pointer(path))
@@ -83,7 +83,7 @@ def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -
 
 @rule("meta.trace", messages=True, when=has_metadata, alone=True)
 def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds trace contexts that are not as the W3C defines them."""
+    """Finds trace contexts without the form that the W3C defines."""
     if not (_mentions(message, b'"trace') or _mentions(message, b'"baggage"')):
         return
     for path, value in _metadata(message):
@@ -101,7 +101,7 @@ def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @end_rule("ext.unanswered")
 def custom_requests_are_answered(conversation: Conversation) -> Breaches:
-    """Finds custom requests that nobody has answered, though there was time."""
+    """Finds unanswered custom requests that the receiver had time to answer."""
     for request, breach in unanswered(conversation):
         if (request.method or "").startswith("_"):
             yield breach
@@ -109,7 +109,7 @@ def custom_requests_are_answered(conversation: Conversation) -> Breaches:
 
 @rule("ext.unanswered", answers=(ANY,))
 def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds custom requests that are refused as unknown, with another code."""
+    """Finds unknown custom requests that are refused with the wrong code."""
     code = message.parsed.error_code
     if not message.is_error or not _is_custom(message) or code in (None, _NOT_FOUND):
         return
@@ -122,7 +122,7 @@ def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("ext.not-advertised", requests=(ANY,))
 def extensions_are_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports custom requests of a kind that their receiver has not announced, each once."""
+    """Reports the first custom request of each kind that its receiver has not announced."""
     peer = conversation.peer(message.receiver)
     if not _is_custom(message) or not peer.is_known:
         return
@@ -141,7 +141,7 @@ def extensions_are_announced(message: CheckedMessage, conversation: Conversation
 
 @rule("ext.namespace", requests=(ANY,), notifications=(ANY,), alone=True)
 def custom_names_have_a_namespace(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports custom methods whose name has no namespace."""
+    """Reports custom methods without a namespace."""
     if conversation.dialect == DRAFT and _is_custom(message) and "/" not in (message.method or ""):
         yield Breach(f"{_method(message)} has no namespace, such as example in _example/name")
 
@@ -149,7 +149,7 @@ def custom_names_have_a_namespace(message: CheckedMessage, conversation: Convers
 @rule("path.absolute", requests=tuple(_PATHS), results=tuple(_RESULT_PATHS),
       updates=tuple(_UPDATE_PATHS), alone=True)  # fmt: skip
 def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds relative paths at places that no other rule looks at."""
+    """Finds relative paths that no other rule covers."""
     if message.update_kind:
         patterns = _UPDATE_PATHS.get(message.update_kind, ())
     else:
@@ -170,7 +170,7 @@ def remember_elicitations(message: CheckedMessage, conversation: Conversation) -
 
 @rule("elicit.complete-known", answers=(ANY,))
 def remember_demanded_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations that an error demands."""
+    """Remembers the ids of elicitations that an error requires."""
     data = message.error.get("data") if message.is_error and message.sender == AGENT else None
     every = member(data, "elicitations")
     for entry in items(every):
@@ -180,7 +180,7 @@ def remember_demanded_elicitations(message: CheckedMessage, conversation: Conver
 
 @rule("elicit.complete-known", notifications=("elicitation/complete",))
 def completes_an_open_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds completions of elicitations that were not begun, or are completed."""
+    """Finds completions of unknown or already completed elicitations."""
     name = message.params.get("elicitationId")
     if not isinstance(name, str) or message.sender != AGENT or not conversation.client.is_known:
         return
@@ -198,7 +198,7 @@ def completes_an_open_one(message: CheckedMessage, conversation: Conversation) -
 
 @rule("elicit.secret-form", requests=("elicitation/create",), alone=True)
 def forms_ask_for_no_secrets(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds forms with a field for a password, a key or the like."""
+    """Finds forms with a field for a password, a key or another secret."""
     properties = member(message.params.get("requestedSchema"), "properties")
     if message.params.get("mode") != "form" or not isinstance(properties, dict):
         return
@@ -213,13 +213,13 @@ def forms_ask_for_no_secrets(message: CheckedMessage, conversation: Conversation
 
 
 def _mentions(message: CheckedMessage, word: bytes) -> bool:
-    """Whether the line has a word; a quick look before a long one."""
+    """Whether the line contains a word; a quick check before a long search."""
     raw = message.parsed.raw
     return raw is not None and word in raw
 
 
 def _metadata(message: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
-    """The values of ``_meta`` in a message, wherever a type of the protocol has it."""
+    """Returns the values of ``_meta`` at all places where a type of the protocol has it."""
     if message.metadata is None:
         message.metadata = [*_search_metadata(message)]
     return message.metadata
@@ -256,7 +256,7 @@ def _is_traceparent(text: str) -> bool:
 
 
 def _is_custom(message: CheckedMessage) -> bool:
-    """Whether it is a custom method, or the answer to one."""
+    """Whether a message is a custom request or notification, or the answer to one."""
     method = message.method or ""
     return method.startswith("_") and not any(
         (way, method) in table for table in METHODS.values() for way in Direction
@@ -268,7 +268,7 @@ def _method(message: CheckedMessage) -> str:
 
 
 def _announces(announced: Any, space: str) -> bool:
-    """Whether the metadata of a handshake names a namespace, in a key or in a value."""
+    """Whether the metadata of a handshake contains a namespace, in a key or in a value."""
     waiting: list[tuple[Any, bool]] = [(announced, False)]
     while waiting:
         value, is_meta = waiting.pop()
@@ -287,7 +287,7 @@ def _announces(announced: Any, space: str) -> bool:
 def _at(
     value: Any, pattern: tuple[str, ...], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The values at the places that a pattern names; a star is any item of a list."""
+    """Returns the values at the places that match a pattern; a star matches any list item."""
     if not pattern:
         yield path, value
     elif pattern[0] == "*":
@@ -298,6 +298,6 @@ def _at(
 
 
 def _is_secret(name: str) -> bool:
-    """Whether the name or title of a field asks for a secret, and not for what is about one."""
+    """Whether the name or title of a field asks for a secret itself, not for a fact about it."""
     words = " ".join(_WORDS.findall(re.sub(r"\(.*?\)", " ", name[:200]))).lower()
     return _SECRET.search(words) is not None and _NO_SECRET.search(words) is None

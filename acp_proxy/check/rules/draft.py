@@ -1,4 +1,4 @@
-"""Rules that only the independent 1.0 draft has."""
+"""Rules that exist only in the independent 1.0 draft."""
 
 import json
 from collections.abc import Iterator
@@ -28,19 +28,19 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
     "awaiting_permission": frozenset({"pending", "completed"}),
     "in_progress": frozenset({"awaiting_permission", "denied"}),
 }
-"""Statuses that do not follow a status, beside those that other rules look at."""
+"""Statuses that may not follow a status, except those that other rules cover."""
 _RAN = ("in_progress", "completed")
 _SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
     {-32000, -32001, -32003, -32006, -32008, -32009, -32600, -32601, -32602}
 )
-"""Codes that an answer about an unknown session may have."""
+"""Codes that are accepted in an answer about an unknown session."""
 _MOST = 1_000
 
 
 @rule("s4.required-capabilities", results=("initialize",))
 def requirements_are_met(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds agents that go on without a capability of the client that they require."""
+    """Finds agents that go on although the client lacks a required capability."""
     required = message.result.get("requiredClientCapabilities")
     if not conversation.client.is_known:
         return
@@ -54,7 +54,7 @@ def requirements_are_met(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("s4.permission-operation", requests=(PERMISSION,), alone=True)
 def operation_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds operations that the draft does not list."""
+    """Finds operations that the draft does not define."""
     operation = message.params.get("operation")
     if isinstance(operation, str) and operation not in _OPERATIONS:
         yield Breach(f"the operation {shown(operation)} is not defined", place="/params/operation")
@@ -62,7 +62,7 @@ def operation_is_listed(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("s4.permission-scope", results=(PERMISSION,), alone=True)
 def scope_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds scopes that the draft does not list."""
+    """Finds scopes that the draft does not define."""
     scope = message.result.get("scope")
     if isinstance(scope, str) and scope not in _SCOPES:
         yield Breach(f"the scope {shown(scope)} is not defined", place="/result/scope")
@@ -70,7 +70,7 @@ def scope_is_listed(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("s4.permission-scope-again", results=(PERMISSION,))
 def remember_grants(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers what is granted for longer than once."""
+    """Remembers permissions that are granted for longer than once."""
     request, scope = message.request, message.result.get("scope")
     result = message.result
     is_granted = result.get("granted") is True and result.get("remember") is not False
@@ -82,7 +82,7 @@ def remember_grants(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("s4.permission-scope-again", requests=(PERMISSION,))
 def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports permissions that are asked for again though they are granted."""
+    """Reports requests for permissions that are already granted."""
     for session in (message.session, None):
         key = _asked(message, session)
         granted = None if key is None else conversation.memory.grants.get(key)
@@ -95,7 +95,7 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("s4.denied-status")
 def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds refused tool calls that do not become denied; of those that ran, another rule tells."""
+    """Finds refused tool calls that do not become denied; another rule covers those that ran."""
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
     for call in ended.turn.calls.values():
@@ -107,14 +107,14 @@ def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @rule("s4.status-flow", updates=TOOL_CALLS)
 def status_follows_the_diagram(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds statuses of a tool call that do not follow the one before."""
+    """Finds statuses of a tool call that may not follow the status before."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     status = message.parsed.status
     if call is None or status is None or message.transition.begins_call:
         return
     if status == "denied" and call.refused_seq is not None:
-        return  # the draft's own example (16.2) goes there from pending
+        return  # the draft's own example (16.2) does that from pending
     if status in _NOT_IN_DIAGRAM.get(call.status, ()):
         related = frames_of(call.status_seq)
         text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
@@ -123,7 +123,7 @@ def status_follows_the_diagram(message: CheckedMessage, conversation: Conversati
 
 @rule("s4.terminal-max", results=("terminal/create",))
 def terminals_are_few(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds more terminals at once than the client allows; one that is being released is gone."""
+    """Finds more open terminals than the client allows; terminals being released do not count."""
     most = integer(conversation.client.capability("terminal", "maxConcurrent"))
     if most is None or message.request is None:
         return
@@ -141,7 +141,7 @@ def terminals_are_few(message: CheckedMessage, conversation: Conversation) -> Br
 @rule("s4.terminal-output-direction", requests=("terminal/output",),
       notifications=("terminal/output",), alone=True)  # fmt: skip
 def output_is_pushed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminal/output of the agent."""
+    """Finds terminal/output requests of the agent."""
     if message.sender == AGENT:
         yield Breach("the client sends terminal/output; an agent does not ask for it")
 
@@ -167,7 +167,7 @@ def transport_is_offered(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("s4.attachments", requests=(PROMPT,))
 def attachments_are_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds attachments for an agent that takes none."""
+    """Finds attachments for an agent that does not accept any."""
     is_offered = conversation.agent.offers("promptCapabilities", "attachments")
     if message.params.get("attachments") and conversation.agent.is_known and not is_offered:
         related = frames_of(conversation.agent)
@@ -177,7 +177,7 @@ def attachments_are_offered(message: CheckedMessage, conversation: Conversation)
 
 @rule("s4.mode-notified", results=("session/set_mode",))
 def remember_new_modes(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers a mode that was set, unless an update has said so since it was asked for."""
+    """Remembers a mode that was set, unless an update has reported it since the request."""
     request, name = message.request, message.session
     if request is None or name is None or message.sender != AGENT:
         return
@@ -190,7 +190,7 @@ def remember_new_modes(message: CheckedMessage, conversation: Conversation) -> N
 
 @rule("s4.mode-notified", updates=("current_mode_update",))
 def remember_mode_updates(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers that a mode was reported."""
+    """Remembers that an update reported a mode."""
     if message.session is not None:
         conversation.memory.set_modes.remove(message.session)
         conversation.memory.mode_updates.add(message.session, message.seq)
@@ -198,7 +198,7 @@ def remember_mode_updates(message: CheckedMessage, conversation: Conversation) -
 
 @turn_rule("s4.mode-notified")
 def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds modes that were set before a turn, and not reported at its end."""
+    """Finds modes that were set before a turn but not reported by its end."""
     name, turn = ended.turn.session, ended.turn
     seq = None if name is None else conversation.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:
@@ -209,7 +209,7 @@ def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @rule("s4.error-code", answers=(ANY,))
 def code_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports answers about a session that does not exist with a code that says something else."""
+    """Reports answers about an unknown session whose code means something else."""
     request, code = message.request, message.parsed.error_code
     if not message.is_error or request is None or code is None or message.sender != AGENT:
         return
@@ -224,14 +224,14 @@ def code_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("s4.credential-shown", requests=_SETUP)
 def remember_credentials(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the masked values of MCP servers."""
+    """Remembers the masked values in the configuration of MCP servers."""
     for name in _masked(message.params.get("mcpServers")):
         conversation.memory.credentials.add(name, message.seq)
 
 
 @rule("s4.credential-shown", updates=TOOL_CALLS)
 def output_shows_no_credential(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a masked value of an MCP server in what a tool call has put out."""
+    """Finds masked values of an MCP server in the output of a tool call."""
     for member_of in ("output", "content", "rawOutput") if conversation.memory.credentials else ():
         for name in _masked(message.update.get(member_of)):
             if (seq := conversation.memory.credentials.get(name)) is not None:
@@ -242,7 +242,7 @@ def output_shows_no_credential(message: CheckedMessage, conversation: Conversati
 
 @rule("s4.https", requests=_SETUP, alone=True)
 def remote_http_is_encrypted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers on other machines that are used without TLS."""
+    """Finds MCP servers on other machines that are reached without TLS."""
     for at, server in servers_of(message):
         url = member(server, "transport", "url")
         if isinstance(url, str) and _is_remote_http(url):
@@ -252,12 +252,12 @@ def remote_http_is_encrypted(message: CheckedMessage, conversation: Conversation
 
 
 def _masked(value: Any) -> list[str]:
-    """The masked values in a value, by what is the same in all markers of one value."""
+    """Returns the hashes of the masked values in a value; equal values have equal hashes."""
     return [] if value is None else [marker[2] for marker in MARKER.finditer(json.dumps(value))]
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The paths of capabilities that are demanded: those that are true."""
+    """Returns the paths of required capabilities: those with the value true."""
     if wanted is True:
         yield path
     elif isinstance(wanted, dict) and len(path) < 5:
@@ -266,7 +266,7 @@ def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _asked(request: CheckedMessage, session: str | None) -> str | None:
-    """What a permission request asks for, as a key; None if it does not say."""
+    """Returns a key for what a permission request asks for; None if it does not say."""
     operation, resource = request.params.get("operation"), request.params.get("resource")
     if not isinstance(operation, str) or not isinstance(resource, str):
         return None

@@ -1,4 +1,4 @@
-"""Rules on reading and writing files through the client."""
+"""Rules about reading and writing files through the client."""
 
 from acp_proxy.check.check_values import Breach, Breaches, frames_of
 from acp_proxy.check.check_wording import is_relative, shown
@@ -21,7 +21,7 @@ def path_is_absolute(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("fs.line", requests=(_READ,), alone=True)
 def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines below 1, and in the 1.0 draft a last line before the first."""
+    """Finds line numbers below 1, and in the 1.0 draft a last line before the first."""
     name = "startLine" if conversation.dialect == DRAFT else "line"
     first, last = integer(message.params.get(name)), integer(message.params.get("endLine"))
     if first is not None and first < 1:
@@ -32,7 +32,7 @@ def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("fs.limit", results=(_READ,))
 def no_more_than_asked(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds more lines than the agent asked for."""
+    """Finds content with more lines than the agent asked for."""
     request, content = message.request, message.result.get("content")
     limit = integer(request.params.get("limit")) if request is not None else None
     if request is None or limit is None or conversation.dialect != V1:
@@ -47,7 +47,7 @@ def no_more_than_asked(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("fs.write-refused-new", answers=(_WRITE,))
 def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds files that are not written since they do not exist."""
+    """Finds refusals to write a file because it does not exist."""
     if message.is_error and message.parsed.error_code == _NOT_FOUND and conversation.dialect == V1:
         related = frames_of(message.request)
         path = "a file" if message.request is None else shown(message.request.params.get("path"))
@@ -56,7 +56,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a whole file that is read directly after it was written, with another text."""
+    """Reports a file that is read whole directly after a write, but with another text."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str) or conversation.dialect == V2:

@@ -1,4 +1,4 @@
-"""Rules on lines: what a stream carries is messages, one on each line, and nothing else."""
+"""Rules about lines: a stream contains only messages, one per line."""
 
 import json
 from codecs import BOM_UTF8
@@ -15,15 +15,15 @@ from acp_proxy.protocol.jsonrpc import Kind
 
 _HEADERS = (b"content-length:", b"content-type:")
 _MOST_JOINED = 50
-"""Lines of which a message may be split that are tried together."""
+"""The number of lines that are joined to find a split message."""
 _BATCH_ALONE = (*INITIALIZE, "auth/login", *OPENING[:1], "session/resume", PROMPT)
-"""What a v2 peer should not put into a batch."""
+"""Methods that a v2 peer should not put into a batch."""
 _encode = msgspec.json.Encoder().encode
 
 
 @rule("frame.not-json", odd_lines=True, alone=True)
 def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines that are not JSON, but for those that another rule explains."""
+    """Finds lines that are not JSON, except those that another rule explains."""
     raw = message.parsed.raw
     if message.parsed.kind is not Kind.INVALID or message.value is not None or raw is None:
         return
@@ -33,7 +33,7 @@ def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("frame.lsp-header", odd_lines=True, alone=True)
 def no_headers(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the headers that LSP writes before each message."""
+    """Finds LSP headers before a message."""
     raw = message.parsed.raw
     if message.parsed.kind is Kind.INVALID and raw is not None and _is_lsp(raw):
         yield Breach(f"a header stands before a message: {_shown(raw)}")
@@ -41,13 +41,13 @@ def no_headers(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.split-message", odd_lines=True)
 def one_line_each(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages that are written on several lines, such as JSON that is indented."""
+    """Finds messages that are written on several lines, such as indented JSON."""
     pieces = conversation.memory.split_lines
     raw, messages = message.parsed.raw, conversation.messages[message.direction]
     if message.parsed.kind not in (Kind.INVALID, Kind.BLANK) or raw is None:
         return
     before, begun = pieces.get(message.direction, (-1, []))
-    if before != messages:  # a message came in between
+    if before != messages:  # another message came in between
         pieces.pop(message.direction, None)
         if raw.lstrip().startswith(b"{") and len(raw) < 1 << 20 and message.value is None:
             pieces[message.direction] = messages, [(message.seq, raw)]
@@ -66,7 +66,7 @@ def one_line_each(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("frame.bad-utf8", odd_lines=True, alone=True)
 def is_utf8(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines that are not UTF-8, or begin with a byte order mark."""
+    """Finds lines that are not UTF-8 or begin with a byte order mark."""
     raw = message.parsed.raw
     if message.parsed.kind is Kind.INVALID and raw is not None and _is_bad_utf8(raw):
         if raw.startswith(BOM_UTF8):
@@ -95,7 +95,7 @@ def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.batch", odd_lines=True, alone=True)
 def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds batches in v1, and in v2 empty ones and those of what should be sent by itself."""
+    """Finds batches in v1; in v2, empty batches and batches with messages that belong alone."""
     if message.parsed.kind is not Kind.BATCH:
         return
     members = message.parsed.members
@@ -111,7 +111,7 @@ def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.duplicate-key", lines=True, alone=True)
 def names_do_not_repeat(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds objects with two members of one name."""
+    """Finds objects with two members of the same name."""
     raw, value = message.parsed.raw, message.value
     if raw is None or not isinstance(value, dict | list) or _is_spelled_once(raw, value):
         return
@@ -134,7 +134,7 @@ def names_do_not_repeat(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("frame.non-finite", odd_lines=True, alone=True)
 def numbers_are_finite(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds NaN and Infinity, which are no numbers of JSON."""
+    """Finds NaN and Infinity, which JSON does not allow."""
     if message.parsed.kind is Kind.INVALID and _is_non_finite(message):
         name = (message.parsed.parse_error or "").removeprefix("not JSON: ").partition(" ")[0]
         yield Breach(f"a number is {name}, which JSON does not have")
@@ -142,14 +142,14 @@ def numbers_are_finite(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("frame.after-exit", lines=True, when=has_stream_ended)
 def nothing_after_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines of a stream that has ended."""
+    """Finds lines after the end of their stream."""
     if (seq := conversation.ended_streams.get(message.direction)) is not None:
         yield Breach("a line came after the end of its stream", (seq,))
 
 
 @end_rule("frame.unterminated")
 def ends_with_a_newline(conversation: Conversation) -> Breaches:
-    """Finds a last line that no newline ends."""
+    """Finds a last line without a newline."""
     for seq, sender in conversation.cut_lines:
         text = "the stream ended in the middle of a line"
         yield Breach(text, seq=seq, by=sender, explains=("frame.not-json",))
@@ -192,7 +192,7 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
-    """Whether a compact line is as long as its value written anew, so that nothing was left out."""
+    """Whether a compact line is as long as its value written anew, so no member was dropped."""
     try:
         return len(_encode(value)) == len(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError):

@@ -1,4 +1,4 @@
-"""Rules on initialize, versions, capabilities and logins."""
+"""Rules about initialize, versions, capabilities and logins."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
         ("promptCapabilities", "embedded_context"): "promptCapabilities.embeddedContext",
     },
 }
-"""Capabilities of v1 as they are misspelled, by the side that announces them."""
+"""Misspelled capabilities of v1, by the side that announces them."""
 _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
 @rule("init.first", messages=True, when=is_first)
 def initialize_is_first(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds another message before the client's ``initialize``."""
+    """Finds another message of the client before ``initialize``."""
     if message.sender == CLIENT and message.parsed.method not in INITIALIZE:
         text = f"the first message is {message.method or 'an answer'}, not initialize"
         yield Breach(text, frames_of(conversation.agent), explains=("rpc.response-unknown",))
@@ -48,7 +48,7 @@ def initialize_is_first(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("init.complete", requests=(ANY,), notifications=(ANY,), when=is_early)
 def nothing_before_its_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions and logins that do not wait for the answer to ``initialize``; once."""
+    """Finds the first session or login that does not wait for the answer to ``initialize``."""
     method = message.method or ""
     is_setup = method.startswith("session/") or method in LOGIN
     is_asked = bool(conversation.initialize) and not conversation.agent.is_known
@@ -62,7 +62,7 @@ def nothing_before_its_answer(message: CheckedMessage, conversation: Conversatio
 
 @rule("init.agent-early", requests=(ANY,), notifications=(ANY,), when=is_early)
 def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds what an agent sends before it has answered ``initialize``.
+    """Finds messages of an agent before it has answered ``initialize``.
 
     "Before answering successfully, the proxy MUST forward an `initialize` request" to its
     successor, which it reaches through the conductor.
@@ -111,7 +111,7 @@ def version_is_an_integer(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-higher", results=INITIALIZE)
 def version_is_not_higher(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an answer with a newer version than the client asked for."""
+    """Finds an answer with a newer version than the one requested."""
     asked, answered = _versions(message)
     if answered > asked:
         text = f"the client asks for version {asked}, but the agent answers with version {answered}"
@@ -120,7 +120,7 @@ def version_is_not_higher(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-lower", results=INITIALIZE)
 def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports an older version than the client asked for."""
+    """Reports an answer with an older version than the one requested."""
     asked, answered = _versions(message)
     if answered < asked:
         text = f"the client asks for version {asked}, and the agent answers with version {answered}"
@@ -129,7 +129,7 @@ def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-refused", answers=INITIALIZE)
 def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors about the params of an ``initialize`` whose params are valid."""
+    """Finds errors about the params of an ``initialize`` with valid params."""
     request = message.request
     if request is None or not request.is_plain:
         return
@@ -144,7 +144,7 @@ def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("init.version-ignored", requests=(ANY,))
 def client_knows_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a client that goes on with a version that it does not speak; once."""
+    """Finds clients that go on after an answer with an unsupported version; once."""
     if message.sender != CLIENT or not conversation.agent.is_known or message.method in INITIALIZE:
         return
     asked = integer(member(conversation.client.announced, "protocolVersion"))
@@ -158,7 +158,7 @@ def client_knows_the_version(message: CheckedMessage, conversation: Conversation
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
 def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds methods and updates that only the other version has; rules of v2 name those of v1."""
+    """Finds methods and updates of the other version; v2 rules cover those of v1."""
     if conversation.dialect != V1:
         return
     if message.method in _OF_V2:
@@ -169,7 +169,7 @@ def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("init.capabilities", results=INITIALIZE, alone=True)
 def agent_states_capabilities(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers without the agent's capabilities; the 1.0 draft demands them."""
+    """Finds answers without the agent's capabilities, which the 1.0 draft requires."""
     name = "agentCapabilities" if conversation.dialect == V1 else "capabilities"
     if _is_readable(message) and name not in message.result:
         severity = Severity.ERROR if conversation.dialect == DRAFT else Severity.INFO
@@ -179,14 +179,14 @@ def agent_states_capabilities(message: CheckedMessage, conversation: Conversatio
 
 @rule("init.info", requests=INITIALIZE, results=INITIALIZE, alone=True)
 def peers_name_themselves(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds peers that do not say what they are; v2 and the 1.0 draft demand it."""
+    """Finds peers without a name and version, which v2 and the 1.0 draft require."""
     dialect = conversation.dialect_of(message)
     name = "info" if dialect == V2 else f"{message.sender}Info"
     root, holder = ("/result", message.result) if message.is_result else ("/params", message.params)
     if not _is_readable(message) or not holder or isinstance(holder.get(name), dict):
         return
     if name in holder and holder[name] is not None:
-        return  # the schema says that it is no object
+        return  # the schema rules report other types
     severity = Severity.INFO if dialect == V1 else Severity.ERROR
     what = "the answer to initialize" if message.is_result else "initialize"
     yield Breach(f"{what} has no {name}", severity=severity, place=f"{root}/{name}")
@@ -194,7 +194,7 @@ def peers_name_themselves(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.capability-name", requests=INITIALIZE, results=INITIALIZE, alone=True)
 def capabilities_are_spelled_right(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds capabilities of v1 that are misspelled, so that the other side cannot see them."""
+    """Finds misspelled capabilities of v1, which the other side cannot recognize."""
     if conversation.dialect_of(message) != V1:
         return
     root = "clientCapabilities" if message.sender == CLIENT else "agentCapabilities"
@@ -211,7 +211,7 @@ def capabilities_are_spelled_right(message: CheckedMessage, conversation: Conver
 
 @rule("auth.not-offered", requests=LOGIN)
 def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds logins with an agent that offers no way to log in."""
+    """Finds logins with an agent that offers no login method."""
     methods = member(conversation.agent.announced, "authMethods")
     is_offered = "authMethods" in (conversation.agent.announced or {}) and methods != []
     if conversation.dialect == V1 and conversation.agent.is_known and not is_offered:
@@ -225,7 +225,7 @@ def login_names_an_offer(message: CheckedMessage, conversation: Conversation) ->
     wanted, offered = message.params.get("methodId"), _auth_methods(conversation)
     every = member(conversation.agent.announced, "authMethods")
     if not isinstance(every, list) or len(offered) != len(every):
-        return  # an offer cannot be read, or stands there twice
+        return  # an offer is unreadable, or occurs twice
     if offered and isinstance(wanted, str) and wanted not in offered:
         listed = ", ".join(sorted(offered))[:200]
         text = f"the login method {shown(wanted)} was not offered; the agent offers {listed}"
@@ -234,7 +234,7 @@ def login_names_an_offer(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("auth.terminal-method", requests=LOGIN)
 def terminal_methods_are_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds logins with a method that the client has to run in a terminal."""
+    """Finds logins with a method that must run in a terminal."""
     wanted = message.params.get("methodId")
     offer = _auth_methods(conversation).get(wanted) if isinstance(wanted, str) else None
     if member(offer, "type") == "terminal":
@@ -244,7 +244,7 @@ def terminal_methods_are_run(message: CheckedMessage, conversation: Conversation
 
 @rule("auth.duplicate", results=INITIALIZE, alone=True)
 def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds ways to log in that have the same id."""
+    """Finds login methods with the same id."""
     methods = message.result.get("authMethods")
     known: set[str] = set()
     for at, entry in enumerate(items(methods)):
@@ -259,17 +259,17 @@ def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.retry-without", requests=("session/new",))
 def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a session asked for again without a login, though the agent demanded one."""
+    """Finds another session request without a login, although the agent required one."""
     refused = conversation.auth_required
     if refused is None or refused.method != "session/new" or conversation.is_logged_in:
-        return  # after a login it is the agent that is to blame
+        return  # after a login, the agent is to blame
     if _auth_methods(conversation):
         yield Breach("session/new is called again without a login", (refused.seq,))
 
 
 @rule("auth.still-required", answers=("session/new",))
 def login_is_enough(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions that are refused for a login that has succeeded."""
+    """Finds sessions that are refused for lack of a login after a successful login."""
     code = -32001 if conversation.dialect == DRAFT else _AUTH_REQUIRED
     if message.is_error and conversation.is_logged_in and message.parsed.error_code == code:
         yield Breach("session/new is refused since a login is needed, but one has succeeded")
@@ -279,7 +279,7 @@ _TO_AGENT = Direction.TO_AGENT
 
 
 def _is_readable(message: CheckedMessage) -> bool:
-    """Whether there are params or a result; where they are of another type, the schema says so."""
+    """Whether there are params or a result; the schema rules report those of another type."""
     if not isinstance(message.value, dict):
         return False
     if message.is_result:
@@ -295,7 +295,7 @@ def _versions(message: CheckedMessage) -> tuple[int, int]:
 
 
 def _auth_methods(conversation: Conversation) -> dict[str, Any]:
-    """The ways to log in that the agent offers, by their ids."""
+    """Returns the login methods that the agent offers, by id."""
     methods = member(conversation.agent.announced, "authMethods")
     every = items(methods, None)
     named = {member(entry, "id") or member(entry, "methodId"): entry for entry in every}

@@ -1,4 +1,4 @@
-"""Rules on envelopes, ids and answers (JSON-RPC 2.0, sections 4 to 6)."""
+"""Rules about envelopes, ids and answers (JSON-RPC 2.0, sections 4 to 6)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,12 +30,12 @@ _BASELINE = {
 """Methods that every peer has."""
 _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
            "session/set_model": "has_models"}  # fmt: skip
-"""What the agent lists in a session for a method to choose from."""
+"""The attribute of a session with the choices for a method."""
 
 
 @rule("rpc.version", odd_objects=True, alone=True)
 def version_is_2(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages whose ``jsonrpc`` is missing, or another value."""
+    """Finds messages whose ``jsonrpc`` is missing or has another value."""
     value = message.value
     if not isinstance(value, dict) or value.get("jsonrpc") == "2.0":
         return
@@ -61,7 +61,7 @@ def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("rpc.result-and-error", odd_objects=True, alone=True)
 def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers with a result and an error; a null beside the other one is a warning."""
+    """Finds answers with both a result and an error; a warning if one of them is null."""
     value = message.value
     if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
         is_null = value["result"] is None or value["error"] is None
@@ -72,7 +72,7 @@ def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("rpc.no-result-or-error", odd_objects=True, alone=True)
 def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers that have neither."""
+    """Finds answers without a result and without an error."""
     value = message.value
     is_answer = isinstance(value, dict) and "id" in value and "method" not in value
     if is_answer and value.keys().isdisjoint(("result", "error")):
@@ -81,7 +81,7 @@ def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("rpc.id-type", odd_objects=True, alone=True)
 def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds ids of another type; null is a warning on a request, and right on some errors."""
+    """Finds ids of another type; null is a warning in requests, and right in some errors."""
     value = message.value
     if not isinstance(value, dict) or "id" not in value:
         return
@@ -95,7 +95,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds ids of requests that are open; one that was answered is a hint."""
+    """Finds ids of open requests; info if that request was already answered."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -111,7 +111,7 @@ def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("rpc.response-unknown", answers=(ANY,))
 def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to what was not asked, was answered before, or has another id."""
+    """Finds answers that belong to no request and are not covered by the next rules."""
     kind = _stray(message, conversation)
     if kind == "unknown" and not conversation.pairs.explains(message):
         text = f"no request has the id {_id(message)} of this answer"
@@ -120,7 +120,7 @@ def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("rpc.response-twice", answers=(ANY,))
 def answers_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds second answers."""
+    """Finds second answers to a request."""
     if _stray(message, conversation) == "twice":
         first = conversation.answered[message.direction.other].get(message.parsed.rpc_id or "null")
         related = frames_of(first)
@@ -129,7 +129,7 @@ def answers_once(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("rpc.response-id-retyped", answers=(ANY,))
 def answers_with_its_id(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers whose id is that of an open request in another type."""
+    """Finds answers with the id of an open request, but in another type."""
     if _stray(message, conversation) == "retyped":
         other = retyped_id(message.parsed.rpc_id or "")
         request = conversation.connection.oldest(message.direction.other, other)
@@ -140,7 +140,7 @@ def answers_with_its_id(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("rpc.notification-answered", answers=(ANY,))
 def notifications_have_no_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers without an id, but for those to a line that could not be read."""
+    """Finds answers without an id, except errors about lines that could not be read."""
     if _stray(message, conversation) != "null":
         return
     code = message.parsed.error_code
@@ -150,7 +150,7 @@ def notifications_have_no_answer(message: CheckedMessage, conversation: Conversa
 
 @rule("rpc.params-type", odd_objects=True, alone=True)
 def params_are_named(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds params that are not an object; null or none at all stand for empty ones."""
+    """Finds params that are not an object; null and missing params count as empty."""
     value = message.value
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         params = value.get("params")
@@ -189,7 +189,7 @@ def codes_are_defined(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("rpc.envelope-field", odd_objects=True, alone=True)
 def envelope_has_its_members(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds members beside those of JSON-RPC."""
+    """Finds members that JSON-RPC does not define."""
     value = message.value
     if isinstance(value, dict) and not value.keys() <= _FIELDS:
         others = sorted(name for name in value if name not in _FIELDS)
@@ -205,14 +205,14 @@ def method_is_the_senders(message: CheckedMessage, conversation: Conversation) -
     if kind_of(conversation.dialect, direction, method) is not None:
         return
     if conversation.dialect == DRAFT and method == "terminal/output":
-        return  # the draft contradicts itself there, which another rule explains
+        return  # the draft contradicts itself here, which another rule explains
     if kind_of(conversation.dialect, direction.other, method) is not None:
         yield Breach(f"{method} is for the {message.sender} to handle, not to send")
 
 
 @rule("rpc.unknown-method", requests=(ANY,), notifications=(ANY,), odd=True)
 def method_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds methods of no dialect that do not begin with an underscore."""
+    """Finds unknown methods that do not begin with an underscore."""
     method, table = message.parsed.method or "", METHODS.get(conversation.dialect or "", {})
     if conversation.dialect is None or (message.direction, method) in table or is_custom(method):
         return
@@ -223,7 +223,7 @@ def method_is_known(message: CheckedMessage, conversation: Conversation) -> Brea
         elsewhere = [
             name for name, table in METHODS.items() for way in Direction if (way, method) in table
         ]
-        # Another rule tells of methods of the other version of the official protocol.
+        # Another rule covers methods of the other version of the official protocol.
         if conversation.dialect != DRAFT and any(name != DRAFT for name in elsewhere):
             return
         where = f"; {dialect_name(elsewhere[0])} has it" if elsewhere else ""
@@ -232,7 +232,7 @@ def method_is_known(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("rpc.request-without-id", notifications=(ANY,), odd=True, alone=True)
 def requests_have_ids(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests that are sent as notifications."""
+    """Finds requests without an id."""
     method = message.parsed.method or ""
     kind = kind_of(conversation.dialect, message.direction, method)
     if kind == REQUEST and method not in EITHER_KIND:
@@ -241,7 +241,7 @@ def requests_have_ids(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("rpc.notification-with-id", requests=(ANY,), odd=True, alone=True)
 def notifications_have_none(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds notifications that are sent as requests."""
+    """Finds notifications with an id."""
     method = message.parsed.method or ""
     if kind_of(conversation.dialect, message.direction, method) == NOTIFICATION:
         yield Breach(f"{method} is a notification, but has an id")
@@ -249,7 +249,7 @@ def notifications_have_none(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.advertised-missing", answers=(ANY,))
 def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds "method not found" for what the peer has offered, or what every peer has."""
+    """Finds "method not found" for methods that the peer offers, or that every peer has."""
     method = message.method or ""
     if not message.is_error or message.parsed.error_code != -32601 or conversation.dialect is None:
         return
@@ -269,7 +269,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancellations of requests that their sender has not sent; answered ones are a hint."""
+    """Finds cancellations of requests that their sender never sent; info for answered requests."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return
@@ -282,7 +282,7 @@ def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("rpc.cancel-request-answer", answers=(ANY,))
 def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancelled requests that are answered with another error than "request cancelled"."""
+    """Finds cancelled requests that are answered with an error other than "request cancelled"."""
     exchange = message.answered
     if message.is_error and exchange is not None and exchange.cancelled:
         code = message.parsed.error_code
@@ -293,26 +293,26 @@ def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation)
 
 @end_rule("rpc.unanswered")
 def all_are_answered(conversation: Conversation) -> Breaches:
-    """Finds requests that nobody has answered, though there was time."""
+    """Finds unanswered requests that the receiver had time to answer."""
     for request, breach in unanswered(conversation):
         method = request.method or ""
-        if method != PERMISSION and not method.startswith("_"):  # which have rules of their own
+        if method != PERMISSION and not method.startswith("_"):  # they have their own rules
             yield breach
 
 
 def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
-    """Finds requests of any method that were open when the first peer left.
+    """Yields unanswered requests of any method, with the breach.
 
-    Who leaves by himself owes the answers. A client that leaves, or an agent that it stops, need
-    not wait for any; then only a peer that was silent for too long is to blame, or one that has
-    answered a later prompt of the same session.
+    A side that leaves by itself must have answered all requests. If the client leaves or stops the
+    agent, open requests are allowed, unless their receiver was silent for too long or has answered
+    a later prompt of the same session.
     """
     if not conversation.is_over:
         return
     for request in conversation.open_at_leaving:
         method, by = request.method or "", request.receiver
         if method in INITIALIZE and conversation.memory.was_initialize_open:
-            continue  # the client has gone on, which another rule reports
+            continue  # another rule reports that the client has gone on
         if conversation.left == AGENT:
             if by == AGENT:
                 text = f"the agent ended before it answered {method}"
@@ -325,7 +325,7 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 
 
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
-    """Why an answer belongs to no request: unknown, twice, retyped or null; None if it does."""
+    """Returns why an answer belongs to no request (unknown, twice, retyped, null), or None."""
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
     token = message.parsed.rpc_id

@@ -1,4 +1,4 @@
-"""Rules on the MCP servers that a client names, and on MCP through the client."""
+"""Rules about the MCP servers that a client passes, and about MCP through the client."""
 
 from collections import Counter
 from typing import Any
@@ -17,7 +17,7 @@ _PAIRS = ("env", "headers")
 
 @rule("mcp.sse-deprecated", requests=OPENING, alone=True)
 def sse_is_deprecated(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports servers of the transport that the protocol gives up."""
+    """Reports servers with the deprecated SSE transport."""
     for at, server in servers_of(message):
         if member(server, "type") == "sse":
             text = f"the MCP server {_name(server)} has the type sse"
@@ -26,11 +26,11 @@ def sse_is_deprecated(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
 def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds transports that are not defined; v2 allows custom ones with an underscore."""
+    """Finds undefined transports; v2 allows custom ones with an underscore."""
     for at, server in servers_of(message):
         kind = server.get("type")
         if kind is None and conversation.dialect == V2:
-            continue  # a rule of v2
+            continue  # a rule of v2 covers it
         is_custom = conversation.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
         if "type" in server and kind not in _TYPES and not is_custom:
             text = f"the MCP server {_name(server)} has the type {shown(kind)}"
@@ -39,7 +39,7 @@ def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("mcp.command-absolute", requests=OPENING, alone=True)
 def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds commands of servers that are looked up in the PATH, or relative."""
+    """Finds relative commands and commands that are looked up in the PATH."""
     for at, server in servers_of(message):
         if is_relative(command := server.get("command")):
             text = f"the command {shown(command)} of the MCP server {_name(server)} is not absolute"
@@ -48,7 +48,7 @@ def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("mcp.pairs", requests=OPENING, alone=True)
 def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds variables and headers that are written as an object."""
+    """Finds variables and headers in the form of an object."""
     for at, server in servers_of(message):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):
@@ -58,7 +58,7 @@ def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("mcp.name-duplicate", requests=OPENING, alone=True)
 def names_differ(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds two servers of one name."""
+    """Finds servers with the same name."""
     names = Counter(strings(server.get("name") for _, server in servers_of(message)))
     for name, count in names.items():
         if count > 1:
@@ -75,7 +75,7 @@ def remember_connections(message: CheckedMessage, conversation: Conversation) ->
 @rule("mcp.connection-known", requests=("mcp/message", "mcp/disconnect"),
       notifications=("mcp/message",))  # fmt: skip
 def connection_is_open(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages for a connection that was not opened, or was closed."""
+    """Finds messages for unknown or closed connections."""
     name = message.params.get("connectionId")
     known = conversation.memory.mcp_connections
     if not isinstance(name, str):
@@ -103,7 +103,7 @@ def server_is_declared(message: CheckedMessage, conversation: Conversation) -> B
 
 
 def servers_of(message: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
-    """Returns the MCP servers of a request, with their places in the list."""
+    """Returns the MCP servers of a request, with their indexes in the list."""
     servers = enumerate(items(message.params.get("mcpServers")))
     return [(at, server) for at, server in servers if isinstance(server, dict)]
 

@@ -1,4 +1,4 @@
-"""Rules on the modes of sessions and on their configuration options."""
+"""Rules about the modes of sessions and their configuration options."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ _LISTED = 5
 
 @rule("mode.not-listed", requests=(_SET_MODE,))
 def mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds modes that the client sets and the agent has not listed."""
+    """Finds modes that the client sets although the agent has not listed them."""
     name = "mode" if conversation.dialect == DRAFT else "modeId"
     wanted, modes = message.params.get(name), _modes(message, conversation)
     if modes is not None and isinstance(wanted, str) and wanted not in modes:
         text, severity = f"the mode {shown(wanted)} is not listed", None
-        if not modes:  # it may have been offered in another way
+        if not modes:  # the mode may have been offered in another way
             text, severity = f"the mode {shown(wanted)} is set, but none is listed", Severity.INFO
         related = _opened(message, conversation)
         yield Breach(text, related, severity=severity, place=f"/params/{name}")
@@ -35,7 +35,7 @@ def mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("mode.current-not-listed", results=OPENING, alone=True)
 def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions whose current mode is not in their own list."""
+    """Finds sessions whose current mode is missing from their own list."""
     current = member(message.result, "modes", "currentModeId")
     listed = _listed_modes(message)
     if listed is not None and isinstance(current, str) and current not in listed:
@@ -45,9 +45,9 @@ def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("mode.update-not-listed", updates=(_MODE_UPDATE,))
 def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates to a mode that is not listed; while a session is opened its list may change.
+    """Finds updates to an unlisted mode, unless a session is being opened and its list may change.
 
-    An agent without a list of modes may have options for them.
+    An agent without a list of modes may offer them as options.
     """
     name = "currentMode" if conversation.dialect == DRAFT else "currentModeId"
     mode, modes = message.update.get(name), _modes(message, conversation)
@@ -60,7 +60,7 @@ def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("mode.update-field", updates=(_MODE_UPDATE,), alone=True)
 def update_names_the_mode(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of the mode with ``modeId`` in place of ``currentModeId``."""
+    """Finds updates of the mode with ``modeId`` instead of ``currentModeId``."""
     update = message.update
     if "update" in message.params and "modeId" in update and "currentModeId" not in update:
         yield Breach("the mode is named by modeId, not by currentModeId",
@@ -69,7 +69,7 @@ def update_names_the_mode(message: CheckedMessage, conversation: Conversation) -
 
 @rule("mode.duplicate", results=OPENING, alone=True)
 def modes_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds modes that have the same id."""
+    """Finds modes with the same id."""
     known: set[str] = set()
     for at, name in enumerate(_listed_modes(message) or ()):
         if name in known:
@@ -80,20 +80,20 @@ def modes_are_unique(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("config.unknown", requests=(_SET_OPTION,))
 def option_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds options that the client sets and the agent has not listed."""
+    """Finds options that the client sets although the agent has not listed them."""
     name = "key" if conversation.dialect == DRAFT else "configId"
     wanted, options = message.params.get(name), _options(message, conversation)
     if options is None or not isinstance(wanted, str) or wanted in options:
         return
     text, severity = f"the option {shown(wanted)} is not listed", None
-    if not options:  # it may have been offered in another way
+    if not options:  # the option may have been offered in another way
         text, severity = f"the option {shown(wanted)} is set, but none is listed", Severity.INFO
     yield Breach(text, _opened(message, conversation), severity=severity, place=f"/params/{name}")
 
 
 @rule("config.value", requests=(_SET_OPTION,))
 def value_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds values that an option does not have, and values of another type than the option's."""
+    """Finds values that an option does not allow, or that have another type than the option."""
     session, name = conversation.session(message.session), message.params.get("configId")
     if session is None or session.options is None or not isinstance(name, str):
         return
@@ -115,7 +115,7 @@ def value_is_listed(message: CheckedMessage, conversation: Conversation) -> Brea
 @rule("config.current-not-listed", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,),
       alone=True)  # fmt: skip
 def current_value_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds selections whose current value is not among their own values."""
+    """Finds selections whose current value is missing from their own values."""
     options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if not isinstance(option, dict) or option.get("type") != "select":
@@ -129,7 +129,7 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists without the option that was set; others that have gone are a hint."""
+    """Finds lists that lack the option that was set; info for other options that disappeared."""
     session = conversation.session(message.session)
     options, place = _listed_options(message)
     listed = options_by_id(options)
@@ -152,7 +152,7 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an answer in which the option that was set has another of its values."""
+    """Finds answers in which the option that was set has another of its values."""
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))
@@ -165,13 +165,13 @@ def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds boolean options for a client that does not take them; once in a session."""
+    """Finds the first boolean options in each session of a client that does not accept them."""
     client = conversation.client
     if conversation.dialect != V1 or not client.is_known or client.offers(*_BOOLEAN):
         return
     reported = conversation.memory.boolean_options
     if message.session in reported:
-        return  # it was reported as the session was opened
+        return  # it was reported when the session was opened
     options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if member(option, "type") == "boolean":
@@ -184,9 +184,9 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
 
 
 def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """The modes of a session, none if it has none; None if that is not known.
+    """Returns the modes of a session, empty if it has none; None if they are unknown.
 
-    A session that an earlier connection began may have modes that the client knows from there.
+    A session of an earlier connection may have modes that the client knows from there.
     """
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_MODES)
@@ -199,7 +199,7 @@ def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | N
 
 
 def _options(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """The options of a session; None if they are not known, or may just have been others."""
+    """Returns the options of a session; None if they are unknown or may just have changed."""
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_OPTIONS)
     session = conversation.session(message.session)
@@ -211,12 +211,12 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether what the answer that opened it lacks was never announced."""
+    """Whether members missing from the answer that opened a session were never announced."""
     return session.opened == "session/new" and session.is_readable
 
 
 def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | None:
-    """What an agent of the 1.0 draft has listed in its capabilities."""
+    """Returns the names that an agent of the 1.0 draft lists in its capabilities."""
     names = conversation.agent.capability(*path)
     if not conversation.agent.is_known or not (names is None or isinstance(names, list)):
         return None
@@ -224,9 +224,9 @@ def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | N
 
 
 def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
-    """Whether the client may not have read the latest options.
+    """Whether the client may not have read the latest options yet.
 
-    It has read the answer that opened the session, since it knows its id.
+    It has read the answer that opened the session, since it knows the session's id.
     """
     has_changed = session.options_seq is not None and session.options_seq != session.seq
     return has_changed and message.t_ns - session.options_ns <= MOMENT_NS
@@ -238,7 +238,7 @@ def _opened(message: CheckedMessage, conversation: Conversation) -> tuple[int, .
 
 
 def _listed_modes(message: CheckedMessage) -> list[str] | None:
-    """The ids of the modes in an answer that opens a session; None if some have none."""
+    """Returns the ids of the modes in an answer that opens a session; None if any id is missing."""
     modes = member(message.result, "modes", "availableModes")
     if not isinstance(modes, list):
         return None
@@ -247,14 +247,14 @@ def _listed_modes(message: CheckedMessage) -> list[str] | None:
 
 
 def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
-    """The list of options in an answer or an update, and its place."""
+    """Returns the list of options in an answer or an update, and its place."""
     if message.update_kind:
         return message.update.get("configOptions"), "/params/update/configOptions"
     return message.result.get("configOptions"), "/result/configOptions"
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """The values of a selection, also those in groups; None if some cannot be read."""
+    """Returns the values of a selection, including those in groups; None if any is unreadable."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

@@ -1,4 +1,4 @@
-"""Rules on permission requests and their answers."""
+"""Rules about permission requests and their answers."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ _OUTCOMES = ("selected", "cancelled")
 
 @rule("perm.options-unique", requests=(PERMISSION,), alone=True)
 def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds two options of one id."""
+    """Finds options with the same id."""
     ids = Counter(strings(option.get("optionId") for option in options_of(message.value)))
     for name, count in ids.items():
         if count > 1:
@@ -25,7 +25,7 @@ def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("perm.options-empty", requests=(PERMISSION,), alone=True)
 def there_is_a_choice(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a request without options; the type of version 2 demands one."""
+    """Finds requests without options; the type in version 2 requires one."""
     if message.params.get("options") == []:
         severity = None if conversation.dialect == V2 else Severity.WARNING
         yield Breach("a permission request offers no options", place="/params/options",
@@ -34,14 +34,14 @@ def there_is_a_choice(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("perm.option-unknown", results=(PERMISSION,))
 def option_was_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a selected option that the request did not offer."""
+    """Finds selected options that the request did not offer."""
     name = member(message.result, "outcome", "optionId")
     if message.request is None or not isinstance(name, str):
         return
     options = message.request.params.get("options")
     offered = [member(option, "optionId") for option in items(options, None)]
     if not isinstance(options, list) or not all(isinstance(option, str) for option in offered):
-        return  # what was offered is not known
+        return  # the offered options are unknown
     if member(message.result, "outcome", "outcome") == "selected" and name not in offered:
         text = f"the option {shown(name)} was not offered"
         yield Breach(text, (message.request.seq,), place="/result/outcome/optionId")
@@ -49,7 +49,7 @@ def option_was_offered(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("perm.outcome-form", results=(PERMISSION,), alone=True)
 def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers that are no outcome of v1 and v2."""
+    """Finds answers without a valid outcome of v1 and v2."""
     if conversation.dialect == DRAFT or message.value is None:
         return
     outcome = message.result.get("outcome")
@@ -69,7 +69,7 @@ def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -
 
 @rule("perm.asked-again", results=(PERMISSION,))
 def remember_grants(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers what is allowed always."""
+    """Remembers tool calls that are always allowed."""
     request, chosen = message.request, member(message.result, "outcome", "optionId")
     kinds = [option.get("kind") for option in options_of(None if request is None else request.value)
              if option.get("optionId") == chosen]  # fmt: skip
@@ -79,13 +79,13 @@ def remember_grants(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("perm.asked-again", requests=(PERMISSION,))
 def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the same tool call, asked for again after it was allowed always."""
+    """Finds permission requests for tool calls that are always allowed."""
     if granted := conversation.memory.grants.get(_asked(message)):
         yield Breach("what was allowed always is asked for again", (granted,))
 
 
 def _asked(message: CheckedMessage) -> str:
-    """What tells a tool call from others in its session; empty if nothing does."""
+    """Returns a key for a tool call within its session; empty if nothing identifies it."""
     call = message.params.get("toolCall")
     said = member(call, "title"), member(call, "rawInput")
     return f"{message.session} {said}" if all(said) else ""
@@ -93,10 +93,10 @@ def _asked(message: CheckedMessage) -> str:
 
 @end_rule("perm.unanswered")
 def all_are_answered(conversation: Conversation) -> Breaches:
-    """Finds permissions that were not answered: while the turn went on to its end, or at all.
+    """Finds permissions that were not answered before their turn ended, or never.
 
-    A person may take his time, so that a request that was open when the client left, in a turn that
-    was open too, is a warning. An agent that leaves need not be answered.
+    A person may take time to decide. So a request that was open when the client left is only a
+    warning if its turn was open too. An agent that leaves needs no answer.
     """
     if not conversation.is_over:
         return

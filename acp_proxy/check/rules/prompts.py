@@ -1,4 +1,4 @@
-"""Rules on prompts and their content, and on what belongs to a turn."""
+"""Rules about prompts, their content, and messages that belong to a turn."""
 
 import binascii
 import re
@@ -29,22 +29,22 @@ LOST = re.compile(
     r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
     re.IGNORECASE | re.DOTALL,
 )
-"""What an error says of a session that is not there."""
+"""Words of an error about an unknown session."""
 _OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
 _BINARY = ("image", "audio", "resource")
 _FILES = ("fs/read_text_file", "fs/write_text_file")
 _LISTED = 5
 _MOST = 1_000
-"""Blocks of content that are looked at."""
+"""The number of content blocks that are checked."""
 
 
 @rule("prompt.baseline-refused", answers=(PROMPT,))
 def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds "invalid params" for a prompt of text and resource links alone.
+    """Finds "invalid params" for a prompt that has only text and resource links.
 
-    The prompt must be right in all else, so that nothing but its blocks can be the reason. Where
-    the opening of the session is missing, an error that speaks of the session may be right. That
-    an open session is not found is told by ``session.lost``.
+    The rest of the prompt must be valid, so that only its blocks can be the reason. If the opening
+    of the session is missing, an error about the session may be right. ``session.lost`` reports
+    open sessions that an agent does not find.
     """
     request = message.request
     if not message.is_error or message.parsed.error_code != -32602 or request is None:
@@ -63,7 +63,7 @@ def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("prompt.empty", requests=(PROMPT,), alone=True)
 def prompts_have_content(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts without any block."""
+    """Finds prompts without content blocks."""
     name = "content" if conversation.dialect == DRAFT else "prompt"
     if message.params.get(name) == []:
         yield Breach("the prompt has no content", place=f"/params/{name}")
@@ -71,7 +71,7 @@ def prompts_have_content(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("prompt.concurrent", requests=(PROMPT,))
 def prompts_wait_for_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts in a session whose turn is not over; in v2 a prompt may join the work."""
+    """Finds prompts in a session with an open turn; in v2 a prompt may join the work."""
     if conversation.dialect == V2 or message.session is None:
         return
     if (older := conversation.other_turn(message.session, message.transition.turn)) is not None:
@@ -80,7 +80,7 @@ def prompts_wait_for_the_end(message: CheckedMessage, conversation: Conversation
 
 @rule("prompt.stop-reason", results=(PROMPT,), alone=True)
 def stop_reason_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to a prompt without a stop reason of the dialect."""
+    """Finds answers to a prompt without a valid stop reason of the dialect."""
     known = _STOP_REASONS.get(conversation.dialect or "")
     if known is None or message.value is None:
         return
@@ -116,7 +116,7 @@ def binary_content_is_base64(message: CheckedMessage, conversation: Conversation
 
 @rule("prompt.base64", updates=("terminal_output_chunk", "terminal_update"), alone=True)
 def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output of terminals that is not base64; only version 2 has such updates."""
+    """Finds terminal output that is not base64; only version 2 has such updates."""
     is_chunk = message.update_kind == "terminal_output_chunk"
     path = ("data",) if is_chunk else ("output", "data")
     data = member(message.update, *path)
@@ -127,7 +127,7 @@ def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("turn.update-late", updates=TURN_OUTPUT)
 def output_precedes_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a turn's output after its end; after a turn that was cancelled another rule does."""
+    """Finds output after the end of its turn; another rule covers cancelled turns."""
     end = late_for(message, conversation)
     if end is not None and not was_cancelled(end):
         yield Breach(f"{message.update_kind} comes after the end of the turn", (end.seq,))
@@ -135,9 +135,10 @@ def output_precedes_the_end(message: CheckedMessage, conversation: Conversation)
 
 @turn_rule("turn.tools-open")
 def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds tool calls that are not over when a turn says that all is done.
+    """Finds open tool calls at the end of a successful turn.
 
-    Agents also ask for permission of what they never report as a tool call, such as a follow-up.
+    Agents also ask permission for actions that they never report as a tool call, such as a
+    follow-up.
     """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
     if ended.stop_reason != "end_turn" or is_cancelled or conversation.dialect == V2:
@@ -153,9 +154,9 @@ def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @turn_rule("turn.requests-open")
 def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds requests of the turn that the agent still waits for, and has not cancelled.
+    """Finds requests that the agent still waits for when their turn ends.
 
-    A terminal may run on, so it may also be waited for.
+    The agent may wait for a terminal, since terminals may run on.
     """
     if ended.turn.cancel_seq is not None or conversation.dialect == V2:
         return
@@ -170,12 +171,12 @@ def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breach
 
 @rule("turn.request-outside", requests=(PERMISSION, "terminal/create", *_FILES))
 def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports requests of the agent for a session that has no open turn; v2 allows them."""
+    """Reports requests of the agent in a session without an open turn; v2 allows them."""
     session = conversation.session(message.session)
     if session is None or message.transition.turn is not None or conversation.dialect != V1:
         return
     is_open = message.sender == AGENT and session.closed_seq is None
-    is_open = is_open and session.opened != NEW_CHILD  # its parent prompts it, not the client
+    is_open = is_open and session.opened != NEW_CHILD  # the turn belongs to its parent
     if is_open and not conversation.is_opening(message.session, *HISTORY):
         end = conversation.last_ends.get(session.id)
         yield Breach(f"{message.method} comes while the session has no turn",
@@ -184,7 +185,7 @@ def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversatio
 
 @turn_rule("turn.silent")
 def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Reports turns that end well without any update; only the 1.0 draft asks for one."""
+    """Reports successful turns without any update; only the 1.0 draft requires one."""
     turn = ended.turn
     is_silent = ended.stop_reason == "end_turn" and not turn.updates and turn.cancel_seq is None
     if conversation.dialect == DRAFT and is_silent:
@@ -192,10 +193,10 @@ def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breach
 
 
 def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn | None:
-    """Returns the turn after whose end an update came; None if it is not late.
+    """Returns the turn after whose end an update came; None if the update is not late.
 
-    History comes while a session is opened. What comes after the answer to ``session/load`` and
-    before a prompt is late for that.
+    History comes while a session is opened. Updates between the answer to ``session/load`` and the
+    first prompt are late history.
 
     Args:
         message: an update.
@@ -216,12 +217,12 @@ def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn |
 
 
 def was_cancelled(end: EndedTurn) -> bool:
-    """Whether the client has cancelled a turn, and the agent has said so."""
+    """Whether the client has cancelled a turn and the agent has confirmed it."""
     return end.turn.must_confirm and end.stop_reason == "cancelled"
 
 
 def _is_baseline(blocks: list[Any]) -> bool:
-    """Whether blocks are right, and text or resource links."""
+    """Whether all blocks are valid texts or resource links."""
     for block in blocks[:_MOST]:
         kind = member(block, "type")
         needed = {"text": ("text",), "resource_link": ("uri", "name")}.get(str(kind), ())
@@ -231,7 +232,7 @@ def _is_baseline(blocks: list[Any]) -> bool:
 
 
 def _binary(block: Any) -> Iterable[tuple[str, str]]:
-    """Yields where in a block of content, in any dialect, binary data stands, and the data."""
+    """Yields the places of binary data in a content block of any dialect, with the data."""
     if member(block, "type") not in _BINARY:
         return
     places = {"data": ("data",), "resource/blob": ("resource", "blob")}
@@ -243,7 +244,7 @@ def _binary(block: Any) -> Iterable[tuple[str, str]]:
 
 
 def _is_base64(data: str) -> bool:
-    """Whether a string is base64, perhaps on several lines; what is masked may be."""
+    """Whether a string is base64, possibly on several lines; masked strings count as base64."""
     try:
         binascii.a2b_base64("".join(data.split("\n")).replace("\r", ""), strict_mode=True)
     except ValueError:

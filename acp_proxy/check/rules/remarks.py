@@ -1,8 +1,7 @@
-"""What no specification forbids, and what people report as a bug all the same.
+"""Rules about behaviour that no specification forbids but that people report as bugs.
 
-An agent says that it refuses, says the same line turn after turn, sends a text twice or a prompt
-back, tells a failure of its provider as if it were an answer, or does not know a session that it
-has handed out.
+An agent refuses to answer, says the same line turn after turn, sends a text twice, sends a prompt
+back, reports a failure of its provider as an answer, or does not know a session that it has opened.
 """
 
 import re
@@ -23,9 +22,9 @@ from acp_proxy.protocol.updates import TURN_OUTPUT
 
 _CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
-"""Characters of a turn's text that are kept, of a text that is noticed twice, and of a line."""
+"""The lengths of the kept text of a turn, of a repeated text, and of a short line."""
 _GROWN, _AGAIN = 2, 3
-"""So many chunks that begin with the one before, and the same line in so many turns."""
+"""The number of chunks that repeat the chunk before, and of turns with the same line."""
 _COMMAND = "'text': '/"
 _THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -37,7 +36,7 @@ _FAILURE = re.compile(
 
 
 def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | None:
-    """Returns the text of the turn that is open in the session of an update."""
+    """Returns the text of the open turn in the session of an update."""
     turn = conversation.turn_of(message.session)
     if turn is None or message.session is None:
         return None
@@ -53,9 +52,9 @@ def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | 
 
 @rule("update.text-twice", updates=(_CHUNK,))
 def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a chunk that has again, as a whole, what several chunks before it have streamed.
+    """Finds a chunk that repeats, as a whole, the text that several chunks before it streamed.
 
-    Also finds chunks of which each begins with all of the one before, as if they were no pieces.
+    Also finds chunks that each begin with the whole text of the chunk before.
     """
     said, piece = _text_of(message, conversation), member(message.update, "content", "text")
     if said is None or not isinstance(piece, str):
@@ -74,7 +73,7 @@ def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("update.text-twice")
 def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose whole text is a longer one, twice."""
+    """Finds a turn whose whole text is a longer text twice."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
@@ -86,7 +85,7 @@ def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @rule("update.prompt-echo", updates=("user_message_chunk",))
 def prompts_are_not_echoed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a chunk of a user's message that is the text of the prompt that is open."""
+    """Finds a user message chunk with the text of the open prompt."""
     turn, said = conversation.turn_of(message.session), member(message.update, "content", "text")
     asked = None if turn is None else conversation.asked.get(turn.exchange or 0)
     if asked is None or not isinstance(said, str):
@@ -98,7 +97,7 @@ def prompts_are_not_echoed(message: CheckedMessage, conversation: Conversation) 
 
 @turn_rule("turn.repeated")
 def turns_differ(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds turns, one after the other, that consist of the same short line and nothing else."""
+    """Finds successive turns that say only the same short line."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
@@ -112,7 +111,7 @@ def turns_differ(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @turn_rule("turn.no-text")
 def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn that ends well with updates, but without a word; a command needs none."""
+    """Finds a successful turn with updates but without text, unless it runs a command."""
     turn = ended.turn
     is_quiet = turn.updates and not turn.has_text and turn.cancel_seq is None
     is_quiet = is_quiet and conversation.session(turn.session) is not None
@@ -125,7 +124,7 @@ def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breache
 
 @rule("turn.output-early", updates=TURN_OUTPUT)
 def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the first output of a new session that comes before any prompt of it."""
+    """Finds the first output of a new session, if it precedes every prompt."""
     session = conversation.session(message.session)
     if session is None or session.opened != "session/new" or session.had_prompt:
         return
@@ -138,7 +137,7 @@ def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("update.thought-tags")
 def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose message begins with what the model thinks, in the model's own tags."""
+    """Finds a turn whose message begins with a thought in the model's own tags."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
         text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
@@ -147,7 +146,7 @@ def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Bre
 
 @turn_rule("turn.failure-text")
 def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn that ends well, though its only text says that a login or the network failed."""
+    """Finds a successful turn whose only text says that a login or the network failed."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id or ended.stop_reason != "end_turn":
         return
@@ -162,7 +161,7 @@ def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breache
 
 @rule("turn.refusal", results=(PROMPT,), alone=True)
 def turns_are_not_refused(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds turns that the agent refuses to go on with."""
+    """Finds turns that the agent refuses to continue."""
     if message.result.get("stopReason") == "refusal":
         text = "the agent refuses to continue: the stop reason is refusal"
         yield Breach(text, place="/result/stopReason")
@@ -170,7 +169,7 @@ def turns_are_not_refused(message: CheckedMessage, conversation: Conversation) -
 
 @rule("session.lost", answers=(ANY,))
 def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an error that says a session is not there, which the agent itself has opened."""
+    """Finds errors about an unknown session that the agent itself has opened."""
     if not message.is_error or message.request is None:
         return
     name, words = message.request.params.get("sessionId"), message.error.get("message")
@@ -188,7 +187,7 @@ def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
 def missing_logins_have_a_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an error that asks for a login by another code than the one that clients look for."""
+    """Finds errors that ask for a login with a code that clients do not recognize."""
     words = message.error.get("message")
     if not message.is_error or not isinstance(words, str) or message.error.get("code") == -32000:
         return

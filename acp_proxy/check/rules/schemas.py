@@ -1,6 +1,6 @@
-"""Rules on types: params, results and extra members, by the schemas of the dialect.
+"""Rules about types: params, results and extra members, by the schemas of the dialect.
 
-They look at a message after all others, and keep silent on a value that has broken another rule.
+They check a message after all other rules, and skip values that have broken another rule.
 """
 
 import re
@@ -23,12 +23,12 @@ _UNREADABLE = re.compile(
     r"|expected \w+, received|unrecognized key|cannot (?:un|de)(?:marshal|serialize)",
     re.IGNORECASE,
 )
-"""What libraries say of JSON that is not of the type that they expect."""
+"""Words of JSON libraries about values that do not match the expected type."""
 
 
 @rule("rpc.schema-params", last=True)
 def params_fit(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds params that are not of the type of their method."""
+    """Finds params that do not match the type of their method."""
     for problem in _first_of_each(_params_problems(message, conversation)):
         if not _is_missing_in_draft(problem, conversation):
             text = f"params of {message.method}: {problem}"
@@ -37,7 +37,7 @@ def params_fit(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("rpc.schema-result", last=True)
 def result_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds results that are not of the type of their method."""
+    """Finds results that do not match the type of their method."""
     for problem in _first_of_each(_result_problems(message, conversation)):
         if not _is_missing_in_draft(problem, conversation):
             text = f"result of {message.method}: {problem}"
@@ -47,7 +47,7 @@ def result_fits(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("rpc.valid-refused", answers=(ANY,))
 def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an error that says that a request could not be read, which is of its type."""
+    """Finds errors which say that a request could not be read, although it matches its type."""
     said = f"{message.error.get('message')} {message.error.get('data')}"
     request = message.request if message.is_error and _UNREADABLE.search(said) else None
     if request is not None and conversation.is_of_its_type(request):
@@ -57,7 +57,7 @@ def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -
 
 @rule("s4.required", last=True)
 def required_is_there(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds members that the 1.0 draft requires and that are missing."""
+    """Finds missing members that the 1.0 draft requires."""
     problems = _params_problems(message, conversation) + _result_problems(message, conversation)
     related = frames_of(message.request)
     for problem in problems:
@@ -67,10 +67,10 @@ def required_is_there(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("meta.root-field", last=True)
 def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds members that no version of the schema names, and that are not in ``_meta``."""
+    """Finds members outside ``_meta`` that no version of the schema defines."""
     places = conversation.compared(message).extra
     if places and message.method in INITIALIZE and not message.is_result:
-        # A client that speaks both versions announces itself in the forms of both.
+        # A client that speaks both versions announces itself in both forms.
         for other in map(DialectSchema.of_dialect, (V1, V2)):
             known = message.compared_with(other).extra
             places = [place for place in places if place in known]
@@ -82,7 +82,7 @@ def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Bre
 
 
 def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """Leaves out what an object lacks beside its first member that is missing."""
+    """Yields the problems, but only the first missing member of each object."""
     lacking: set[str] = set()
     for problem in problems:
         if problem.mismatch is Mismatch.MISSING:
@@ -103,16 +103,16 @@ def _result_problems(message: CheckedMessage, conversation: Conversation) -> lis
 
 
 def _problems(message: CheckedMessage, conversation: Conversation) -> list[SchemaProblem]:
-    """Returns the problems of a message that no other rule has found, but for masked values."""
+    """Returns the problems that no other rule has reported, without masked values."""
     return [
         problem
         for problem in conversation.compared(message).problems
-        if not (_is_broken(problem.pointer, message.broken) or MARKER.search(problem.found))
+        if not (_is_broken(problem.pointer, message.broken) or MARKER.search(problem.got))
     ]
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:
-    """A null that receivers are told to read as the default does no harm."""
+    """Returns the severity of a problem; a null that receivers read as the default is harmless."""
     return Severity.WARNING if problem.mismatch is Mismatch.NULL else None
 
 
@@ -121,7 +121,7 @@ def _is_missing_in_draft(problem: SchemaProblem, conversation: Conversation) -> 
 
 
 def _is_broken(place: str, broken: Iterable[str]) -> bool:
-    """Whether a value, or one that it is a part of or that is a part of it, broke another rule."""
+    """Whether a value, a part of it, or a value around it broke another rule."""
     return any(
         place == other or place.startswith(f"{other}/") or other.startswith(f"{place}/")
         for other in broken

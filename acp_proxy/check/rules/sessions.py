@@ -1,4 +1,4 @@
-"""Rules on opening, listing and closing sessions, and on their directories."""
+"""Rules about opening, listing and closing sessions, and about their directories."""
 
 import re
 
@@ -18,13 +18,13 @@ _REOPENING = ("session/load", "session/resume")
 _OF_ANY_TIME = (
     "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
 )  # fmt: skip
-"""Requests about any session that a list would have, also one of an earlier connection."""
+"""Requests that may name any listed session, including those of earlier connections."""
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
 
 @rule("session.cwd-absolute", requests=OPENING, alone=True)
 def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a relative working directory."""
+    """Finds relative working directories."""
     name = "workingDirectory" if conversation.dialect == DRAFT else "cwd"
     if is_relative(path := message.params.get(name)):
         yield Breach(f"the {name} {shown(path)} is not absolute", place=f"/params/{name}")
@@ -32,7 +32,7 @@ def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("session.id-unique", results=("session/new", FORK))
 def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an id for a new session that another one has."""
+    """Finds new sessions with the id of another session."""
     name = message.result.get("sessionId")
     known = conversation.session(name) if isinstance(name, str) else None
     if known is not None:
@@ -42,11 +42,10 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("session.id-unknown", requests=(ANY,), notifications=(ANY,))
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions that were never opened or listed.
+    """Finds sessions that were neither opened nor listed.
 
-    A session that is being opened is known: history comes before the answer that opens it. One
-    whose id an open session/new returns later is reported by another rule. One that was reported
-    is known from then on.
+    A session counts as known while it is being opened, since history comes before the answer.
+    Another rule reports ids that an open session/new returns later. Each id is reported once.
     """
     name = message.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, conversation):
@@ -61,7 +60,7 @@ def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("session.update-early", results=("session/new", FORK))
 def updates_follow_the_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of a session before the answer that gives its id."""
+    """Finds updates of a session before the answer with its id."""
     name = message.result.get("sessionId")
     seq = conversation.memory.early_updates.get(name) if isinstance(name, str) else None
     if seq is not None and (message.request is None or seq > message.request.seq):
@@ -71,7 +70,7 @@ def updates_follow_the_answer(message: CheckedMessage, conversation: Conversatio
 
 @rule("session.update-early", notifications=("session/update",), when=is_while_opening)
 def remember_early_updates(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers updates of sessions that are not known yet."""
+    """Remembers updates of unknown sessions."""
     name = message.params.get("sessionId")
     if not isinstance(name, str) or name in conversation.memory.early_updates:
         return
@@ -103,7 +102,7 @@ def remember_replay(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("session.load-no-replay", results=("session/load",))
 def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a loaded session of which nothing was replayed, though it had turns here."""
+    """Finds loaded sessions without any replayed message, although they had turns here."""
     if message.request is None or conversation.dialect != V1:
         return
     last = conversation.memory.replays.remove(message.request.seq)
@@ -132,7 +131,7 @@ def replay_ends_with_the_answer(message: CheckedMessage, conversation: Conversat
 
 @rule("session.prompt-while-loading", requests=(PROMPT,))
 def prompts_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts for a session that is being loaded."""
+    """Finds prompts for a session that is still being opened."""
     for request in conversation.opening.values():
         is_same = message.session is not None and request.session == message.session
         if is_same and request.method in _REOPENING:
@@ -141,7 +140,7 @@ def prompts_wait(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("session.resume-replayed", results=("session/resume",))
 def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a resumed session whose history was sent; in v2 the client may ask for it."""
+    """Finds resumed sessions whose history was replayed; in v2 the client may ask for it."""
     request = message.request
     if request is None:
         return
@@ -153,7 +152,7 @@ def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) 
 
 @rule("session.closed-use", requests=(ANY,), notifications=(ANY,))
 def closed_is_over(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages for a session that was closed, but for its opening."""
+    """Finds messages for a closed session, except those that open it again."""
     session = conversation.session(message.session)
     is_allowed = message.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
     if session is None or session.closed_seq is None or is_allowed:
@@ -164,7 +163,7 @@ def closed_is_over(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("session.close-cancels", results=("session/close", "session/archive"))
 def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a closed session with a turn that is still open."""
+    """Finds closed sessions with an open turn."""
     turn = conversation.turn_of(message.session)
     if message.session is not None and turn is not None:
         yield Breach("the session is closed, but its turn has not ended", (turn.prompt_seq,))
@@ -172,7 +171,7 @@ def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("session.list-cursor", requests=("session/list",))
 def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cursors that no answer has given."""
+    """Finds cursors that no answer has returned."""
     cursor = message.params.get("cursor")
     if isinstance(cursor, str) and conversation.cursors.lacks(cursor):
         text = f"the cursor {shown(cursor)} was not given by the agent"
@@ -181,9 +180,9 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("session.list-filter", results=("session/list",))
 def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions of another directory than the one asked for.
+    """Finds listed sessions of a directory other than the requested one.
 
-    A directory has several paths where links lead to it, so only the last part counts.
+    Links give a directory several paths, so only the last part is compared.
     """
     wanted = None if message.request is None else message.request.params.get("cwd")
     listed = message.result.get("sessions")
@@ -201,7 +200,7 @@ def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversat
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
 def remember_deleted(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers deleted sessions until they are opened again, but for those that were in use."""
+    """Remembers deleted sessions until they are opened again, except those that were in use."""
     deleted = conversation.memory.deleted_sessions
     name = message.result.get("sessionId", message.session)
     if not isinstance(name, str):
@@ -216,7 +215,7 @@ def remember_deleted(message: CheckedMessage, conversation: Conversation) -> Non
 
 @rule("session.deleted-listed", results=("session/list",))
 def deleted_are_gone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists with sessions that were deleted before the list was asked for."""
+    """Finds listed sessions that were deleted before the request."""
     deleted = conversation.memory.deleted_sessions
     listed = message.result.get("sessions")
     if message.request is None or not deleted:
@@ -261,7 +260,7 @@ def stays_within(message: CheckedMessage, conversation: Conversation) -> Breache
 
 
 def _is_known(name: str, conversation: Conversation) -> bool:
-    """Whether a session was named, or may have been named by a message that was not read."""
+    """Whether a session was named, or may have been named by an unreadable message."""
     may_be_lost = conversation.sessions.has_forgotten or conversation.listed.has_forgotten
     is_excused = may_be_lost or conversation.pairs.excused[SESSION] > 0
     return is_excused or _is_named(name, conversation)
@@ -277,13 +276,13 @@ def _is_any_new_open(conversation: Conversation) -> bool:
 
 
 def _name(path: str) -> str:
-    """The last part of a path, as it is where case does not matter."""
+    """Returns the last part of a path, case-folded."""
     return re.split(r"[\\/]", path.rstrip("\\/"))[-1].casefold()
 
 
 def _is_inside(path: str, roots: list[str]) -> bool:
     if re.search(r"(^|[\\/])\.\.([\\/]|$)", path):
-        return True  # where it leads is not known
+        return True  # it may lead anywhere
     for root in roots:
         trimmed = root.rstrip("/\\")
         is_root = path == trimmed or MARKER.search(root) is not None

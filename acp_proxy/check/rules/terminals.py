@@ -1,4 +1,4 @@
-"""Rules on terminals: whose they are, what is read of them, how they end, and their release."""
+"""Rules about terminals: their sessions, output, exit and release."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ from acp_proxy.redaction.markers import MARKER
 _CREATE, _OUTPUT, _WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 _OTHERS = (_OUTPUT, _WAIT, "terminal/kill", "terminal/release")
 _SLOW_NS = 5 * 10**9
-"""From here on an answer to ``terminal/create`` is slow."""
+"""The time after which an answer to ``terminal/create`` counts as slow."""
 _EARLY = 2
-"""Output is truncated too early if it is shorter than its limit divided by this."""
+"""Output shorter than its limit divided by this was truncated too early."""
 
 
 @rule("term.id-unique", results=(_CREATE,))
 def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an id for a new terminal that one has which is not released."""
+    """Finds new terminals with the id of an unreleased terminal."""
     terminal = conversation.terminals.get(message.parsed.terminal or "")
     if terminal is not None and terminal.release_seq is None and terminal.is_created:
         text = f"the terminal {shown(terminal.id)} exists already"
@@ -61,7 +61,7 @@ def released_is_invalid(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("term.leaked")
 def released_with_the_turn(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds terminals of a turn that are not released at its end."""
+    """Finds unreleased terminals at the end of their turn."""
     for terminal in _unreleased(conversation):
         if terminal.turn == ended.turn.id and terminal.turn is not None:
             conversation.memory.leaked_terminals.add(terminal.id, ended.seq)
@@ -71,7 +71,7 @@ def released_with_the_turn(ended: EndedTurn, conversation: Conversation) -> Brea
 
 @rule("term.leaked", results=("session/close",))
 def released_with_the_session(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminals that are not released as their session is closed."""
+    """Finds unreleased terminals when their session is closed."""
     for terminal in _unreleased(conversation):
         if terminal.session == message.session:
             text = f"the terminal {shown(terminal.id)} is not released as its session is closed"
@@ -80,13 +80,13 @@ def released_with_the_session(message: CheckedMessage, conversation: Conversatio
 
 @end_rule("term.leaked")
 def released_at_the_end(conversation: Conversation) -> Breaches:
-    """Finds terminals that are not released when the agent leaves by itself, or has been idle."""
+    """Finds unreleased terminals when the agent leaves by itself or is idle."""
     if not conversation.is_over:
         return
     for terminal in _unreleased(conversation):
         session = conversation.session(terminal.session)
         if session is not None and session.closed_seq is not None:
-            continue  # it was reported then
+            continue  # it was reported before
         turn = conversation.turn(terminal.turn) or conversation.turn_of(terminal.session)
         if conversation.left == AGENT or turn is None:
             text = f"the terminal {shown(terminal.id)} was never released"
@@ -103,7 +103,7 @@ def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.limit-exceeded", results=(_OUTPUT,))
 def output_is_limited(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output that is longer than the agent allows."""
+    """Finds output longer than the agent's limit."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.limit is None or not isinstance(output, str):
         return
@@ -115,7 +115,7 @@ def output_is_limited(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("term.truncated-missing", results=(_OUTPUT,))
 def truncation_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output whose beginning is gone, though nothing is said to be truncated."""
+    """Finds output that lost its beginning without being reported as truncated."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.output is None or not isinstance(output, str):
         return
@@ -128,7 +128,7 @@ def truncation_is_reported(message: CheckedMessage, conversation: Conversation) 
 
 @rule("term.truncated-early", results=(_OUTPUT,))
 def truncation_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports truncated output without a limit, or far below it."""
+    """Reports output that is truncated without a limit, or far below it."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or message.result.get("truncated") is not True or terminal.was_truncated:
         return
@@ -144,7 +144,7 @@ def truncation_has_a_reason(message: CheckedMessage, conversation: Conversation)
 
 @rule("term.truncated-boundary", results=(_OUTPUT,))
 def truncation_keeps_characters(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds truncated output that begins within a character."""
+    """Finds truncated output that begins in the middle of a character."""
     output = message.result.get("output")
     if not isinstance(output, str) or conversation.dialect != V1:
         return
@@ -155,7 +155,7 @@ def truncation_keeps_characters(message: CheckedMessage, conversation: Conversat
 
 @rule("term.truncated-front", results=(_OUTPUT,))
 def truncation_takes_the_oldest(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output of which the newest part was cut off."""
+    """Finds output whose newest part was cut off."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or not terminal.output or not isinstance(output, str):
         return
@@ -169,7 +169,7 @@ def truncation_takes_the_oldest(message: CheckedMessage, conversation: Conversat
 
 @rule("term.exit-status", results=(_OUTPUT,))
 def exit_stays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output without the exit status of a command that has ended."""
+    """Finds output without an exit status after the command has ended."""
     terminal = _read(message, conversation)
     if terminal is None or terminal.exit_seq is None or message.request is None:
         return
@@ -180,7 +180,7 @@ def exit_stays(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("term.exit-differs", results=(_OUTPUT, _WAIT))
 def exits_agree(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds two different ends of one command."""
+    """Finds two different exit statuses of one command."""
     terminal = _read(message, conversation)
     status = message.result.get("exitStatus") if message.method == _OUTPUT else message.result
     if terminal is None or terminal.exit is None or not isinstance(status, dict):
@@ -193,7 +193,7 @@ def exits_agree(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("term.exit-both", results=(_OUTPUT, _WAIT), alone=True)
 def ends_in_one_way(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports an exit with a code and a signal, or with neither."""
+    """Reports an exit with both a code and a signal, or with neither."""
     status = message.result.get("exitStatus") if message.method == _OUTPUT else message.result
     if not isinstance(status, dict) or conversation.dialect != V1 or message.value is None:
         return
@@ -219,7 +219,7 @@ def output_is_final(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.create-slow", results=(_CREATE,))
 def remember_slow_creations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers terminals whose creation took long."""
+    """Remembers terminals that were slow to create."""
     exchange, name = message.answered, message.parsed.terminal
     is_slow = exchange is not None and (exchange.latency_ns or 0) >= _SLOW_NS
     if is_slow and name is not None:
@@ -228,7 +228,7 @@ def remember_slow_creations(message: CheckedMessage, conversation: Conversation)
 
 @rule("term.create-slow", results=(_OUTPUT,))
 def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a slow creation after which the command has ended already."""
+    """Reports slow creations whose command has already ended afterwards."""
     terminal = _read(message, conversation)
     seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)
     if seq is not None and message.result.get("exitStatus") is not None:
@@ -244,7 +244,7 @@ def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRe
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
-    """The terminal that an answer of v1 is about; None if it was released before it was read."""
+    """Returns the terminal of an answer in v1; None if its release was asked for earlier."""
     if message.request is None or conversation.dialect != V1:
         return None
     terminal, seq = _terminal(message.request, conversation), message.request.seq
@@ -257,7 +257,7 @@ def _unreleased(conversation: Conversation) -> list[TerminalRecord]:
 
 
 def _is_exit(status: dict[str, Any]) -> bool:
-    """Whether an exit status is of its type, and says how the command has ended."""
+    """Whether an exit status is valid and says how the command ended."""
     code, signal = status.get("exitCode"), status.get("signal")
     is_typed = isinstance(code, int | None) and isinstance(signal, str | None)
     return is_typed and (code, signal) != (None, None)
@@ -269,5 +269,5 @@ def _ending(status: dict[str, Any]) -> str:
 
 
 def _is_masked(terminal: TerminalRecord, output: str) -> bool:
-    """Whether a part of the output, now or before, is not known."""
+    """Whether the output, now or before, contains masked text."""
     return any(MARKER.search(text) is not None for text in (output, terminal.output or ""))

@@ -1,4 +1,4 @@
-"""Rules on tool calls: their ids, statuses, content and paths."""
+"""Rules about tool calls: their ids, statuses, content and paths."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ _RUNNING = ("in_progress", "completed")
 
 @rule("tool.unknown", updates=(_UPDATE,))
 def call_was_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of a tool call that nothing has announced; in v2 the first one creates it."""
+    """Finds updates of unannounced tool calls; in v2 the first update announces a call."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or not session.calls.lacks(name):
         return
@@ -34,7 +34,7 @@ def call_was_announced(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("tool.id-reused", updates=(_CALL,))
 def call_is_new(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a second ``tool_call`` with the id of another one, but for a replayed history."""
+    """Finds a second ``tool_call`` with the same id, except in replayed history."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     if call is None or call.announced_seq is None or conversation.dialect == V2:
@@ -49,7 +49,7 @@ def call_is_new(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("tool.permission-first", requests=(PERMISSION,))
 def call_comes_before_permission(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a permission that is asked for a tool call that nothing has announced."""
+    """Reports permission requests for unannounced tool calls."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is not None and name is not None and session.calls.lacks(name):
         yield Breach(f"permission is asked for the tool call {shown(name)} before it is announced")
@@ -57,7 +57,7 @@ def call_comes_before_permission(message: CheckedMessage, conversation: Conversa
 
 @rule("tool.final-changed", updates=TOOL_CALLS)
 def final_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds another status of a tool call that was over."""
+    """Finds status changes of tool calls that had ended."""
     call, status = _known(message, conversation), message.parsed.status
     if call is None or status is None or not call.is_over or status == call.status:
         return
@@ -68,7 +68,7 @@ def final_is_final(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("tool.status-back", updates=TOOL_CALLS)
 def status_goes_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds tool calls that were in progress and become pending."""
+    """Finds tool calls that return from in progress to pending."""
     call = _known(message, conversation)
     is_back = message.parsed.status == "pending" and "status" in message.update
     if call is not None and call.status == "in_progress" and is_back:
@@ -78,7 +78,7 @@ def status_goes_on(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("tool.runs-unanswered", updates=(_UPDATE,))
 def answers_come_first(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds tool calls that run while the permission for them is still asked for."""
+    """Finds tool calls that run while a permission request for them is open."""
     call = _known(message, conversation)
     if call is not None and call.asked_seq is not None and message.parsed.status in _RUNNING:
         text = f"the tool call {shown(call.id)} is {message.parsed.status}"
@@ -87,9 +87,9 @@ def answers_come_first(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("tool.no-progress", updates=(_UPDATE,))
 def progress_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports tool calls that are over without having been in progress.
+    """Reports tool calls that end without having been in progress.
 
-    Those that were refused, and those of a turn that is cancelled, never run.
+    Refused tool calls, and those of a cancelled turn, never run.
     """
     call, turn = _known(message, conversation), conversation.turn(message.transition.turn)
     if call is None or call.status != "pending" or call.has_run or call.refused_seq is not None:
@@ -105,7 +105,7 @@ def progress_is_reported(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("tool.update-empty", updates=(_UPDATE,), alone=True)
 def update_changes_something(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports updates that name the tool call alone."""
+    """Reports updates that contain only the id of the tool call."""
     if message.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and message.update:
         name = shown(message.parsed.tool_call)
         yield Breach(f"the update of the tool call {name} changes nothing")
@@ -113,7 +113,7 @@ def update_changes_something(message: CheckedMessage, conversation: Conversation
 
 @rule("tool.emptied", updates=(_UPDATE,), requests=(PERMISSION,))
 def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an empty title or input of a tool call that had one before."""
+    """Finds tool calls whose title or input becomes empty."""
     call, (said, place) = _known(message, conversation), _call(message)
     for name in NAMING:
         if call is not None and said.get(name) in ("", {}) and name in call.named:
@@ -123,7 +123,7 @@ def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
 def content_has_items(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds blocks of content that are not wrapped as an item of a tool call's content."""
+    """Finds content blocks that are not wrapped in an item of a tool call's content."""
     if conversation.dialect == DRAFT:
         return
     call, place = _call(message)
@@ -154,7 +154,7 @@ def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("tool.line", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
 def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines below 1 in locations."""
+    """Finds line numbers below 1 in locations."""
     call, place = _call(message)
     for at, location in enumerate(items(call.get("locations"))):
         line = integer(member(location, "line"))
@@ -167,8 +167,8 @@ def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> B
 def terminal_was_created(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds terminals in a tool call that the client has not created.
 
-    A client that announces ``_meta.terminal_output`` shows terminals that the agent runs itself,
-    an extension of Zed.
+    A client that announces ``_meta.terminal_output``, a Zed extension, shows terminals that the
+    agent runs itself.
     """
     if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return
@@ -181,7 +181,7 @@ def terminal_was_created(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("tool.terminal-released", updates=TOOL_CALLS)
 def terminal_is_not_released(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminals that a tool call shows first after they were released."""
+    """Finds terminals that appear in a tool call only after their release."""
     if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return
     call = _known(message, conversation)
@@ -197,8 +197,8 @@ def terminal_is_not_released(message: CheckedMessage, conversation: Conversation
 def refused_does_not_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that go on after their permission was refused.
 
-    Only what is completed has run. Agents report that a call is in progress before they have read
-    the answer, or on the way to ``failed``, so that this is a hint.
+    Only completed tool calls have certainly run. Agents may report a call as in progress before
+    they read the answer, or on the way to ``failed``, so that is only a hint.
     """
     call, status = _known(message, conversation), message.parsed.status
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
@@ -209,7 +209,7 @@ def refused_does_not_run(message: CheckedMessage, conversation: Conversation) ->
 
 
 def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | None:
-    """The tool call that a message is about; None if the message begins it."""
+    """Returns the tool call of a message; None if the message begins it."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or message.transition.begins_call:
         return None
@@ -217,7 +217,7 @@ def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | 
 
 
 def _call(message: CheckedMessage) -> tuple[dict[str, Any], str]:
-    """The members of the tool call of a message, and where they stand."""
+    """Returns the members of a message that describe the tool call, and their place."""
     if message.update_kind:
         is_draft = "update" not in message.params
         return message.update, "/params/data" if is_draft else "/params/update"

@@ -1,4 +1,4 @@
-"""Rules on session updates: their kinds, message ids, plans and lists of slash commands."""
+"""Rules about session updates: their kinds, message ids, plans and lists of slash commands."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.updates import PLANS
 
 _KINDS = {
-    # What only the other version has is reported as such.
+    # Another rule reports kinds that only the other version has.
     V1: UPDATE_KINDS[V1] | UPDATE_KINDS[V2],
     V2: UPDATE_KINDS[V1] | UPDATE_KINDS[V2],
     DRAFT: UPDATE_KINDS[DRAFT],
@@ -32,13 +32,13 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     V2: {"content": (), "priority": (), "status": ()},
     DRAFT: {"id": (), "description": (), "status": ()},
 }
-"""The members of a plan's entry, all of them strings, and their values if they are limited."""
+"""The members of a plan entry, all of them strings, with their allowed values, if limited."""
 _MOST = 1_000
 
 
 @rule("update.unknown", updates=(ANY,), odd=True, alone=True)
 def kind_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of a kind that does not exist."""
+    """Finds updates of an unknown kind."""
     kind = message.update_kind
     if kind in _KINDS.get(conversation.dialect or "", (kind,)) or not kind:
         return
@@ -52,7 +52,7 @@ def kind_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("update.wrong-dialect", last=True, alone=True)
 def form_is_of_the_dialect(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates in the envelope of another dialect."""
+    """Finds updates with the envelope of another dialect."""
     if conversation.dialect is None or not message.update_kind:
         return
     if ("update" in message.params) == (conversation.dialect == DRAFT):
@@ -64,7 +64,7 @@ def form_is_of_the_dialect(message: CheckedMessage, conversation: Conversation) 
 
 @rule("update.message-id", updates=_CHUNKS)
 def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports ids of messages that had ended, since one with another id had begun."""
+    """Reports message ids that return after another message has begun."""
     session, name = conversation.session(message.session), message.update.get("messageId")
     if session is None or conversation.dialect != V1 or not isinstance(name, str):
         return
@@ -78,7 +78,7 @@ def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.entry", updates=PLANS, alone=True)
 def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds entries of plans that lack a member, or have another value than is allowed."""
+    """Finds plan entries that lack a member, or have a value that is not allowed."""
     members = _ENTRY.get(conversation.dialect or "")
     if members is None or ("update" in message.params) == (conversation.dialect == DRAFT):
         return
@@ -98,7 +98,7 @@ def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.partial", updates=PLANS)
 def updates_are_complete(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports entries that one update leaves out and a later one has again."""
+    """Reports entries that an update leaves out and a later update contains again."""
     before = _plan_before(message, conversation)
     if before is None or not before.left_out:
         return
@@ -112,7 +112,7 @@ def updates_are_complete(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("plan.regression", updates=PLANS)
 def states_move_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports entries that were completed and are pending again."""
+    """Reports completed entries that are pending again."""
     before = _plan_before(message, conversation)
     if before is None:
         return
@@ -135,7 +135,7 @@ def names_have_no_slash(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("commands.duplicate", updates=_COMMANDS, alone=True)
 def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds names that stand twice in a list."""
+    """Finds names that occur twice in a list."""
     known: set[str] = set()
     for place, name in _names(message):
         if name in known:
@@ -145,7 +145,7 @@ def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("commands.unknown", requests=(PROMPT,))
 def command_is_advertised(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports prompts that begin with a command that is not in the latest list."""
+    """Reports prompts that begin with a command that is missing from the latest list."""
     session = conversation.session(message.session)
     if session is None or not session.commands:
         return
@@ -160,7 +160,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
 
 
 def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
-    """The update of the same plan before this one, if it came in the same turn."""
+    """Returns the previous update of the same plan, if it came in the same turn."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
     turn = message.transition.turn
@@ -175,7 +175,7 @@ def _plan_place(message: CheckedMessage) -> str:
 
 
 def _text(entry: Any) -> str | None:
-    """What an entry of a plan says."""
+    """Returns the text of a plan entry."""
     text = member(entry, "content") or member(entry, "description")
     return text if isinstance(text, str) else None
 

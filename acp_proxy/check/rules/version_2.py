@@ -1,4 +1,4 @@
-"""Rules that only version 2 has: a prompt is only accepted, and updates report all that follows."""
+"""Rules only for version 2, where the answer accepts a prompt and updates report the work."""
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of
 from acp_proxy.check.check_wording import not_offered, shown
@@ -20,7 +20,7 @@ _LISTED = 5
 
 @rule("v2.removed", requests=(ANY,), notifications=(ANY,))
 def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds methods and updates of version 1 that version 2 does not have any more."""
+    """Finds methods and updates of version 1 that version 2 has removed."""
     if message.method in _REMOVED:
         yield Breach(f"{message.method} is a method of version 1")
     elif message.update_kind in V1_UPDATES and "update" in message.params:
@@ -30,7 +30,7 @@ def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("v2.prompt-result", results=(PROMPT,), alone=True)
 def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts whose answer names a stop reason."""
+    """Finds answers to prompts with a stop reason."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
         text = f"the answer to a prompt has the stop reason {reason}"
@@ -42,7 +42,7 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
     """Finds accepted prompts that are not reported before the session is idle."""
     turn = ended.turn
     if conversation.pairs.lost_update_seq > turn.prompt_seq:
-        return  # it may have been that
+        return  # it may have been the message
     if _is_by_update(ended, conversation) and not turn.has_user_message and not turn.is_joining:
         severity = None if turn.cancel_seq is None else Severity.WARNING
         yield Breach("the session is idle, but the prompt was not reported as a user message",
@@ -51,12 +51,12 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @turn_rule("v2.running")
 def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds foreground work that ends without ever having been reported as running."""
+    """Finds work on a prompt that ends without having been reported as running."""
     turn = ended.turn
     if not _is_by_update(ended, conversation) or ended.stop_reason is None or turn.is_running:
         return
     if conversation.pairs.lost_update_seq > turn.prompt_seq:
-        return  # it may have been that
+        return  # it may have reported the state
     if turn.output_seq is not None and not turn.is_joining:
         text = "the agent works on a prompt, but never says that the session is running"
         yield Breach(text, (turn.prompt_seq, ended.seq), seq=turn.output_seq)
@@ -93,7 +93,7 @@ def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breache
 
 @end_rule("v2.cancelled")
 def cancelled_work_ends(conversation: Conversation) -> Breaches:
-    """Finds cancelled work that an agent leaves without a word."""
+    """Finds cancelled work that never ends because the agent exits."""
     if not conversation.is_over or conversation.left != AGENT:
         return
     for turn in conversation.turns.values():
@@ -118,7 +118,7 @@ def custom_names_are_marked(message: CheckedMessage, conversation: Conversation)
 
 @rule("v2.auth-surface", requests=("auth/login", "auth/logout"))
 def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds logins and logouts with an agent that offers no way to log in."""
+    """Finds logins and logouts with an agent that offers no login method."""
     announced = conversation.agent.announced or {}
     is_offered = "authMethods" in announced and announced["authMethods"] != []
     if message.sender == CLIENT and conversation.agent.is_known and not is_offered:
@@ -128,7 +128,7 @@ def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers without a type, or by stdio for an agent that does not offer it."""
+    """Finds MCP servers without a type, or with stdio although the agent does not offer it."""
     agent = conversation.agent
     is_offered = not agent.is_known or agent.offers("session", "mcp", "stdio")
     related = frames_of(agent)
@@ -143,22 +143,22 @@ def servers_name_their_type(message: CheckedMessage, conversation: Conversation)
 
 @rule("v2.message-id", updates=MESSAGES, alone=True)
 def messages_have_ids(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages, and pieces of them, without an id."""
+    """Finds messages and chunks without an id."""
     if "update" in message.params and message.update.get("messageId") is None:
         yield Breach(f"{message.update_kind} has no messageId", place="/params/update/messageId")
 
 
 def _is_by_update(ended: EndedTurn, conversation: Conversation) -> bool:
-    """Whether an update has ended the turn, and the agent had accepted its prompt."""
+    """Whether an update has ended the turn, after the agent accepted its prompt."""
     return not ended.is_error and not ended.is_answer and not _is_waiting(ended.turn, conversation)
 
 
 def _is_waiting(turn: TurnRecord, conversation: Conversation) -> bool:
-    """Whether a prompt is not accepted yet, so that what is reported is about earlier work."""
+    """Whether a prompt is not yet accepted, so that updates are about earlier work."""
     return turn.exchange is not None and turn.exchange in conversation.asked
 
 
 def _is_elsewhere(place: str) -> bool:
-    """Whether another rule tells of names at a place."""
+    """Whether another rule reports names at a place."""
     parts = parts_of(place)
     return parts == ("params", "update", "sessionUpdate") or parts[1:2] == ("mcpServers",)

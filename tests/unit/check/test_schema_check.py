@@ -197,7 +197,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
     """An open union takes any name, and any members beside it."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
-    assert (problem.pointer, problem.found, problem.mismatch) == (
+    assert (problem.pointer, problem.got, problem.mismatch) == (
         "/params/update/sessionUpdate",
         '"dance"',
         Mismatch.WRONG,
