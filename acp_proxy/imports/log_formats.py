@@ -1,11 +1,15 @@
-"""The formats of foreign logs that can be read. To add a format, add a module and list it here."""
+"""The formats of foreign logs that are read.
 
-from acp_proxy.imports import acp_devtools, jetbrains, zed
+To add a format, write a module for it, or a pattern in `line_logs`, and list it in `SOURCES`.
+"""
+
+from acp_proxy.imports import acp_devtools, zed
+from acp_proxy.imports.line_logs import JETBRAINS
 from acp_proxy.imports.log_entries import LogFormat
 from acp_proxy.imports.message_lines import ACPX, LINES
 
 SOURCES: tuple[LogFormat, ...] = (
-    acp_devtools.SOURCE, zed.SOURCE, jetbrains.SOURCE, ACPX, LINES,
+    acp_devtools.SOURCE, zed.SOURCE, JETBRAINS, ACPX, LINES,
 )  # fmt: skip
 """The formats in the order in which they are tried; the most general one is last."""
 NAMES = tuple(source.name for source in SOURCES)

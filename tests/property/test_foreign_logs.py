@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.imports.embedded_json import FoundObject, ObjectSplitter
 from acp_proxy.imports.log_entries import HEAD, UnreadLines
-from acp_proxy.imports.log_formats import source_named
+from acp_proxy.imports.log_formats import NAMES, source_named
 from tests.support.foreign_log_entries import assert_covered, assert_same, directed
 from tests.support.foreign_log_writers import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent
 from tests.support.strategies import json_values
@@ -43,6 +43,11 @@ sent = st.builds(
     st.integers(0, 10**8),
 )
 stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
+
+
+def test_every_format_has_a_writer() -> None:
+    """Each format of foreign logs is written by a writer of `WRITERS`, so that it is compared."""
+    assert {writer.format for writer in WRITERS.values()} == {*NAMES}
 
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())

@@ -74,8 +74,13 @@ def commands_with(flag: str) -> list[str]:
 
 def flags(command: click.Command) -> set[str]:
     """Returns how a command's options are written, but for help and removed options."""
-    options = (one for one in command.params if isinstance(one, click.Option) and not one.hidden)
-    return {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
+    options = (option for option in command.params if isinstance(option, click.Option))
+    return {
+        flag
+        for option in options
+        if not option.hidden
+        for flag in (*option.opts, *option.secondary_opts)
+    }
 
 
 def words_for(name: str, rec: str | Path, pattern: str = "e") -> list[str | Path]:
@@ -88,8 +93,8 @@ def words_for(name: str, rec: str | Path, pattern: str = "e") -> list[str | Path
     """
     values = {"pattern": pattern, **dict.fromkeys(("rec", "recs", "other", "where"), rec)}
     command = COMMANDS[f"acp-proxy {name}"]
-    arguments = [one for one in command.params if isinstance(one, click.Argument)]
-    unknown = [one.name for one in arguments if one.required and one.name not in values]
+    arguments = [param for param in command.params if isinstance(param, click.Argument)]
+    unknown = [each.name for each in arguments if each.required and each.name not in values]
     assert not unknown, f"words_for has no value for {unknown} of {name}"
-    words = (values[one.name] for one in arguments if one.name in values)
+    words = (values[each.name] for each in arguments if each.name in values)
     return [*name.split(), *_OPTIONS.get(name, ()), *words]

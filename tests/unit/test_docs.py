@@ -65,6 +65,7 @@ from acp_proxy.explain.transcript.entries import (
     TranscriptSection,
 )
 from acp_proxy.explain.waits import PendingRequest, Silence
+from acp_proxy.imports.log_formats import NAMES
 from acp_proxy.playback.drivers.sweep import ClientRun
 from acp_proxy.record.capture.record_options import RECORD
 from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
@@ -406,7 +407,7 @@ def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
     """Each member that our values have in JSON is on the page of JSON."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
-    assert {one.metadata.get("json", one.name) for one in json_fields(value)} <= {*named}
+    assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
 
 
 WORDS = {
@@ -423,7 +424,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Its section has all members, and `SECTIONS` the place of each value of ours within."""
+    """The section of a command has all members; `SECTIONS` has the sections of values within."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -464,6 +465,15 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
     event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
     for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
         assert set(members) <= set(first_cells(section(page("json.md"), title)))
+
+
+# Formats
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
+    """A section of the page of imports says what `--from` NAME reads."""
+    assert f"\n`--from {name}`" in page("imports.md")
 
 
 # The database

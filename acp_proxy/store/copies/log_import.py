@@ -244,7 +244,7 @@ class _Connection:
                 self._lost.add("start")
             elif self.has_messages and self._has_gap:
                 self._lost.add("middle")
-            if sent.line.stream is None and self._source.name == "lines":
+            if sent.line.stream is None and self._source.has_marks:
                 self._lost.add("middle")  # a person may have left out messages
             self._messages += 1
             self._has_gap = False

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 GROUPS = sorted({rule.group for rule in rules().values()})
 DATA = Path(__file__).parents[2] / "data"
 _SHORT = 12
-"""Lines of an example each of which is left out once."""
+"""Lines of the longest example from which each line is left out once."""
 _OPEN = "has no answer in what was imported"
 """How a remark ends that may be made of any part."""
 _CUTS = ("start", "middle", "ending", "all")
@@ -249,7 +249,6 @@ def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
     whole = "" if example.after else _result(rows, (), [*range(1, len(rows))]).dialect
     is_whole = rules()[example.rule].group in CONVERSATION
     for at in range(1, len(rows) - 1) if every else [len(rows) // 2]:
-        is_event = [b'"event"' in row for row in rows]
         kept = {
             "start": range(at + 1, len(rows)),
             "middle": (
