@@ -1,4 +1,4 @@
-"""The limits of size are in one module that everything may import."""
+"""Size limits shared by several rooms are in one module that everything may import."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = [ast.unparse(line.targets[0]) for line in BODY if isinstance(line, ast.A
 
 
 def test_each_limit_is_explained() -> None:
-    """The module imports nothing and has only limits, each with a sentence below it."""
+    """The module `limits` imports nothing, and each constant in it has a docstring."""
     assert [type(line) for line in BODY] == [ast.Assign, ast.Expr] * len(NAMES)
 
 
@@ -29,5 +29,5 @@ def used() -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_limit_is_used(name: str, used: set[str]) -> None:
-    """A module imports it."""
+    """Every limit is imported by at least one module."""
     assert name in used

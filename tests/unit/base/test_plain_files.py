@@ -1,4 +1,4 @@
-"""A path that leads to no plain file is reported at once, and never opened."""
+"""A path that does not lead to a plain file is reported at once and never opened."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ COMMANDS = (
     ("verify", "--", "true"),
 )
 DEADLINE_S = 300.0
-"""After which somebody writes into every pipe, so that no mistake waits for ever."""
+"""Seconds until every pipe gets a writer, so that a failing test ends."""
 PIPES: list[Path] = []
 PIPE = " is a pipe: expected the file of a recording; `acp-proxy show -` reads a text from a pipe"
 
 
 def directory(path: Path) -> None:
-    """A directory with nothing in it."""
+    """Makes an empty directory."""
     path.mkdir()
 
 
 def named_pipe(path: Path) -> None:
-    """A FIFO without a writer, which blocks a process that opens it."""
+    """Makes a FIFO without a writer, which blocks a process that opens it."""
     os.mkfifo(path)
     PIPES.append(path)
 
 
 def unix_socket(path: Path) -> None:
-    """A socket; its path has to be short."""
+    """Makes a socket; its path has to be short."""
     here = Path.cwd()
     os.chdir(path.parent)
     try:
@@ -55,12 +55,12 @@ def unix_socket(path: Path) -> None:
 
 
 def link_to_nothing(path: Path) -> None:
-    """A symbolic link whose target is gone."""
+    """Makes a symbolic link whose target is missing."""
     path.symlink_to("nowhere")
 
 
 def link_to_device(path: Path) -> None:
-    """A symbolic link to a device."""
+    """Makes a symbolic link to a device."""
     path.symlink_to(os.devnull)
 
 
@@ -79,7 +79,7 @@ KINDS = [
 
 @pytest.fixture(autouse=True)
 def _nobody_waits_for_ever() -> Iterator[None]:
-    """Opens the other end of the pipe after a long time, so that a failing test ends."""
+    """Opens the other end of each pipe after a long time, so that a failing test ends."""
     over, opened = threading.Event(), threading.Event()
 
     def let_go() -> None:
@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
-    """Whatever its name is, here or in the recordings directory."""
+    """The error names the kind of file, whatever its name and directory are."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:
@@ -113,7 +113,7 @@ def test_the_kind_of_file_is_named(
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """In one line, with exit code 2."""
+    """Every command reports a special file in one line, with exit code 2."""
     named_pipe(tmp_path / "x.db")
     place = command.index("--") if "--" in command else len(command)
     words = (*command[:place], str(tmp_path / "x.db"), *command[place:])
@@ -121,7 +121,7 @@ def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> N
 
 
 def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
-    """With the command that lists all."""
+    """The error for a directory lists some recordings, and the command that lists all."""
     home = tmp_path / "my runs"
     home.mkdir()
     answers = []
@@ -137,7 +137,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
-    """A directory with the name of a recording does not hide it."""
+    """A directory with the name of a recording does not hide the recording."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
     record_conversation(tmp_path / "run.db", name="given")
@@ -146,7 +146,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """In the system's own words."""
+    """The error for an inaccessible path quotes the operating system."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)
@@ -155,7 +155,7 @@ def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> No
 
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
-    """Neither as a database beside a log, nor as a log: no command waits for a writer."""
+    """No command opens a pipe that replaces a log, or a database beside a log."""
     with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")
@@ -173,7 +173,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
 def test_only_plain_files_are_opened(
     tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
 ) -> None:
-    """A link to one is followed, and a missing file is reported as missing."""
+    """A link to a plain file is followed, and a missing file is reported as missing."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
     assert kind_of(path) == kind

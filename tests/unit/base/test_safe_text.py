@@ -1,4 +1,4 @@
-"""Printed text cannot command a terminal, and shows everything that was recorded."""
+"""Printed text cannot control a terminal, and shows everything that was recorded."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from acp_proxy.base.safe_text import plain, visible
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """Only the joiner within an emoji stays, since it has a visible effect."""
+    """Only the joiner within an emoji is not escaped, since it has a visible effect."""
     assert visible(text) == shown
 
 
 @given(st.text())
 def test_nothing_commands_a_terminal(text: str) -> None:
-    """For any input the result is printable, but for joiners within emoji."""
+    """Any text becomes printable, except for joiners within emoji."""
     assert visible(text).replace("\u200d", "").isprintable()
 
 
 def test_a_long_line_is_cut() -> None:
-    """A plain text is one line; line ends of either kind look alike and tabs are spaces."""
+    """Plain text is one line: line ends of either kind look alike, and tabs become spaces."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE

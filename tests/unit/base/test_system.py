@@ -1,4 +1,4 @@
-"""`inspect` and `replay` need nothing that Windows lacks: it is taken away, and they work."""
+"""`inspect` and `replay` work without the functions that Windows lacks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIGNAL = {
     "SIG_SETMASK", "SIG_UNBLOCK", "pthread_sigmask", "setitimer", "sigwait",
 }  # fmt: skip
 SELECT = {"POLLIN", "POLLOUT", "poll"}
-"""Names that Windows lacks, of those that the package might use."""
+"""Names that the package might use and that Windows lacks."""
 
 WITHOUT = f"""
 import asyncio, contextlib, io, json, logging, multiprocessing, os, runpy, select, shutil, signal
@@ -104,7 +104,7 @@ INSPECT = [
 
 
 def without(script: str, *words: str, directory: Path, said: bytes = b"") -> tuple[bytes, bytes]:
-    """Runs a script after everything is gone that Windows lacks, and returns what it writes."""
+    """Runs a script without the functions that Windows lacks, and returns its output."""
     environ = {**os.environ, "ACP_PROXY_RECORDINGS": str(directory), "PYTHONPATH": str(ROOT)}
     process = subprocess.run(
         [sys.executable, "-c", WITHOUT + script, *words],
@@ -121,14 +121,14 @@ def without(script: str, *words: str, directory: Path, said: bytes = b"") -> tup
 
 @pytest.fixture
 def recordings(tmp_path: Path) -> Path:
-    """A directory with two recordings."""
+    """Makes a directory with two recordings."""
     for name in ("hello.db", "tour.db"):
         (tmp_path / name).write_bytes((ROOT / "recordings" / name).read_bytes())
     return tmp_path
 
 
 def test_recordings_are_inspected(recordings: Path) -> None:
-    """By every command that starts no agent, in one process."""
+    """Every command that starts no agent works in one process without them."""
     script = (
         f"for code, words in {INSPECT!r}:\n"
         "    found = run(*words)\n"
@@ -141,7 +141,7 @@ def test_recordings_are_inspected(recordings: Path) -> None:
 
 
 def conversation() -> tuple[bytes, bytes]:
-    """What the client and the agent of a recording sent."""
+    """Returns the bytes that the client and the agent of a recording sent."""
     with RecordingReader(ROOT / "recordings/hello.db") as reader:
         rows = [(row["stream"], bytes(row["raw"]) + b"\n") for row in reader.frames()]
     client, agent = (
@@ -153,7 +153,7 @@ def conversation() -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("options", [(), ("--fault", "latency latency_ms=1")])
 def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[str, ...]) -> None:
-    """To the end; stdin and stdout are read and written in threads."""
+    """A replay runs to its end; threads read stdin and write stdout."""
     client, agent = conversation()
     script = 'sys.argv = ["acp-proxy", "replay", *sys.argv[1:]]; main()'
     said, complaint = without(script, "hello", *options, directory=recordings, said=client)
@@ -163,7 +163,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_what_starts_agents_says_that_it_does_not_run(recordings: Path) -> None:
-    """In one line, with exit code 2."""
+    """Commands that start agents are refused in one line, with exit code 2."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("verify", "--help")]  # fmt: skip
@@ -180,7 +180,7 @@ def test_what_starts_agents_says_that_it_does_not_run(recordings: Path) -> None:
 
 
 def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> None:
-    """In one line: nobody could tell whether its recorder lives; others are listed."""
+    """Without locks an unfinished recording is refused in one line; others are listed."""
     (recordings / "dead.db.log").write_bytes(b"acplog")
     script = 'print(*run("show", "dead.db")); print(run("list")[0] or 0)'
     said, _ = without(script, directory=recordings)
@@ -193,7 +193,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And elsewhere a missing one is still only missing."""
+    """A log is opened only where files can be locked; a missing log is always reported so."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -210,14 +210,14 @@ STARTS_AGENTS = {
     "store/log/damaged_log", "store/log/log_reader", "store/log/log_recovery",
     "testing/replayed_agent",
 }  # fmt: skip
-"""Modules that do not run on Windows, read logs that only others have, or look before they use."""
+"""Modules that do not run on Windows, need locked logs, or check before they use a name."""
 LOOKS_FIRST = {
     "batches/local_executor", "cli/explain/time_limit", "cli/interruption",
 }  # fmt: skip
 
 
 def lacking(tree: ast.AST) -> Iterator[str]:
-    """Names in a module that Windows lacks."""
+    """Yields the names in a module that Windows lacks."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.attr in {"os": OS, "signal": SIGNAL, "select": SELECT}.get(node.value.id, ()):
@@ -230,7 +230,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 
 def test_nothing_else_uses_what_windows_lacks() -> None:
-    """What does not start agents asks `system`."""
+    """Modules that start no agents use only `system` for functions that Windows lacks."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()
@@ -240,7 +240,7 @@ def test_nothing_else_uses_what_windows_lacks() -> None:
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:
-    """Whatever its code page is, a transcript can be written."""
+    """A transcript is written to a pipe as UTF-8, whatever the code page is."""
     script = (
         "from acp_proxy.base import system; system.OUTPUT_ENCODING = 'utf-8'\n"
         "sys.stdout.reconfigure(encoding='cp1252')\n"
@@ -251,7 +251,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """Those that are there are joined."""
+    """`flags` combines the available flags and ignores missing ones."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)
@@ -260,7 +260,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where that cannot be known, it counts as not readable."""
+    """A descriptor with data is readable; where that is unknown, it counts as not readable."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

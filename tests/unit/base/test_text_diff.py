@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """Nothing is lost, not even of long texts, of which lines are aligned first."""
+    """The pieces of a diff make up both texts, even long ones, whose lines are aligned first."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -52,12 +52,12 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     ],
 )
 def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
-    """A word changes as a whole, a character does where no space tells words apart."""
+    """A word changes as a whole; without spaces between words, single characters change."""
     assert word_diff(a, b) == pieces
 
 
 def test_words_around_a_change_are_enough() -> None:
-    """Of what is the same only a few whole words are told, and an ellipsis for the others."""
+    """An excerpt has a few whole words around a change, and an ellipsis for the others."""
     a = f"{'before ' * 50}old {'between ' * 50}gone{' after' * 50}"
     b = a.replace("old", "new").replace("gone", "here")
     first, second = excerpts(word_diff(a, b))
@@ -72,20 +72,20 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """What stands between them is not left out, nor what stands around them, if it is little."""
+    """Changes close together share one excerpt, with short text around them in full."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """There is no word to end with, so a number of characters has to do."""
+    """A text without spaces is cut after a number of characters."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
-    """A change in each of two lines of many is told by itself, though between them is a book."""
+    """Changes in two distant lines of a very long text are reported separately."""
     lines = [f"line {number} says what no other line says" for number in range(20_000)]
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
@@ -98,7 +98,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """Of one endless line only the ends are compared."""
+    """A change in one endless line is one piece, between the equal ends of the line."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [
@@ -110,7 +110,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """As difflib writes it, with the numbers of the lines in the whole text."""
+    """A unified diff equals that of difflib, with line numbers in the whole text."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
@@ -118,6 +118,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """Nor have two empty ones; a new text is only added."""
+    """Equal texts and empty ones have no diff; a new text is only added."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

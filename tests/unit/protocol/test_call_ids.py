@@ -1,4 +1,4 @@
-"""Which messages are about the same tool call, where an agent uses an id again."""
+"""Decides which messages are about the same tool call if an agent reuses an id."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """It forgets calls that are over when a turn ends, and remembers no more than it has to."""
+    """A connection agrees with `LastCalls`, although it forgets finished calls after a turn."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -77,7 +77,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """A call whose id is used again is another one, also if permission is asked for it first."""
+    """A reused id counts as another call, even if permission is requested first."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),
@@ -96,7 +96,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_what_is_forgotten_counts_as_unknown() -> None:
-    """The memory is bounded."""
+    """The memory for calls is bounded, and an evicted call counts as unknown."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

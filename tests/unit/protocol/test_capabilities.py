@@ -1,4 +1,4 @@
-"""Capabilities that are not there are spelled in one way."""
+"""Unsupported capabilities have one normal form."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """Whether false, null, or a group of nothing; an empty object may mean support."""
+    """False, null and empty groups are left out; another empty object may mean support."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """What is no object is returned as it came, and what was given stays as it was."""
+    """A handshake that is not an object is returned unchanged, and the argument is not modified."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

@@ -13,7 +13,7 @@ from tests.tools.previews import cases
 
 
 def line(update: Any = None, **members: Any) -> bytes:
-    """A session update as an agent sends it; ``members`` go beside or over the envelope's."""
+    """Returns a session update of an agent; ``members`` are added to or replace the envelope's."""
     message = {
         "jsonrpc": "2.0",
         "method": "session/update",
@@ -24,18 +24,18 @@ def line(update: Any = None, **members: Any) -> bytes:
 
 
 def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
-    """An update of v1 or v2 that carries text."""
+    """Returns an update of v1 or v2 with text."""
     return {"sessionUpdate": kind, "content": {"type": "text", "text": words}, **fields}
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """Messages, thoughts and summaries are streamed alike."""
+    """Messages, thoughts and summaries are streamed in the same form."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A message may have an id, and the summary of a compaction has that of the compaction."""
+    """A chunk may have the id of its message, and a summary's chunk that of the compaction."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -43,7 +43,7 @@ def test_pieces_of_one_message_have_its_id() -> None:
 
 
 def test_the_draft_has_its_text_bare() -> None:
-    """The 1.0 draft has type and data beside the session, and no block around the text."""
+    """The 1.0 draft has type and data beside the session, and text without a block."""
     params = {
         "sessionId": "s",
         "type": "thought_message_chunk",
@@ -54,7 +54,7 @@ def test_the_draft_has_its_text_bare() -> None:
 
 
 def test_half_an_emoji_is_kept() -> None:
-    """An agent that cuts between the two escapes of a character sends each half in a piece."""
+    """A character cut between its two escapes comes as one half in each chunk."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 
@@ -83,12 +83,12 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_no_chunks(raw: bytes) -> None:
-    """Requests, batches, other updates, other content, and lines that are no messages."""
+    """Requests, batches, other updates, other content and invalid lines are not chunks."""
     assert chunk_of(raw) is None
 
 
 def test_the_examples_of_chunks_are_read() -> None:
-    """Of all examples those whose kind is one have text, unless it is media that they carry."""
+    """Every example with a chunk's kind has text, unless its content is media."""
     for case in cases():
         params = case.message.get("params") or {}
         update = params.get("update") or {"sessionUpdate": params.get("type"), **params}
@@ -110,5 +110,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """One half alone stays what it is."""
+    """`mended` joins the halves of a character; a single half stays unchanged."""
     assert mended(cut) == whole

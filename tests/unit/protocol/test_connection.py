@@ -1,4 +1,4 @@
-"""What belongs together: playbooks of frames and the labels they get."""
+"""Transcripts of frames with the labels that a connection assigns to them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ V1 = '"protocolVersion": 1'
 
 
 def stored(conversation: Conversation) -> State:
-    """The state of a connection after it was stored and loaded."""
+    """Returns the state of a connection after it was stored and loaded."""
     return converter.loads(converter.dumps(conversation.connection.state), State)
 
 
 def outcomes(conversation: Conversation) -> list[str]:
-    """How each exchange of a conversation ended, in order."""
+    """Returns how each exchange of a conversation ended, in order."""
     return [exchange.outcome for exchange in conversation.exchanges]
 
 
 def connection(transcript: str) -> Connection:
-    """The connection after the frames of a transcript, which has no labels."""
+    """Returns the connection after the frames of a transcript without labels."""
     conversation = Conversation()
     for _ in play([line.strip() for line in transcript.strip().splitlines()], conversation):
         pass
@@ -37,7 +37,7 @@ def connection(transcript: str) -> Connection:
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
-    """The client cancels, and the agent ends."""
+    """A turn that the client cancels stays open until the agent ends it."""
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
     turn = connection(prompt).turn_of("s")
     assert turn is not None
@@ -50,7 +50,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
 
 
 def test_both_peers_number_from_zero() -> None:
-    """The same id open both ways are two exchanges, each answered from the other side."""
+    """The same id open in both directions means two exchanges, each answered by the other peer."""
     conversation = check("""
         -> #0 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -69,7 +69,7 @@ def test_both_peers_number_from_zero() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """Each answer finds its request by the id, whatever was asked or answered between."""
+    """Each answer is paired with its request by the id, in any order of answers."""
     conversation = check("""
         -> #0 a
            a, exchange 1
@@ -88,7 +88,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_id_that_is_open_twice_means_the_older_request() -> None:
-    """Of several open requests with one id, answers belong to the oldest first."""
+    """Among several open requests with one id, the oldest is answered first."""
     check("""
         -> #1 a
            a, exchange 1
@@ -120,7 +120,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer whose id is not open has no exchange; its own direction does not count."""
+    """An answer has no exchange if its id is not open, even if it is open in its own direction."""
     check("""
         -> #1 a
            a, exchange 1
@@ -134,7 +134,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """Some agents refuse a line that is no JSON with an error of id null, or of none."""
+    """An error with a null id or without an id, sent for invalid JSON, answers no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -149,7 +149,7 @@ def test_an_error_without_an_id_answers_nothing() -> None:
 
 
 def test_a_request_of_id_null_is_answered_with_null() -> None:
-    """A null id is bad form and still an id."""
+    """A null id is bad style but still an id."""
     check("""
         -> #null a
            a, exchange 1
@@ -159,7 +159,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """An exchange knows when it was asked and how long that took."""
+    """An exchange has the time of its request and the latency of its answer."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -169,7 +169,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """What waits for an answer can be asked for by direction."""
+    """The unanswered requests of a direction are listed oldest first."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -199,7 +199,7 @@ def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
 
 
 def fed(conversation: Conversation, text: str, direction: Direction) -> Transition:
-    """The transition of one more message."""
+    """Returns the transition of one more message."""
     return conversation.feed(9, 9, direction, read(frame(text)))
 
 
@@ -218,7 +218,7 @@ def test_a_transition_has_what_a_message_changed() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """The batch itself has only the labels on which they agree."""
+    """A batch only has the labels on which all its members agree."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -248,7 +248,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """A ``$/cancel_request`` for an id that is not open, or for none, has no exchange."""
+    """A ``$/cancel_request`` with an unknown id, or without one, has no exchange."""
     check("""
         -> #1 a
            a, exchange 1
@@ -292,7 +292,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """The session that an answer names is that of its exchange, though the request had none."""
+    """An exchange has the session that its answer names, although the request named none."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -309,7 +309,7 @@ def test_session_new_is_named_by_its_answer() -> None:
 
 
 def test_a_turn_lasts_from_prompt_to_answer() -> None:
-    """Messages of the session belong to the turn until its end, and not afterwards."""
+    """Messages of a session belong to the turn until its end, and not afterwards."""
     conversation = check("""
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
            session/update, session s
@@ -332,7 +332,7 @@ def test_a_turn_lasts_from_prompt_to_answer() -> None:
 
 
 def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
-    """Updates of a tool call that is known already do not make it two."""
+    """A turn counts every update, but a tool call with several updates only once."""
     call = '{"sessionId": "s", "update": {"sessionUpdate": "%s", "toolCallId": "%s"}}'
     first, again = call % ("tool_call", "a"), call % ("tool_call_update", "a")
     second = call % ("tool_call_update", "b")
@@ -355,7 +355,7 @@ def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
 
 
 def test_sessions_are_interleaved() -> None:
-    """Two sessions of one connection have a turn each, at the same time."""
+    """Two sessions of one connection can each have a turn at the same time."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "a"}
            session/prompt, exchange 1, session a, turn 1
@@ -382,7 +382,7 @@ def test_sessions_are_interleaved() -> None:
 
 
 def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
-    """Of two open turns of a session, what comes belongs to the newer, and then to the other."""
+    """With two open turns in a session, updates belong to the newer one until it ends."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -404,7 +404,7 @@ def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
 
 
 def test_history_is_no_turn() -> None:
-    """What ``session/load`` streams before its answer belongs to the session and to no turn."""
+    """The history streamed before the answer to ``session/load`` belongs to no turn."""
     conversation = check("""
         -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
            session/load, exchange 1, session s
@@ -419,7 +419,7 @@ def test_history_is_no_turn() -> None:
 
 
 def test_an_error_ends_the_turn() -> None:
-    """A prompt that fails has no stop reason, and its turn is over."""
+    """A prompt answered with an error ends the turn without a stop reason."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -433,7 +433,7 @@ def test_an_error_ends_the_turn() -> None:
 
 
 def test_a_prompt_of_the_agent_is_no_turn() -> None:
-    """Only what the client prompts is a turn."""
+    """Only a prompt of the client begins a turn."""
     check("""
         <- #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s
@@ -443,7 +443,7 @@ def test_a_prompt_of_the_agent_is_no_turn() -> None:
 
 
 def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
-    """A prompt that names no session begins and ends a turn like any other."""
+    """A prompt without a session begins and ends a turn like any other."""
     conversation = check("""
         -> #1 session/prompt {}
            session/prompt, exchange 1, turn 1
@@ -460,7 +460,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """A terminal is named by the answer that creates it, and by every request after that."""
+    """A terminal is named by the answer that creates it and by every later request."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -501,7 +501,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """A turn that has ended is not ended again by the answer to its prompt."""
+    """A turn that is over is not ended again by the answer to its prompt."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -518,7 +518,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """A prompt that v2 does not accept was never run."""
+    """An error in answer to a v2 prompt ends the turn, since the prompt never ran."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -532,7 +532,7 @@ def test_v2_errors_end_the_turn() -> None:
 
 
 def test_v2_permissions_name_the_call_in_their_subject() -> None:
-    """The subject of a permission may be a tool call, as v2 writes it."""
+    """In v2 the subject of a permission request may be a tool call."""
     check(
         """
         <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
@@ -543,7 +543,7 @@ def test_v2_permissions_name_the_call_in_their_subject() -> None:
 
 
 def test_the_draft_reads_files_in_the_one_open_turn() -> None:
-    """Where the draft names no session, the only turn that is open is meant, and else none."""
+    """A draft message without a session belongs to the only open turn, if there is just one."""
     conversation = check(
         """
         <- #1 fs/read_text_file {"path": "/a"}
@@ -569,7 +569,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """Of two open turns, a path belongs to that of the session in whose directory it is."""
+    """With two open turns, a path belongs to the session whose directory contains it."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}
@@ -631,7 +631,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """The answer to session/fork names the new session; the request names the one it is made of."""
+    """A fork's exchange has the new session of the answer, not the original of the request."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -646,7 +646,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """Only the draft leaves the session out; elsewhere it is not guessed."""
+    """Only in the draft a missing session is inferred."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}
@@ -659,7 +659,7 @@ def test_v1_files_without_a_session_have_none() -> None:
 
 
 def test_the_draft_shows_a_whole_conversation() -> None:
-    """Appendices A.1 and A.2 of the draft are one conversation, and each frame has its place."""
+    """Appendices A.1 and A.2 of the draft form one conversation, and each frame gets labels."""
     conversation = Conversation()
     examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
     got = [
@@ -700,7 +700,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """Names, versions and the dialect are known once initialize is answered."""
+    """Names, versions and the dialect are known after the answer to initialize."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1
@@ -729,7 +729,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
 
 
 def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
-    """A recording that begins in the middle of a connection learns its dialect on the way."""
+    """A recording that begins in the middle of a connection gets its dialect from later frames."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 1
@@ -742,7 +742,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """Without any other sign, an answer without a stop reason only accepts the prompt."""
+    """Without other evidence, an answer without a stop reason only accepts the prompt."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -755,7 +755,7 @@ def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
-    """Once an initialize exchange has decided the dialect, no frame changes it."""
+    """After an initialize exchange has decided the dialect, no frame changes it."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1
@@ -768,7 +768,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """A dialect that the user has chosen is not detected again, not even after a reload."""
+    """A dialect chosen by the user is never detected again, not even after a reload."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -788,7 +788,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """Names that are no text, lone surrogates and any depth of params do no harm."""
+    """Names that are not text, lone surrogates and deep params in a handshake can be stored."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -809,7 +809,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """Each member has its exchange; the frame has the labels that all of them have."""
+    """Each member of a batch has its exchange; the frame has the labels that all members share."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

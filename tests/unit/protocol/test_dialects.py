@@ -1,4 +1,4 @@
-"""Every row of the tables by which a dialect is detected."""
+"""Tests every row of the tables for detecting a dialect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INFO = {"name": "x", "version": "1"}
 
 
 def evidence_of(*messages: tuple[str | None, dict[str, Any]]) -> Evidence:
-    """The evidence of some messages, each with the method that it answers."""
+    """Returns the evidence of some messages, each with the method that it answers."""
     evidence = Evidence()
     for answered, message in messages:
         evidence.take(read(json.dumps(message).encode()), answered)
@@ -29,23 +29,23 @@ def evidence_of(*messages: tuple[str | None, dict[str, Any]]) -> Evidence:
 
 
 def asked(method: str, /, **params: object) -> tuple[None, dict[str, Any]]:
-    """A request."""
+    """Returns a request."""
     return None, {"id": 1, "method": method, "params": params}
 
 
 def answered(method: str, **result: object) -> tuple[str, dict[str, Any]]:
-    """The answer to a request."""
+    """Returns the answer to a request."""
     return method, {"id": 1, "result": result}
 
 
 def updated(kind: str, **members: object) -> tuple[None, dict[str, Any]]:
-    """A session update of v1."""
+    """Returns a session update of v1."""
     params = {"sessionId": "s", "update": {"sessionUpdate": kind, **members}}
     return None, {"method": "session/update", "params": params}
 
 
 def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedDialect | None:
-    """What one message alone shows."""
+    """Returns the dialect that a single message shows."""
     evidence = Evidence()
     evidence.take(message, answered)
     return evidence.best()
@@ -54,7 +54,7 @@ def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedD
 def dialect_of_initialize(
     params: dict[str, Any], result: dict[str, Any] | None
 ) -> DetectedDialect | None:
-    """What an initialize exchange alone shows."""
+    """Returns the dialect that an initialize exchange alone shows."""
     exchange = [asked("initialize", **params)]
     return evidence_of(
         *exchange, *([answered("initialize", **result)] if result is not None else [])
@@ -62,13 +62,13 @@ def dialect_of_initialize(
 
 
 def dialect_from(method: str, /, **params: object) -> str | None:
-    """The dialect that is detected from a later frame."""
+    """Returns the dialect that is detected from a later frame."""
     detected = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
     return detected.dialect if detected else None
 
 
 def dialect_of_answer(method: str, **members: object) -> str | None:
-    """The dialect that is detected from the answer to a method."""
+    """Returns the dialect that is detected from the answer to a method."""
     detected = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
     return detected.dialect if detected else None
 
@@ -96,7 +96,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """The params of initialize decide until it is answered."""
+    """The params of initialize decide the dialect until the answer comes."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected.dialect) == dialect
     assert detected is None or detected.reason
@@ -127,7 +127,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     ],
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
-    """If the request is nearly empty, the result decides."""
+    """The result of initialize decides the dialect if the request is nearly empty."""
     detected = dialect_of_initialize(ONE, result)
     assert detected is not None
     assert detected.dialect == dialect
@@ -149,14 +149,14 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
 def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
-    """Where request and result differ, the result counts; a lower version was negotiated."""
+    """If request and result differ, the result counts; the lower version was negotiated."""
     detected = dialect_of_initialize(params, result)
     assert (detected and detected.dialect) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Three kinds of update are gone in v2, and the draft has them in another envelope."""
+    """Three kinds of update do not exist in v2, and have another envelope in the draft."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -174,7 +174,7 @@ def test_updates_of_v2(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """The other kinds only show the draft, by their envelope."""
+    """The other kinds of update only show the draft, by their envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -205,12 +205,12 @@ def test_updates_of_both(kind: str) -> None:
     ],
 )
 def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
-    """Some methods show it by their name, others by the names of their params."""
+    """Some methods show their dialect by name, others by the names of their params."""
     assert dialect_from(method, **params) == dialect
 
 
 def test_an_answered_prompt() -> None:
-    """Only v2 answers a prompt without saying how the turn stopped."""
+    """Only v2 answers a prompt without a stop reason."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """Without the line, it is detected from the labels alone."""
+    """The dialect of a message without its line is detected from the labels alone."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -231,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """What is asked for is decoded if it is an object, of a line that is JSON."""
+    """`body` decodes a member only if it is an object and the line is JSON."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -240,7 +240,7 @@ def test_a_body_is_an_object_or_nothing() -> None:
 
 
 def dialects_of(examples: list[Example]) -> set[str]:
-    """The dialects that are detected from the messages of a document, each taken alone."""
+    """Returns the dialects detected from single messages of a document."""
     dialects = set()
     for example in examples:
         message = read(example.raw)
@@ -256,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """Each example of a document has its dialect, or none."""
+    """Each example of a document shows its own dialect or none."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 
@@ -275,12 +275,12 @@ V1_TURN = (
 
 
 def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | None:
-    """The best dialect by some messages, and why."""
+    """Returns the best dialect after some messages, and the reason."""
     return evidence_of(*messages).best()
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """What follows decides, and the reason says what is written otherwise."""
+    """Later messages outweigh initialize, and the reason names what differs."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -292,7 +292,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """A draft client that writes ``cwd``, and a v1 agent that sends an update of the draft."""
+    """One member of another dialect, in a request or an update, does not decide."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -308,7 +308,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """After version 1 nobody speaks v2, whatever is written so; and version 2 outweighs a few."""
+    """After version 1 was agreed nobody speaks v2; version 2 outweighs a few v1 messages."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))
@@ -321,7 +321,7 @@ def test_a_version_of_2_needs_both_sides() -> None:
 
 
 def test_a_refused_request_shows_nothing() -> None:
-    """The agent does not know what the client has sent."""
+    """A request that the agent refuses as unknown is not evidence."""
     login = asked("auth/login", methodId="m")
     refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
     assert found_by(login) == (V2, "method auth/login")
@@ -329,7 +329,7 @@ def test_a_refused_request_shows_nothing() -> None:
 
 
 def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
-    """The turn ends with the answer to its prompt, in v2 with the state idle."""
+    """The first turn ends with the prompt's answer, or in v2 with the state idle."""
     start = asked("initialize", protocolVersion=1), BARE_RESULT
     evidence = evidence_of(*start, *V1_TURN)
     assert evidence.is_complete
@@ -343,14 +343,14 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """However long a turn is, the evidence stays small."""
+    """The evidence stays small, however long a turn is."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 
 
 @given(st.data())
 def test_what_is_found_is_what_the_whole_shows(data: st.DataObject) -> None:
-    """The evidence may be stored and read again after any message."""
+    """The evidence can be stored and loaded after any message without a change."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])
@@ -361,5 +361,5 @@ def test_what_is_found_is_what_the_whole_shows(data: st.DataObject) -> None:
 
 
 def test_an_initialize_without_an_id_shows_nothing() -> None:
-    """Nobody answers it, so that no version is agreed on."""
+    """An initialize without an id is never answered, so no version is agreed on."""
     assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None

@@ -1,4 +1,4 @@
-"""Whether a path lies within directories, by its words."""
+"""Tests by text alone whether a path is within directories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """Dots, doubled slashes and escapes are resolved."""
+    """Dots, doubled slashes and escapes are resolved before a path is compared."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -80,10 +80,10 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """Paths that lead out, paths that may be read so, and values that are no paths."""
+    """Paths that lead out in some reading are outside, and so are values other than paths."""
     assert not is_within(path, [root])
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """An empty list has no paths."""
+    """No path is within an empty list of directories."""
     assert not is_within("/", [])

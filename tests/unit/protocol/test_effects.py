@@ -1,4 +1,4 @@
-"""What each method makes a client do."""
+"""Tests the effect of each method on a client."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_a_method_has_an_effect(
 
 
 def test_each_method_is_in_the_table_once() -> None:
-    """So that it has one effect."""
+    """Each method has exactly one row in the table, and so one effect."""
     assert len({row.method for row in TABLE}) == len(TABLE)
 
 
 def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
-    """But for extensions."""
+    """The table has every agent method of the documents, except for extensions."""
     examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
         example.method
@@ -59,7 +59,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """The table of rules, by which a refusal is blamed on a peer, has the same methods."""
+    """The rules that blame a peer for refusing a method know the methods of this table."""
     rules = Rules(dialect, {})
     for row in TABLE:
         if row.effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

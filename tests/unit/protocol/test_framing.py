@@ -1,4 +1,4 @@
-"""A stream is cut into lines, with their places in the log or with their newlines."""
+"""A stream is split into lines, with their places in the log or with their newlines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """Each newline ends a line, whose place follows from that of the chunk."""
+    """Each newline ends a line, whose place is computed from the chunk's."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line is as many segments as chunks, from the time of its first byte to that of its last."""
+    """A line has a segment per chunk, and the times of its first and last byte."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []
@@ -30,7 +30,7 @@ def test_a_line_may_need_several_chunks() -> None:
 
 
 def test_the_end_leaves_a_line_without_a_newline() -> None:
-    """The rest after the last newline is a line too, once."""
+    """The bytes after the last newline form a line once."""
     framer = LineFramer()
     assert framer.finish(5) is None
     assert list(framer.feed(b"ab\r", 10, 1)) == []
@@ -39,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """Carriage returns and the line ends of Unicode are bytes like any other."""
+    """Carriage returns and Unicode line ends are ordinary bytes."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -50,7 +50,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """Each line comes without its newline, and with the place where it ends."""
+    """Each line comes without its newline, and with the offset of its end."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),
@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """A carriage return at the end of a chunk belongs to the newline that follows it."""
+    """A carriage return at the end of a chunk belongs to the newline after it."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """Lines and newlines, joined, are the stream; only the last may lack its newline."""
+    """The lines with their newlines make up the stream; only the last may lack its newline."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

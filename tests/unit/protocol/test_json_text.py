@@ -1,4 +1,4 @@
-"""JSON is read as it is written, whole or cut off."""
+"""JSON is read in its original spelling, whole or truncated."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ from acp_proxy.protocol.json_text import (
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """A string is kept as far as it goes; what is not whole otherwise is dropped."""
+    """A truncated string is kept; other incomplete tokens are dropped."""
     assert parse_beginning(head.encode()) == value
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """A cut within the bytes of a character leaves the characters before it."""
+    """A cut inside a character's bytes keeps the characters before it."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_is_not_json_is_none(head: str) -> None:
-    """Closing brackets does not repair anything else."""
+    """Only open brackets and strings are repaired."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -70,7 +70,7 @@ def test_a_beginning_that_is_not_json_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """NaN, half of a surrogate pair and large integers are values."""
+    """NaN, half of a surrogate pair and large integers are parsed as values."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 
@@ -82,8 +82,8 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 
 
-def test_members_have_their_character_spans() -> None:
-    """Each has its key and the range of its value; an item's key is a star."""
+def test_members_have_their_character_ranges() -> None:
+    """Each member has its key and the range of its value; the key of an item is a star."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [
@@ -98,17 +98,17 @@ def test_members_have_their_character_spans() -> None:
 
 
 def test_a_number_of_any_length_is_passed_over() -> None:
-    """No integer is computed to find out where it ends."""
+    """An integer of any length is skipped without computing its value."""
     assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A string without its quote, and a word at the end, are not whole."""
+    """A string without its closing quote, or a word at the end, is not whole."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """UTF-8 has no bytes for it."""
+    """A lone surrogate is stored as its escape, since UTF-8 cannot encode it."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

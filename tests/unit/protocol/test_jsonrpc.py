@@ -1,4 +1,4 @@
-"""The labels of a line, and its kind if it is no message."""
+"""Tests the labels of a line, and the kind of lines that are not messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INT = 2**53 + 1
 
 
 def labels(raw: bytes) -> dict[str, object]:
-    """What was read beside the kind and the line itself, as far as it was anything."""
+    """Returns the labels of a line that have a value, without its kind and the line itself."""
     message = read(raw)
     names = ("method", "rpc_id", "session", "update", "tool_call", "terminal", "target")
     values = {name: getattr(message, name) for name in (*names, "stop_reason", "state")}
@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """The terminal in the content or the output of a tool call is a label of its messages."""
+    """A terminal in a tool call's content or output is a label of the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -42,7 +42,7 @@ def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
 
 
 def params(method: str, **values: object) -> bytes:
-    """A notification."""
+    """Returns a notification."""
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": values}).encode()
 
 
@@ -77,7 +77,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """A method makes a request or a notification; else an error or a result makes an answer."""
+    """A method makes a request or notification; otherwise an error or result makes an answer."""
     assert read(raw).kind is kind
 
 
@@ -106,7 +106,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     ],
 )
 def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
-    """A line that is no JSON-RPC is invalid, kept, and gives its reason."""
+    """A line that is not JSON-RPC is invalid, is kept, and has a reason."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)
@@ -129,14 +129,14 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The token of an id is its text on the wire, whichever reader reads the line."""
+    """An id's token is its text on the wire, whichever reader reads the line."""
     assert read((line % token).encode()).rpc_id == token
 
 
 @pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
 @pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
-    """The id that is cancelled is compared as it is written, too."""
+    """The id in a cancellation is kept in its original spelling too."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
     assert read(raw.encode()).target == token
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
@@ -150,13 +150,13 @@ def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -
     ],
 )  # fmt: skip
 def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
-    """A code that is a whole number is read; any other makes the line no less an error."""
+    """Only an integer error code is read; with another code the line is still an error."""
     message = read(f'{{"id":1,"error":{{"code":{code},"message":"m"}}}}'.encode())
     assert (message.kind, message.error_code) == (Kind.ERROR, expected)
 
 
 def test_the_last_of_duplicate_members_counts() -> None:
-    """What JSON leaves open is decided as most readers do, at every level."""
+    """Among duplicate members the last one counts at every level, as for most readers."""
     assert labels(b'{"method":"a","method":"b"}') == {"method": "b"}
     assert labels(
         b'{"id":1,"method":"a","params":{"sessionId":"s"},"id":2,"params":{"sessionId":"t"}}'
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """The draft names the kind of an update beside its data, whose id is that of a tool call."""
+    """The draft names the kind of an update beside its data, whose id is the tool call's."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",
@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_no_label(odd: object) -> None:
-    """A number is no session id; the rest of the line is still read."""
+    """A numeric session id is ignored, and the rest of the line is still read."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -237,7 +237,7 @@ def test_a_field_of_the_wrong_type_is_no_label(odd: object) -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    """Text that no database would take is kept readable."""
+    """A label with a lone surrogate is kept as a readable escape."""
     raw = b'{"method":"\\ud800x","params":{"sessionId":"\\udfff","toolCallId":"\\ud83d\\ude00"}}'
     assert labels(raw) == {
         "method": "\\ud800x",
@@ -247,13 +247,13 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 
 def test_escapes_are_decoded_in_labels() -> None:
-    """A label is the text, however it was escaped; so are the names of members."""
+    """Escapes are decoded in labels and in the names of members."""
     raw = b'{"\\u006dethod":"a\\/b","params":{"session\\u0049d":"\\u00e9"}}'
     assert labels(raw) == {"method": "a/b", "session": "\u00e9"}
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each member is a message of its own, in order; others are marked invalid."""
+    """Each member of a batch is a message, in order; other members are marked invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -267,19 +267,19 @@ def test_the_members_of_a_batch_are_read() -> None:
 
 
 def test_an_empty_batch_has_a_reason() -> None:
-    """JSON-RPC does not allow it; it is a batch with nothing in it."""
+    """An empty batch has the kind batch, and a reason since JSON-RPC forbids it."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 
 
 def test_a_batch_within_a_batch_is_no_message() -> None:
-    """JSON-RPC does not nest batches, so an inner one is not looked into."""
+    """JSON-RPC does not nest batches, so an inner batch is not read."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")
 
 
 @pytest.mark.parametrize("base", [0, 1, 5])
 def test_any_depth_is_read_or_refused(base: int) -> None:
-    """However deep a line is nested, and however deep the stack, it is read at once or refused."""
+    """A line of any depth is read or refused at once, however deep the stack is."""
     for depth in range(1, 1100, 3 if base else 1):
         opened, closed = b"[" * depth, b"]" * depth
         for raw in (opened + closed, b'{"method":"\\ud800","id":%s%s}' % (opened, closed)):
@@ -295,7 +295,7 @@ def _deeper(levels: int, raw: bytes) -> Message:
 
 
 def test_space_around_a_message_is_ignored() -> None:
-    """Whitespace of JSON is allowed around and within a line."""
+    """JSON white space is allowed around and within a line."""
     tight = read(b'{"id":1,"method":"x","params":{"sessionId":"s"}}')
     loose = read(b' \t{ "id" : 1 , "method":\t"x" ,"params" : { "sessionId" : "s" } }\r')
     assert evolve(loose, raw=None) == evolve(tight, raw=None)

@@ -67,19 +67,19 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """Wherever the large string is, the labels are those of the whole line."""
+    """The edges give the labels of the whole line, wherever its large string is."""
     assert agrees(line.replace("BIG", BIG))
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """Only an id of the envelope is one, even where the line ends after another."""
+    """Only the id of the envelope counts, even if the line ends after another id."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
 
 
 def test_with_several_large_strings_the_head_is_used() -> None:
-    """Where the tail does not follow from the head, the id at the very end still counts."""
+    """If the tail does not continue the head, only an id at the very end is used."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
     message = outline(raw)
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """Where the tail begins with a quote, it may end the string or belong to it."""
+    """A quote at the start of the tail may end the string or belong to it."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'
@@ -97,14 +97,14 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A batch that is too large to be read is marked so."""
+    """A batch that is too large to read is marked so."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A line that begins as no message is invalid."""
+    """A line that does not begin like a message is invalid."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 
@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """Depth, escaped quotes and spaces cost no more than their bytes."""
+    """Depth, escaped quotes and spaces cost no more than other bytes."""
     assert read_outline(head, head[-60_000:]).method == "x"

@@ -1,4 +1,4 @@
-"""Permission requests and their answers are read alike for replay, verify and diff."""
+"""Permission requests and their answers are read the same way for replay, verify and diff."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def selected(option: Any) -> dict[str, Any]:
-    """An answer that selects an option."""
+    """Returns an answer that selects an option."""
     return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
 
 
@@ -47,13 +47,13 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """Whatever is not known to refuse may allow, in each dialect and in none."""
+    """An answer may allow unless it is known to refuse, in each dialect and in none."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """One that was not offered is known by its id alone."""
+    """A selected option has its offered kind, or its id if it was not offered."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -62,13 +62,13 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """It has no options then, and none that rejects."""
+    """A malformed request has no options, and none that rejects."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """An id that means two things rejects nothing; one that rejects once is preferred."""
+    """An id with two meanings does not reject; an option that rejects once is preferred."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}
@@ -77,7 +77,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """That is what distinguishes the dialect, since an agent may add any other member."""
+    """Only missing options and tool calls show the draft, since agents may add other members."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

@@ -1,4 +1,4 @@
-"""Messages of the 1.0 draft that name no session still belong to one."""
+"""Messages of the 1.0 draft that name no session are still assigned to one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def known(**directories: str) -> SessionDirectories:
-    """Sessions that were made in directories."""
+    """Returns sessions that were opened in directories."""
     sessions = SessionDirectories()
     for number, (session, directory) in enumerate(directories.items()):
         sessions.asked(number, {"workingDirectory": directory}, None)
@@ -39,17 +39,17 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """Of nested directories the longest counts, and a name that only begins alike does not."""
+    """Among nested directories the longest counts; a common prefix of names does not."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """A session may work in the root directory."""
+    """A session in the root directory contains every path."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """A request that is refused leaves nothing behind."""
+    """A refused request leaves no directory behind."""
     sessions = SessionDirectories()
     sessions.asked(1, {"workingDirectory": "/a"}, None)
     sessions.opened(1, None)
@@ -83,7 +83,7 @@ OF_B = [4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 16]
 
 
 def record(path: Path, *, every: int | None = None) -> Path:
-    """Records the chat; the indexer goes on from what it remembered after every so many frames."""
+    """Records the chat; the indexer continues from its stored state after every so many frames."""
     with LogWriter(path, dialect="draft-1.0") as recorder:
         for number, (peer, message) in enumerate(CHAT, 1):
             getattr(recorder, peer)(message)
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """Files, terminals and their output have the session, wherever the indexer was interrupted."""
+    """Files, terminals and output get their session, wherever the indexer was interrupted."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -104,14 +104,14 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """The request that made it, its output, and the tool call that shows it."""
+    """A filter by terminal finds its request, its output, and the tool call that shows it."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
-    """A recording that is cut down to a turn leaves out the files of the other session."""
+    """A recording trimmed to one turn omits the files of the other session."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
         kept = trim(reader.heads(), exchanges, turns(reader)[:1])

@@ -1,4 +1,4 @@
-"""Sessions with their modes, tool calls and terminals, after the messages of a connection."""
+"""Tests sessions with their modes, tool calls and terminals after some messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.labelled_transcripts import Conversation, play
 
 
 def connection(transcript: str, dialect: str = "auto") -> Connection:
-    """The connection after the frames of a transcript, which has no labels."""
+    """Returns the connection after the frames of a transcript without labels."""
     conversation = Conversation(Connection(dialect=dialect))
     for _ in play([line.strip() for line in transcript.strip().splitlines()], conversation):
         pass
@@ -55,13 +55,13 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """The answer that opens it, a request that succeeds, and the agent's update set it."""
+    """The opening answer, a successful request and an update of the agent set the mode."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
 
 def test_a_closed_session_stays_known() -> None:
-    """A session that is closed is still one of the connection."""
+    """A closed session still belongs to the connection."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -89,13 +89,13 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """What an update leaves out stays, and a call that is over stays over."""
+    """An update without a status keeps the status, and a final status stays final."""
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """Calls that are not over are remembered beyond it."""
+    """Only unfinished calls are remembered after their turn."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -106,7 +106,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """It exits when its wait is answered, and is forgotten with its release; others are ignored."""
+    """A terminal exits when its wait is answered, and is forgotten when it is released."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -134,7 +134,7 @@ def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
-    """However many there are, the latest are remembered."""
+    """Only the latest terminals are remembered, however many there are."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
         for n in range(1_200)
@@ -158,7 +158,7 @@ def test_the_state_of_a_session_leaves_its_mode() -> None:
 
 
 def test_open_requests_of_the_agent_are_known() -> None:
-    """A permission request is open until its answer, as any other request is."""
+    """A permission request is open until its answer, like any other request."""
     machine = connection("""
         <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
         <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
@@ -169,7 +169,7 @@ def test_open_requests_of_the_agent_are_known() -> None:
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
-    """Without the status of the call, it is pending."""
+    """A call that a permission request announces without a status is pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
     with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
     without = asked % (1, '{"toolCallId": "d"}')
@@ -178,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """As updates of a broken agent; those that are over are forgotten with the turn as well."""
+    """Calls without a session, from a broken agent, are tracked and forgotten like others."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

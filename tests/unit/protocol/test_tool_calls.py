@@ -1,4 +1,4 @@
-"""The messages about a tool call are merged in one way, in every dialect."""
+"""The messages about a tool call are merged the same way in every dialect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
 def test_a_later_message_replaces_what_it_names() -> None:
-    """A member that a message omits stays as it was, and so does the frame of the status."""
+    """A message replaces the members it has; omitted ones and the status frame stay."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)
     call.take({"title": None, "status": "failed", "rawInput": {}}, 2)
@@ -24,7 +24,7 @@ def test_a_later_message_replaces_what_it_names() -> None:
 
 @pytest.mark.parametrize("status", [None, ""])
 def test_a_message_without_a_status_leaves_the_status(status: str | None) -> None:
-    """A tool call keeps the status that an earlier message named, with its frame."""
+    """A tool call keeps the status of an earlier message, with its frame."""
     call = CallStatus()
     call.take_status("in_progress", 1)
     call.take_status(status, 2)
@@ -34,7 +34,7 @@ def test_a_message_without_a_status_leaves_the_status(status: str | None) -> Non
 
 @pytest.mark.parametrize(("null_clears", "left"), [(False, {"title": "t"}), (True, {})])
 def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, Any]) -> None:
-    """In the other dialects, a member that is null is like one that is left out."""
+    """Null removes a member in v2; in other dialects it means that the member is omitted."""
     known = {"title": "t"}
     merge(known, {"title": None, "kind": None}, null_clears=null_clears)
     assert known == left
@@ -42,7 +42,7 @@ def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, An
 
 @pytest.mark.parametrize("known", [{}, {"content": None}, {"content": "text"}])
 def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
-    """The content of v2 comes in items, and content that is no list is replaced by the first."""
+    """A content chunk adds an item, and replaces content that is not a list."""
     for item in ("a", "b"):
         merge(known, {"content": item, "title": "t"}, "tool_call_content_chunk")
     assert known == {"content": ["a", "b"]}

@@ -1,4 +1,4 @@
-"""Typed places are found in a line as it is written, and nothing else is touched."""
+"""Typed places are found in a line's original spelling, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES: Places = {
 
 
 def places_in(text: str) -> list[tuple[str, Place]]:
-    """The text of each place, and its kind."""
+    """Returns the text of each place, and its kind."""
     return [(text[span.start : span.end], span.place) for span in spans(text, PLACES)]
 
 
@@ -36,22 +36,22 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Also with escaped keys, repeated keys and spaces; broken JSON has no places."""
+    """Places are found despite escaped or repeated keys and spaces, but not in broken JSON."""
     assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """The text before, between and after the places stays."""
+    """The text before, between and after replaced places stays unchanged."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """The places themselves are left out of that."""
+    """A conversion of the text between places does not touch the places."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """A line is given back as it is."""
+    """A line without places is returned unchanged."""
     assert splice("{}", []) == "{}"

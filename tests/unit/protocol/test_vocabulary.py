@@ -1,4 +1,4 @@
-"""The table of typed values knows every place of the specifications' examples."""
+"""The table of typed values has every place of the specifications' examples."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NAMES = re.compile(
     r"(^id|Id|[pP]ath|uri|Uri|url|Url|cwd|[dD]irector(y|ies)|At|[tT]imestamp\w*|duration"
     r"|credentials|headers|env|apiKey|token|mcpServers|sessionId)$"
 )
-"""Keys that make one expect an id, a path, a URI, a time or a credential."""
+"""Keys that suggest an id, a path, a URI, a time or a credential."""
 _VALUES = re.compile(
     r"(/[a-z]|file:|\w+://|\d{4}-\d\d-\d\dT|sess_|call_|tc_|term_|plan_|step_|Bearer |sk-)"
 )
-"""And texts that are one."""
+"""Texts that look like such a value."""
 
 _NO_TYPE = {
     **dict.fromkeys(
@@ -42,13 +42,13 @@ _NO_TYPE = {
     "acpId": "the same in the proposal",
     "_meta": "unknown",
 }
-"""Keys at or below which nothing has a type, and why."""
+"""Keys without typed values at or below them, and why."""
 
 _ANYBODYS = ("_", "proxy/successor")
 """Methods that the protocol does not define, and an envelope."""
 
 _TEXTS = {"text", "content", "stdout", "stderr", "data", "message", "method", "tool"}
-"""Keys of texts, which may begin with anything."""
+"""Keys of texts, which may begin with any characters."""
 
 
 @cache
@@ -57,7 +57,7 @@ def _all() -> list[Example]:
 
 
 def _of_fragments() -> Iterator[Example]:
-    """Puts fragments where they belong."""
+    """Inserts fragments of messages where they belong."""
     for name in ("fragments-official.jsonl", "fragments-seed004.jsonl"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             shown = json.loads(line)
@@ -84,7 +84,7 @@ def _request(method: str, params: dict[str, Any]) -> Example:
 
 
 def _typed(example: Example) -> Iterator[str]:
-    """The places of an example at which one would expect a value that has a type."""
+    """Yields the places of an example where a typed value is likely."""
     for pointer, value in _leaves(example.message, ""):
         parts = [part for part in parts_of(pointer) if part != "*"]
         if set(parts) & _NO_TYPE.keys():
@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table has each id, path, URI, time and credential of each example of a method."""
+    """The table has each id, path, URI, time and credential in each example of a method."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -123,7 +123,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """By the messages of its method, and each role has a row."""
+    """Every row has messages with its methods, and every role has a row."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -133,7 +133,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """Whatever their update, so that a reader need not look for its kind."""
+    """A place has the same role in all updates of a method."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -141,14 +141,14 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """In the order of the table, for methods of all kinds together."""
+    """Pointers are unique and in the order of the table, for all methods together."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """Nested as messages are; a member that neither peer chooses has none."""
+    """Places are nested like messages; a member that no peer chooses has none."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL
@@ -163,5 +163,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_no_object_are_empty(message: Any) -> None:
-    """So are those of what is no message."""
+    """Params that are not an object are empty, also for values that are not messages."""
     assert params_of(message) == {}
