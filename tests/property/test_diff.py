@@ -209,7 +209,7 @@ def is_compared(way: tuple[str, ...]) -> bool:
     state = RULE
     for key in way:
         state = state[key]
-        if state.is_ignored:
+        if state.is_ignored or state.is_time:
             return False
     return state.alias is None
 
