@@ -81,12 +81,8 @@ def described(frame: Row) -> Iterator[str]:
             what = "the same bytes were delivered"
         else:
             what = f"{len(fault['delivered'])} other bytes were delivered"
-        name = (
-            fault["rule"]
-            if fault["rule"] == fault["action"]
-            else f"{fault['rule']} ({fault['action']})"
-        )
-        yield f"{name}: {what}"
+        rule, action = fault["rule"], fault["action"]
+        yield f"{rule if rule == action else f'{rule} ({action})'}: {what}"
 
 
 def read_faults(reader: RecordingReader) -> dict[str, int]:

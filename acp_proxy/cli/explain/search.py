@@ -59,15 +59,8 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 @click.option("-s", "--case-sensitive", is_flag=True, help="Always match case.")
 @click.option("-w", "--filter", default="", metavar="FILTER", shell_complete=complete_filter,
               help="Search only these frames.")  # fmt: skip
-@click.option(
-    "-c",
-    "--count",
-    is_flag=True,
-    help="Print only the number of matching frames in each recording.",
-)
-@click.option(
-    "-l", "--files-with-matches", is_flag=True, help="Print only the recordings with a match."
-)
+@click.option("-c", "--count", is_flag=True, help="Print only how many frames match.")
+@click.option("-l", "--files-with-matches", is_flag=True, help="Print only names of recordings.")
 @number_option("-m", "--max-count", text="Print at most N matches in each recording.")
 @click.option("--json", is_flag=True, help="Print one JSON object per match.")
 @unredacted_option

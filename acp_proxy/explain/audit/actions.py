@@ -295,11 +295,7 @@ class ActionLog:
         names = [*self._connection.open_calls(probe.session)][-_CANDIDATES:]
         calls = [self._calls.get((probe.session, name)) for name in names]
         asked = self.permissions.asked_in(probe.session, probe.turn)
-        return (
-            action
-            for action in (*calls, *asked)
-            if action is not None and action.turn == probe.turn
-        )
+        return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
         """Links a request that belongs to no tool call with the permissions of its turn."""

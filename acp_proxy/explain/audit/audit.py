@@ -105,10 +105,8 @@ def _name_alike(actions: list[Action]) -> None:
                 by_client.setdefault(key, []).append(action)
     for action in actions:
         if action.source is Source.CLAIMED and action.may_have_happened:
-            candidates = (
-                other for key in _keys(action) for other in by_client.get(key, ())[:SHORT_LIST]
-            )
-            same = {other.id: other for other in candidates}
+            alike = (a for key in _keys(action) for a in by_client.get(key, ())[:SHORT_LIST])
+            same = {other.id: other for other in alike}
             for other in [*same.values()][:SHORT_LIST]:
                 action.perhaps_same_as.append(other.id)
                 if len(other.perhaps_same_as) < SHORT_LIST:

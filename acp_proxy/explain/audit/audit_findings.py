@@ -141,9 +141,7 @@ def _is_early(action: Action) -> bool:
     if not action.permissions or action.kind not in ASKED_FOR:
         return False
     first = action.permissions[0]
-    seqs = [
-        request.seq for request in action.requests if request.seq >= first.seq
-    ]  # equal within a batch
+    seqs = [r.seq for r in action.requests if r.seq >= first.seq]  # equal within a batch
     if _is_reported(action) and (action.call_seq or 0) > first.seq:
         seqs = [action.call_seq or 0]
     return any(first.answer_seq is None or seq < first.answer_seq for seq in seqs)
@@ -264,9 +262,7 @@ def _not_asked(happened: Iterable[Action], *, asked: bool) -> Iterator[AuditFind
             how += f", perhaps covered by an earlier answer ({_listed([f'#{n}' for n in earlier])})"
             yield from _of_several("perhaps-allowed", REMARK, perhaps, how)
         if kind is ActionKind.OTHER:
-            silent = (
-                action for action in of_kind if action.tool or action.requests or action.paths
-            )
+            silent = (a for a in of_kind if a.tool or a.requests or a.paths)
             how = "without a permission request; what they do is not in the recording"
             yield from _of_several("other-not-asked", REMARK, silent, how)
 
@@ -282,9 +278,7 @@ def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
         names = _listed([f"{_short(path.shown)} {_number(action)}" for action, path in named_paths])
         where = "outside the session's directory, or in an unknown place"
         text = f"commands name paths {where}: {names}"
-        yield _finding(
-            "command-outside", REMARK, text, _unique(action for action, _ in named_paths)
-        )
+        yield _finding("command-outside", REMARK, text, _unique(a for a, _ in named_paths))
 
 
 def _is_unclear(action: Action) -> bool:

@@ -44,9 +44,7 @@ class SessionLog:
             params: the params of the request.
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
-        opening.mcp_servers = [
-            _server(server, seq) for server in parts(params, "mcpServers")[:LISTED]
-        ]
+        opening.mcp_servers = [_server(s, seq) for s in parts(params, "mcpServers")[:LISTED]]
         known = self.sessions.get(session or "")
         self._opening[exchange] = opening, None if known is None else evolve(known)
         if session is not None:  # its history may come before the answer

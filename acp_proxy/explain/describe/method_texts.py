@@ -114,11 +114,9 @@ def _suggest(params: Value) -> str:
 
 def _suggestions(result: Value) -> str:
     """Describes suggestions."""
-    suggestions = parts(result, "suggestions")
+    edits = parts(result, "suggestions")
     return joined(
-        counted(len(suggestions), "suggestion"),
-        listed(map(_suggestion, suggestions), most=3),
-        by=": ",
+        counted(len(edits), "suggestion"), listed(map(_suggestion, edits), most=3), by=": "
     )
 
 

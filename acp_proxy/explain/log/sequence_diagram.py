@@ -207,9 +207,7 @@ class SequenceDiagram:
         """Draws notes between an item and the item before it: a silence, and a new turn."""
         row = item if isinstance(item, dict) else item.first
         silent_ns = 0
-        if (
-            before is not None and row["seq"] == before[0] + 1
-        ):  # otherwise more happened between them
+        if before is not None and row["seq"] == before[0] + 1:  # no frames between them
             silent_ns = began_ns(row) - before[1]
         if length := silence(self._recording, silent_ns):
             yield note(_BOTH, f"{length} of silence")

@@ -152,9 +152,7 @@ class FrameCounts(Listener):
         if is_update:
             raw = message.raw
             if raw is None:
-                raw = b"".join(
-                    stored.raw for stored in read_messages(self._reader, [run.seq], LINE_EDGE)
-                )
+                raw = b"".join(m.raw for m in read_messages(self._reader, [run.seq], LINE_EDGE))
             calls.add(key, run.seq, raw)
 
 

@@ -1,6 +1,6 @@
 """Finds requests without an answer, hangs, and current waits."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -178,12 +178,14 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
     """Returns the open waits of a running conversation, without those that are problems."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
+    # The agent cannot answer in a session while it waits there itself.
     asking = {w.request.session for w in context.waits if w.request.direction == "to-client"}
     hangs = _hangs(context)
     waits = [
         wait
         for wait in context.waits
-        if wait.request.seq not in hangs and not _is_held_up(wait, asking)
+        if wait.request.seq not in hangs
+        and not (wait.request.direction == "to-agent" and asking & {wait.request.session, None})
     ]
     messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
     return [
@@ -308,13 +310,6 @@ def _silent(wait: OpenWait) -> str:
     if not wait.is_streaming:
         return " and has sent nothing since"
     return f" and has sent nothing for {duration(wait.silent_ns)} (since #{wait.last_seq})"
-
-
-def _is_held_up(wait: OpenWait, asking: Collection[str | None]) -> bool:
-    """Whether the agent cannot answer because it waits for an answer in the same session."""
-    return wait.request.direction == "to-agent" and (
-        wait.request.session in asking or None in asking
-    )
 
 
 def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None) -> str:

@@ -190,10 +190,8 @@ class Traffic:
 
     def methods(self) -> list[MethodStatistics]:
         """Returns all methods, and frames without a method by kind, by descending bytes."""
-        statistics = (method.statistics(*key) for key, method in self._methods.items())
-        return sorted(
-            statistics, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or "")
-        )
+        totals = (method.statistics(*key) for key, method in self._methods.items())
+        return sorted(totals, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 
     def heaviest_calls(self, most: int) -> list[tuple[CallStatistics, Span]]:
         """Returns the tool calls with the most bytes, each with the span of its frames."""
