@@ -200,10 +200,10 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest recording is first, and a file that cannot be read has the reason."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(ROOT / "recordings"))
-    found = acp_proxy.recordings()
-    assert sorted(one.path for one in found) == RECORDINGS
-    assert [one.started_at for one in found] == sorted(
-        (one.started_at for one in found), reverse=True
+    listed = acp_proxy.recordings()
+    assert sorted(entry.path for entry in listed) == RECORDINGS
+    assert [entry.started_at for entry in listed] == sorted(
+        (entry.started_at for entry in listed), reverse=True
     )
     (tmp_path / "broken.db").write_bytes(b"no database" * 100)
     (broken,) = acp_proxy.recordings(tmp_path)

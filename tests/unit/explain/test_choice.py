@@ -44,7 +44,7 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 @pytest.mark.parametrize(
-    ("seq", "context", "filter_", "found"),
+    ("seq", "context", "filter_", "expected"),
     [
         (11, 1, "", [10, 11, 12]),
         (6, 1, "", [5, 6, 7, 15]),
@@ -57,11 +57,11 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
     ],
 )
 def test_frames_around_a_frame(
-    story: RecordingReader, seq: int, context: int, filter_: str, found: list[int]
+    story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
     """Those that the filter chooses nearby, and always the frame itself and its pair."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
-    assert [row["seq"] for row in rows] == found
+    assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
@@ -82,8 +82,8 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
     """From the prompt to its answer; the error for an unknown turn has the number of turns."""
-    found = [row["seq"] for row in story.rows(of_turn(story, 1))]
-    assert (found[0], found[-1]) == (6, 15)
+    numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
+    assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
         of_turn(story, 2)
 
@@ -117,8 +117,8 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
-    found = {row["session"] or row["answer_session"] for row in rows}
-    assert found == {session}
+    sessions = {row["session"] or row["answer_session"] for row in rows}
+    assert sessions == {session}
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
     """Each of these was an error or found nothing when somebody tried it."""
-    found = [row["method"] for row in monday.frames(chosen_in(monday, words))]
-    assert found == methods or (words == "latency:2s.." and set(found) == set(methods))
+    chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
+    assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | N
 @pytest.mark.parametrize("command", ["log", "stats", "audit", "transcript", "export"])
 def test_each_command_says_that_nothing_matches(path: Path, command: str) -> None:
     """On stderr, and is no failure."""
-    done = run(command, path, "session:ses2")
-    assert "; did you mean session:ses_2?" in done.stderr
-    assert done.stderr.count("0 of") == 1
-    assert done.exit_code == 0
+    result = run(command, path, "session:ses2")
+    assert "; did you mean session:ses_2?" in result.stderr
+    assert result.stderr.count("0 of") == 1
+    assert result.exit_code == 0
     assert command in INSPECT
 
 
@@ -274,15 +274,15 @@ def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
 
 def test_a_comparison_has_no_last_turn(path: Path) -> None:
     """It is another one in each recording."""
-    done = run("diff", path, path, "turn:last")
-    assert done.exit_code == 2
-    assert "only a single recording has a last turn" in done.stderr
+    result = run("diff", path, path, "turn:last")
+    assert result.exit_code == 2
+    assert "the last turn is that of one recording" in result.stderr
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
     """A filter with a mistake is answered at once, however large the recording is."""
-    done = run("log", tmp_path / "no.db", "knid:error")
-    assert "did you mean kind?" in done.stderr
+    result = run("log", tmp_path / "no.db", "knid:error")
+    assert "did you mean kind?" in result.stderr
 
 
 def test_a_recording_without_turns_has_no_last_one(tmp_path: Path) -> None:

@@ -80,13 +80,13 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
         (row,) = reader.frames(parse("failed"))
         line = frame_line(row)
         assert (line.cells.method, line.text) == ("mcp/message ✗", "MCP error -32002 no such index")
-        texts = [one.text for one in summarize(reader).findings]
+        texts = [item.text for item in summarize(reader).findings]
         assert "mcp/message was answered with error -32002: no such index (#7)" in texts
         entries = [
-            one for one in TranscriptReader(reader).read() if isinstance(one, TranscriptEntry)
+            item for item in TranscriptReader(reader).read() if isinstance(item, TranscriptEntry)
         ]
-        failed = [one for one in entries if one.is_failed and one.title.startswith("tools")]
-        assert "MCP error -32002 no such index" in [one.state for one in failed]
+        failed = [item for item in entries if item.is_failed and item.title.startswith("tools")]
+        assert "MCP error -32002 no such index" in [item.state for item in failed]
 
 
 def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
@@ -101,10 +101,12 @@ def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
     with reader_of(lines) as reader:
         *_, row = reader.frames(parse("method:session/update"))
         assert frame_line(row).text == "idle error: -32603 no quota is left"
-        texts = [one.text for one in summarize(reader).findings]
-        assert any("stop reason error: -32603 no quota is left (#9)" in one for one in texts)
-        ends = [one for one in TranscriptReader(reader).read() if isinstance(one, TranscriptEntry)]
-        assert [one.title for one in ends if one.is_failed] == ["error: -32603 no quota is left"]
+        texts = [item.text for item in summarize(reader).findings]
+        assert any("stop reason error: -32603 no quota is left (#9)" in item for item in texts)
+        ends = [
+            item for item in TranscriptReader(reader).read() if isinstance(item, TranscriptEntry)
+        ]
+        assert [item.title for item in ends if item.is_failed] == ["error: -32603 no quota is left"]
 
 
 def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
@@ -116,7 +118,9 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
         said("<-", None, "session/update", {"sessionId": "s", "update": update}),
     ]
     with reader_of(lines) as reader:
-        (failed,) = [one for one in summarize(reader).findings if one.rule == "answer.error"]
+        (failed,) = [
+            finding for finding in summarize(reader).findings if finding.rule == "answer.error"
+        ]
         assert failed.text.endswith("ended with error: 1 RATE-LIMITED by provider (#9)")
         assert failed.by == "environment"
 
@@ -130,4 +134,4 @@ def test_sessions_of_suggested_edits_are_no_chats() -> None:
         said("->", 6, "nes/close", {"sessionId": "n"}),
     ]
     with reader_of(lines) as reader:
-        assert [one.id for one in summarize(reader).opened] == ["s"]
+        assert [opened.id for opened in summarize(reader).opened] == ["s"]

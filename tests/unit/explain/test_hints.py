@@ -124,8 +124,8 @@ def test_a_tool_call_is_named_alike_everywhere(
     compared = run("inspect", "diff", worked, other).stdout
     assert f"{label} [failed]" in compared
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 120)
-    found = run("inspect", "search", "not found", worked).stdout
-    assert label in found
+    output = run("inspect", "search", "not found", worked).stdout
+    assert label in output
     assert json.loads(run("inspect", "search", "--json", "not found", worked).stdout)[
         "tool_call"
     ].endswith("789XyZ")
@@ -170,22 +170,22 @@ RUN = {"title": "ls", "kind": "execute"}
 
 def used_again() -> Talk:
     """A read, a write with permission, and in the next turn a command: all with one id."""
-    talk = Talk()
-    talk.call("c", **READ)  # 6
-    talk.ends("c")
-    talk.call("c", **WRITE)  # 8
-    talk.permission(ALLOW, {"toolCallId": "c"})  # 9 and 10
-    talk.ends("c", "failed")
-    talk.to_client(result(3, stopReason="end_turn"))
-    talk.prompt()
-    talk.call("c", **RUN)  # 14
-    talk.ends("c", "in_progress")
-    return talk
+    conversation = Talk()
+    conversation.call("c", **READ)  # 6
+    conversation.ends("c")
+    conversation.call("c", **WRITE)  # 8
+    conversation.permission(ALLOW, {"toolCallId": "c"})  # 9 and 10
+    conversation.ends("c", "failed")
+    conversation.to_client(result(3, stopReason="end_turn"))
+    conversation.prompt()
+    conversation.call("c", **RUN)  # 14
+    conversation.ends("c", "in_progress")
+    return conversation
 
 
-def view(talk: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
+def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
     """Returns what the view says of the tool calls."""
-    path = import_text_form(iter(talk.text_form()), tmp_path / "talk.jsonl", tmp_path)
+    path = import_text_form(iter(conversation.text_form()), tmp_path / "talk.jsonl", tmp_path)
     sql = "SELECT title, kind, status, turn, first_seq, last_seq, frames, permission"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return connection.execute(f"{sql} FROM tool_calls").fetchall()
@@ -195,8 +195,8 @@ def test_each_call_has_frames_of_its_own() -> None:
     """From its first frame to the one before the next call with its id."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
-        found = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
-    assert found == [(14, LAST_NUMBER), (0, 7), (8, 13), (8, 13), (0, 7)]
+        ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
+    assert ranges == [(14, LAST_NUMBER), (0, 7), (8, 13), (8, 13), (0, 7)]
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
@@ -214,12 +214,12 @@ def test_show_counts_each_call() -> None:
     """With its own kind and status; a call that failed is not lost."""
     with used_again().reader() as reader:
         summary = summarize(reader)
-    assert [(one.kind, one.statuses) for one in summary.tool_calls] == [
+    assert [(call.kind, call.statuses) for call in summary.tool_calls] == [
         ("edit", {"failed": 1}), ("execute", {"in_progress": 1}), ("read", {"completed": 1}),
     ]  # fmt: skip
-    assert [(one.seq, one.title) for one in summary.failed_calls] == [(11, "Write a")]
+    assert [(call.seq, call.title) for call in summary.failed_calls] == [(11, "Write a")]
     assert [turn.tool_calls for turn in summary.turns] == [2, 1]
-    assert [one.title for one in summary.questions] == ["Write a"]
+    assert [call.title for call in summary.questions] == ["Write a"]
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
@@ -234,14 +234,14 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 def test_stats_counts_each_call() -> None:
     """Each has its own frames, and the steps of a turn are those of its calls."""
     with used_again().reader() as reader:
-        found = gather(reader)
-        steps = waterfall(reader, found.turns[0]).steps
-    calls = sorted(found.tool_calls, key=lambda call: call.start_ns)
+        statistics = gather(reader)
+        steps = waterfall(reader, statistics.turns[0]).steps
+    calls = sorted(statistics.tool_calls, key=lambda call: call.start_ns)
     assert [(c.title, c.kind, c.status, c.turn, c.frames) for c in calls] == [
         ("Read a", "read", "completed", 1, 2), ("Write a", "edit", "failed", 1, 4),
         ("ls", "execute", "in_progress", 2, 2),
     ]  # fmt: skip
-    assert found.tool_call_count == 3
+    assert statistics.tool_call_count == 3
     assert [(s.title, s.status, s.seq, s.failed) for s in steps if s.kind == "tool_call"] == [
         ("Read a", "completed", 6, False), ("Write a", "failed", 8, True),
     ]  # fmt: skip
@@ -259,29 +259,29 @@ def test_the_view_says_the_same(tmp_path: Path) -> None:
 def test_a_transcript_shows_each_call() -> None:
     """The second call has a card of its own, with its own status."""
     with used_again().reader() as reader:
-        found = [*TranscriptReader(reader).read()]
-    entries = [one for one in found if isinstance(one, TranscriptEntry)]
-    entries = [one for one in entries if one.kind is EntryKind.TOOL_CALL]
-    assert [(one.seq, one.last_seq, one.title, one.state) for one in entries] == [
+        items = [*TranscriptReader(reader).read()]
+    entries = [entry for entry in items if isinstance(entry, TranscriptEntry)]
+    entries = [entry for entry in entries if entry.kind is EntryKind.TOOL_CALL]
+    assert [(entry.seq, entry.last_seq, entry.title, entry.state) for entry in entries] == [
         (6, 7, "Read a", "completed"), (8, 11, "Write a", "failed"), (14, 15, "ls", "in_progress"),
     ]  # fmt: skip
 
 
-def history(talk: Talk) -> None:
+def history(conversation: Talk) -> None:
     """Loads the session again, which repeats its calls."""
-    talk.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     for call in (READ, WRITE):
-        talk.call("c", **call)
-        talk.ends("c")
-    talk.to_client(result(9))
+        conversation.call("c", **call)
+        conversation.ends("c")
+    conversation.to_client(result(9))
 
 
-def live(talk: Talk) -> None:
+def live(conversation: Talk) -> None:
     """Uses an id twice in a turn."""
     for call in (READ, WRITE):
-        talk.call("c", **call)
-        talk.ends("c")
-    talk.to_client(result(3, stopReason="end_turn"))
+        conversation.call("c", **call)
+        conversation.ends("c")
+    conversation.to_client(result(3, stopReason="end_turn"))
 
 
 @pytest.mark.parametrize(("parts", "count"), [([live, history], 2), ([history], 2)])
@@ -289,28 +289,30 @@ def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
     """It adds none to those that were there, but has calls of its own if none were there."""
-    talk = Talk()
+    conversation = Talk()
     for part in parts:
-        part(talk)
+        part(conversation)
     if live not in parts:  # a prompt was open
-        talk.lines.pop(4)
-    with talk.reader() as reader:
+        conversation.lines.pop(4)
+    with conversation.reader() as reader:
         assert gather(reader).tool_call_count == count
-        assert sum(one.count for one in summarize(reader).tool_calls) == (2 if live in parts else 0)
-    assert len(view(talk, tmp_path)) == count
+        assert sum(tool_call.count for tool_call in summarize(reader).tool_calls) == (
+            2 if live in parts else 0
+        )
+    assert len(view(conversation, tmp_path)) == count
 
 
 def test_calls_outside_of_turns_are_counted() -> None:
     """As in an excerpt that begins within a turn."""
-    talk = Talk()
-    talk.lines.pop()
-    talk.call("c", **READ)
-    talk.ends("c")
-    talk.call("c", **WRITE)
-    with talk.reader() as reader:
+    conversation = Talk()
+    conversation.lines.pop()
+    conversation.call("c", **READ)
+    conversation.ends("c")
+    conversation.call("c", **WRITE)
+    with conversation.reader() as reader:
         summary = summarize(reader)
         assert gather(reader).tool_call_count == 2
-    assert [one.kind for one in summary.tool_calls] == ["edit", "read"]
+    assert [tool_call.kind for tool_call in summary.tool_calls] == ["edit", "read"]
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
@@ -343,11 +345,11 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
     """Each call has its own title."""
-    talk = Talk()
+    conversation = Talk()
     for n in range(120):
-        talk.call("c", title=f"Read {n}")
-        talk.ends("c")
-    with talk.reader() as reader:
+        conversation.call("c", title=f"Read {n}")
+        conversation.ends("c")
+    with conversation.reader() as reader:
         spans = CallSpans(reader)
         titles = [spans.title("s", "c", seq) for seq in range(7, 6 + 240, 2)]
     assert titles == [f"Read {n}" for n in range(120)]

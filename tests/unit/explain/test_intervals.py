@@ -22,9 +22,9 @@ def waits_after(*lines: tuple[int, str, bytes], divides_turns: bool = False) -> 
     waits.divides_turns = divides_turns
     for seq, (t_ns, stream, line) in enumerate(lines):
         message = read(line)
-        done = connection.feed(seq, t_ns, Direction(stream), message)
+        transition = connection.feed(seq, t_ns, Direction(stream), message)
         run = FrameRun(seq, t_ns, stream, message.kind, None, seq, t_ns)
-        waits.take(run, message, done)
+        waits.take(run, message, transition)
     return waits
 
 

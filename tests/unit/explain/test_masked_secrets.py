@@ -21,19 +21,19 @@ def values(path: Path) -> list[MaskedValue]:
 
 def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
     """In a message with a pointer to its string, in other text without one."""
-    found = values(record_planted(tmp_path / "x.db"))
-    assert not any(secret in repr(found) for secret in SECRETS)
-    assert all(value.in_file for value in found)
-    places = {(value.seq, value.place, value.pointer) for value in found if value.kind == "env"}
+    masked = values(record_planted(tmp_path / "x.db"))
+    assert not any(secret in repr(masked) for secret in SECRETS)
+    assert all(value.in_file for value in masked)
+    places = {(value.seq, value.place, value.pointer) for value in masked if value.kind == "env"}
     assert (4, "to-agent", "/params/mcpServers/*/env/*/value") in places
     assert (6, "to-agent", "/params/prompt/*/text") in places
     assert {place for _, place, pointer in places if pointer is None} == {"stderr", "to-client"}
-    assert {value.place for value in found if value.kind == "key"} >= {"recording", "event"}
+    assert {value.place for value in masked if value.kind == "key"} >= {"recording", "event"}
 
 
 def test_what_is_masked_in_the_file_is_told_apart(tmp_path: Path) -> None:
     """Its markers are those of the file, and nothing else is found."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
-    found = values(path)
-    assert found
-    assert not any(value.in_file for value in found)
+    masked = values(path)
+    assert masked
+    assert not any(value.in_file for value in masked)

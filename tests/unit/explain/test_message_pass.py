@@ -26,13 +26,16 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
         messages = MessagePass(reader)
-        found = {
-            run.seq: [getattr(done, name) for name in names] for run, _, done in messages.read(-1)
+        labels = {
+            run.seq: [getattr(transition, name) for name in names]
+            for run, _, transition in messages.read(-1)
         }
         unanswered = "SELECT request_seq FROM exchanges WHERE response_seq IS NULL"
         expected = {row["request_seq"] for row in reader.query(unanswered)}
-    assert found == stored
-    still = (one for way in Direction for one in messages.connection.open_requests(way))
+    assert labels == stored
+    still = (
+        open_request for way in Direction for open_request in messages.connection.open_requests(way)
+    )
     assert {exchange.request_seq for exchange in still} == expected
 
 
@@ -46,7 +49,7 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
         recorder.close()
         recorder.finish()
     with RecordingReader(recorder.path) as reader:
-        (asked, answered) = [done for run, _, done in MessagePass(reader).read(0)]
+        (asked, answered) = [transition for run, _, transition in MessagePass(reader).read(0)]
     assert asked.session == "s"
     assert answered.answered is asked.opened
     assert answered.ended == [asked.begun]
@@ -70,8 +73,8 @@ def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
 def test_a_batch_is_taken_apart() -> None:
     """Into its messages, each with its transition; any other message is by itself."""
     batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
-    done = Transition(members=[Transition("a"), Transition("b")])
-    pairs = [(one.method, its.method) for one, its in messages_of(batch, done)]
+    transition = Transition(members=[Transition("a"), Transition("b")])
+    pairs = [(message.method, its.method) for message, its in messages_of(batch, transition)]
     assert pairs == [("a", "a"), ("b", "b")]
     alone = read(b'{"method": "a"}')
     assert alone.kind is Kind.NOTIFICATION
@@ -86,8 +89,8 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
         recorder.to_client(result(1), error(2, -32603, "no"))
     with RecordingReader(recorder.path) as reader:
         messages = MessagePass(reader)
-        found = [messages.history_seq("s") for _ in messages.read(0)]
-        assert found == [2, 2, 3, None]
+        numbers = [messages.history_seq("s") for _ in messages.read(0)]
+        assert numbers == [2, 2, 3, None]
         assert messages.history_seq("t") is None
 
 

@@ -75,8 +75,8 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
     names = {name for inner in get_args(kind) for name in members_of(inner, known)}
     if has(kind) and kind not in known:
         known.add(kind)
-        for one in fields(resolve_types(kind)):
-            names |= {one.name} | members_of(one.type, known)
+        for field in fields(resolve_types(kind)):
+            names |= {field.name} | members_of(field.type, known)
     return names
 
 
@@ -93,8 +93,8 @@ def test_the_reason_is_said() -> None:
     """Why there are no times, or none of turns."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
-    one = a_recording(Origin("lines", inferred_times=1))
-    assert why_no_times(one) == "no durations: 1 message in a plain log has no usable time"
+    untimed = a_recording(Origin("lines", inferred_times=1))
+    assert why_no_times(untimed) == "no durations: 1 message in a plain log has no usable time"
     gaps = a_recording(Origin("lines", ("middle",)))
     assert why_no_times(gaps) == "no times of turns: in a plain log messages may be missing"
 

@@ -227,6 +227,6 @@ def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
     """It reports a missing reply, and does not wait for it."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
-        found = rehearse(reader)
-    assert (found.verdict, found.exit_code) == ("incomplete", 3)
-    assert "incomplete" in text(found)[0]
+        outcome = rehearse(reader)
+    assert (outcome.verdict, outcome.exit_code) == ("incomplete", 3)
+    assert "incomplete" in text(outcome)[0]

@@ -76,9 +76,9 @@ def test_colours_can_be_forced(story: Path) -> None:
 def test_as_json_there_is_a_line_for_each(story: Path) -> None:
     """Each frame and each event is one JSON object on one line, in one order."""
     result = run("inspect", "log", "--json", story)
-    found = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [row["seq"] for row in found] == list(range(1, 24))
-    assert [row.get("kind") or row["event"] for row in found][:4] == [
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["seq"] for row in rows] == list(range(1, 24))
+    assert [row.get("kind") or row["event"] for row in rows][:4] == [
         "start",
         "request",
         "response",
@@ -86,7 +86,7 @@ def test_as_json_there_is_a_line_for_each(story: Path) -> None:
     ]
     with RecordingReader(story) as reader:
         raws = {row["seq"]: bytes(row["raw"]) for row in reader.frames()}
-    for printed, row in zip(result.stdout_bytes.splitlines(), found, strict=True):
+    for printed, row in zip(result.stdout_bytes.splitlines(), rows, strict=True):
         if "message" in row:
             assert printed.endswith(b',"message":' + raws[row["seq"]] + b"}")
         elif "text" in row:
@@ -217,8 +217,8 @@ def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
     """One frame can be had in the forms that all of them can."""
-    found = json.loads(run("inspect", "log", "--seq", "6", "--json", story).stdout)
-    assert (found["seq"], found["method"]) == (6, "session/prompt")
+    row = json.loads(run("inspect", "log", "--seq", "6", "--json", story).stdout)
+    assert (row["seq"], row["method"]) == (6, "session/prompt")
     assert run("inspect", "log", "--seq", "17", "--raw", story).stdout_bytes == b"not json\r\n"
     assert run("inspect", "log", "--seq", "20", "--raw", story).stdout_bytes == b"unfinished"
 
@@ -229,8 +229,8 @@ def test_one_event_in_full(story: Path) -> None:
     assert lines[0].endswith("the agent exited with 3")
     assert lines[1].startswith("  time ")
     assert lines[2:] == ["  event       exit", "{", '  "code": 3', "}"]
-    found = json.loads(run("inspect", "log", "--seq", "23", "--json", story).stdout)
-    assert found == {"seq": 23, "t_ns": 22_000_000, "event": "exit", "data": {"code": 3}}
+    row = json.loads(run("inspect", "log", "--seq", "23", "--json", story).stdout)
+    assert row == {"seq": 23, "t_ns": 22_000_000, "event": "exit", "data": {"code": 3}}
     assert run("inspect", "log", "--seq", "23", "--raw", story).stdout == ""
 
 
@@ -348,17 +348,17 @@ def test_around_a_frame(streamed: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "found"),
+    ("count", "expected"),
     [
         ("0", ""),
         ("2", "10–12 13"),
         ("99", "1 2 3 4 5–7 8 9 10–12 13"),
     ],
 )
-def test_the_last_lines(streamed: Path, count: str, found: str) -> None:
+def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
     """As many lines as were asked for, each of them whole."""
-    assert " ".join(numbers("-n", count, streamed)) == found
-    assert " ".join(numbers("-n", count, "--follow", streamed)) == found
+    assert " ".join(numbers("-n", count, streamed)) == expected
+    assert " ".join(numbers("-n", count, "--follow", streamed)) == expected
 
 
 def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
@@ -381,7 +381,7 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (["kind:error"], [12]),
         (["dir:to-agent", "method:session/*"], [4, 6, 10, 16]),
@@ -392,11 +392,11 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
         (["text:nowhere"], []),
     ],
 )
-def test_a_filter_selects_frames(story: Path, words: list[str], found: list[int]) -> None:
+def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[int]) -> None:
     """A filter, in one word or several, leaves the frames that are meant, in every form."""
     printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
     numbers = [json.loads(line)["seq"] for line in printed]
-    assert numbers == found
+    assert numbers == expected
     lines = run("inspect", "log", story, *words).stdout.splitlines()
     assert [int(line.split()[0]) for line in lines] == numbers
 
@@ -417,8 +417,8 @@ def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path)
         handshake(recorder)
         recorder.index()
         write_conversation(recorder)
-        found = run("inspect", "log", "--json", recorder.path).stdout.splitlines()
-    assert [json.loads(row)["seq"] for row in found] == list(range(1, 26))
+        rows = run("inspect", "log", "--json", recorder.path).stdout.splitlines()
+    assert [json.loads(row)["seq"] for row in rows] == list(range(1, 26))
 
 
 def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def plain(line: str) -> str:
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
     """Apart from colours a screen has printable characters only, and colours change no text."""
     for name, content in shown.items():
-        seen = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
-        assert all(map(str.isprintable, seen.split("\n"))), name
+        shown_text = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
+        assert all(map(str.isprintable, shown_text.split("\n"))), name
         assert ("\x1b" in content) == ("colour" in name)
         if "colour" in name:
             bare = shown[name.replace("-colour", "")]

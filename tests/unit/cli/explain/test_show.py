@@ -434,7 +434,7 @@ def test_turns_of_several_sessions_fit_the_terminal(
     assert all(line == line.rstrip() for line in lines)
     assert ("1 tool call" in turns[0]) == (columns >= 100)
     blank = [not line for line in lines]
-    assert not any(one and other for one, other in pairwise(blank))
+    assert not any(line and other for line, other in pairwise(blank))
 
 
 def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:

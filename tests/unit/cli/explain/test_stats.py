@@ -123,13 +123,13 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
     """Frames, latencies and tool calls are those of matching frames; turns are measured whole."""
-    found = values(waiting_chat, "method:fs/* or kind:stderr")
-    (method,) = found["methods"]
+    statistics = values(waiting_chat, "method:fs/* or kind:stderr")
+    (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
     assert (method["errors"], method["p50_ns"]) == (1, 201 * MS)
-    assert [turn["id"] for turn in found["turns"]] == [1]
-    assert found["turns"] == values(waiting_chat)["turns"][:1]
-    assert found["tool_calls"] == []
+    assert [turn["id"] for turn in statistics["turns"]] == [1]
+    assert statistics["turns"] == values(waiting_chat)["turns"][:1]
+    assert statistics["tool_calls"] == []
 
 
 def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
@@ -154,30 +154,34 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
     """`--turn` counts the turns of the recording, whatever is counted."""
-    found = values(waiting_chat, "turn:1", "--turn", "2")
-    assert [turn["id"] for turn in found["turns"]] == [1]
-    assert found["waterfall"]["turn"] == 2
+    statistics = values(waiting_chat, "turn:1", "--turn", "2")
+    assert [turn["id"] for turn in statistics["turns"]] == [1]
+    assert statistics["waterfall"]["turn"] == 2
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
     """Each number in the JSON is the one in the made-up recording."""
-    found = values(waiting_chat)
-    one, two = found["turns"]
-    assert one["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
-    assert one["first_update_ns"] == one["first_chunk_ns"] == 3001 * MS
-    assert (one["person_ns"], one["terminals_ns"], one["files_ns"]) == (31001 * MS, 9204 * MS, 0)
-    assert one["silent_ns"] == (3001 + 1 + 1 + 1 + 6001) * MS
-    assert one["duration_ns"] == one["agent_ns"] + one["client_ns"]
+    statistics = values(waiting_chat)
+    first, two = statistics["turns"]
+    assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
+    assert first["first_update_ns"] == first["first_chunk_ns"] == 3001 * MS
+    assert (first["person_ns"], first["terminals_ns"], first["files_ns"]) == (
+        31001 * MS,
+        9204 * MS,
+        0,
+    )
+    assert first["silent_ns"] == (3001 + 1 + 1 + 1 + 6001) * MS
+    assert first["duration_ns"] == first["agent_ns"] + first["client_ns"]
     assert two["open"]
     assert two["person_ns"] == 25_004 * MS
-    heaviest, other = found["tool_calls"]
+    heaviest, other = statistics["tool_calls"]
     assert (heaviest["tool_call"], heaviest["frames"], heaviest["status"]) == ("c-1", 4, "failed")
     assert (other["title"], other["duration_ns"]) == ("rm -rf /", 0)
-    assert found["tool_call_count"] == 2
-    assert found["waterfall"]["turn"] == 1
-    whole = found["time"]
-    assert sum(whole.values()) == found["duration_ns"]
-    assert sum(method["bytes"] for method in found["methods"]) == found["bytes"]
+    assert statistics["tool_call_count"] == 2
+    assert statistics["waterfall"]["turn"] == 1
+    whole = statistics["time"]
+    assert sum(whole.values()) == statistics["duration_ns"]
+    assert sum(method["bytes"] for method in statistics["methods"]) == statistics["bytes"]
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -185,13 +189,13 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:
-        found = values(recorder.path)
+        statistics = values(recorder.path)
         out = run("inspect", "stats", recorder.path).stdout
     finally:
         recorder.abandon()
-    assert found["live"]
-    assert found["duration_ns"] == 3600 * SECOND
-    turn = found["turns"][1]
+    assert statistics["live"]
+    assert statistics["duration_ns"] == 3600 * SECOND
+    turn = statistics["turns"][1]
     assert turn["start_ns"] + turn["duration_ns"] == 3600 * SECOND
     assert turn["open"]
     assert "permission  rm -rf / [open]" in out

@@ -41,21 +41,21 @@ def hostile() -> Talk:
     """Every text that an agent or a client may choose is hostile."""
     end = "```\n````\n</details>\n# Title"
     bad = f"{HOSTILE}\n{end}"
-    talk = Talk()
-    talk.update("agent_message_chunk", content=text(bad))
-    talk.update("agent_thought_chunk", content=text(bad))
-    talk.call("a`", title=bad, kind=HOSTILE, rawInput={"command": bad})
-    talk.ends("a`", HOSTILE, content=[{"type": "content", "content": text(bad)}])
-    talk.call("b", **edit(f"{CWD}/{bad}"))
-    talk.permission(ALLOW, {"toolCallId": "c", "title": bad}, title=bad)
-    talk.asks("fs/read_text_file", {"content": bad}, path=bad)
-    talk.asks_in_vain(f"_{bad}", x=bad)
-    talk.asks("terminal/create", {"terminalId": bad}, command=bad, cwd=bad)
-    talk.asks("terminal/output", {"output": bad}, terminalId=bad)
-    talk.update("plan", entries=[{"content": bad, "priority": bad, "status": bad}])
-    talk.update(bad, x=bad)
-    talk.to_client({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": bad}})
-    return talk
+    conversation = Talk()
+    conversation.update("agent_message_chunk", content=text(bad))
+    conversation.update("agent_thought_chunk", content=text(bad))
+    conversation.call("a`", title=bad, kind=HOSTILE, rawInput={"command": bad})
+    conversation.ends("a`", HOSTILE, content=[{"type": "content", "content": text(bad)}])
+    conversation.call("b", **edit(f"{CWD}/{bad}"))
+    conversation.permission(ALLOW, {"toolCallId": "c", "title": bad}, title=bad)
+    conversation.asks("fs/read_text_file", {"content": bad}, path=bad)
+    conversation.asks_in_vain(f"_{bad}", x=bad)
+    conversation.asks("terminal/create", {"terminalId": bad}, command=bad, cwd=bad)
+    conversation.asks("terminal/output", {"output": bad}, terminalId=bad)
+    conversation.update("plan", entries=[{"content": bad, "priority": bad, "status": bad}])
+    conversation.update(bad, x=bad)
+    conversation.to_client({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": bad}})
+    return conversation
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
@@ -74,15 +74,15 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
     """Errors are marked, and so is who chose what."""
-    talk = Talk()
-    talk.call("toolu_01XyZ", title="Read a.py")
-    talk.call("b", title="pytest -q")
-    talk.permission(REJECT, {"toolCallId": "b"})
-    talk.ends("b", "failed", rawOutput="command not found")
-    talk.ends("toolu_01XyZ")
-    talk.asks_in_vain("fs/read_text_file", path="/c")
-    talk.to_client(error(3, -32603, "overloaded"))
-    shown = run("inspect", "transcript", write(talk, tmp_path / "x.jsonl")).stdout
+    conversation = Talk()
+    conversation.call("toolu_01XyZ", title="Read a.py")
+    conversation.call("b", title="pytest -q")
+    conversation.permission(REJECT, {"toolCallId": "b"})
+    conversation.ends("b", "failed", rawOutput="command not found")
+    conversation.ends("toolu_01XyZ")
+    conversation.asks_in_vain("fs/read_text_file", path="/c")
+    conversation.to_client(error(3, -32603, "overloaded"))
+    shown = run("inspect", "transcript", write(conversation, tmp_path / "x.jsonl")).stdout
     assert "<details>\n<summary><b>Tool call</b> · <code>Read a.py</code>" in shown
     assert "<details open>\n<summary>✗ <b>Tool call</b> · <code>pytest -q</code>" in shown
     assert "**Permission** `pytest -q`: `denied (Reject)` after 1.0 s" in shown
@@ -94,9 +94,9 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
 
 def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
     """The page says what is left out, and how to see it."""
-    talk = Talk()
-    talk.ends("a", rawOutput="begin" + "x" * 5000 + "end")
-    path = write(talk, tmp_path / "x.jsonl")
+    conversation = Talk()
+    conversation.ends("a", rawOutput="begin" + "x" * 5000 + "end")
+    path = write(conversation, tmp_path / "x.jsonl")
     shown = run("inspect", "transcript", path).stdout
     assert "*… 1,008 of 5,008 characters are left out …*" in shown
     assert "`--full`" in shown
@@ -107,10 +107,10 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
     """The page says what it shows; a turn that does not exist is an error."""
-    talk = Talk()
-    talk.to_client(result(3, stopReason="end_turn"))
-    talk.prompt()
-    path = write(talk, tmp_path / "x.jsonl")
+    conversation = Talk()
+    conversation.to_client(result(3, stopReason="end_turn"))
+    conversation.prompt()
+    path = write(conversation, tmp_path / "x.jsonl")
     second = run("inspect", "transcript", path, "--turn", "2").stdout
     assert "| shown | turn 2 |" in second
     assert "Turn 1" not in second
@@ -136,25 +136,25 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
     """Line by line, without Markdown, and last the findings; a file has the same bytes."""
-    talk = Talk()
-    talk.update("agent_message_chunk", content=text("Hel"))
-    talk.update("agent_message_chunk", content=text("lo\u202e"))
-    path, output = write(talk, tmp_path / "x.jsonl"), tmp_path / "t.jsonl"
+    conversation = Talk()
+    conversation.update("agent_message_chunk", content=text("Hel"))
+    conversation.update("agent_message_chunk", content=text("lo\u202e"))
+    path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "t.jsonl"
     shown = run("inspect", "transcript", "--json", path)
     every = [json.loads(line) for line in shown.stdout.splitlines()]
-    at = next(at for at, one in enumerate(every) if one["type"] == "finding")
-    found, findings = every[:at], every[at:]
+    at = next(at for at, row in enumerate(every) if row["type"] == "finding")
+    entries, findings = every[:at], every[at:]
     with RecordingReader(path) as reader:
         told = [
             {"type": "finding", **converter.unstructure(f)}
             for f in summarize_whole(reader).findings
         ]
     assert findings == told
-    assert [(one["type"], one.get("kind")) for one in found] == [
+    assert [(row["type"], row.get("kind")) for row in entries] == [
         ("section", None), ("entry", "request"), ("entry", "request"), ("section", None),
         ("entry", "prompt"), ("entry", "message"), ("entry", "end"),
     ]  # fmt: skip
-    assert found[-2]["blocks"] == [
+    assert entries[-2]["blocks"] == [
         {"form": "text", "text": {"start": "Hello\u202e", "end": "", "characters": 6}, "label": ""}
     ]
     assert "\u202e" not in shown.stdout

@@ -42,12 +42,12 @@ def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
     """Between words, with the indent of the line."""
     words = "word " * 40
     text = f"  {words}\n```\n{words}\n```\n{words}"
-    (found,) = fences(fenced(text, wrapped=True))
-    lines = found.splitlines()
+    (fence,) = fences(fenced(text, wrapped=True))
+    lines = fence.splitlines()
     assert max(len(line) for line in lines[:3]) <= 100
     assert lines[1].startswith("  word")
     assert words in lines
-    assert found.split() == text.split()
+    assert fence.split() == text.split()
 
 
 @given(text=HOSTILE)

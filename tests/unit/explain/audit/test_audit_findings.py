@@ -16,32 +16,32 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 def test_a_session_in_order() -> None:
     """Reads inside, and edits and commands that were permitted, are no findings."""
-    talk = Talk()
-    talk.asks("fs/read_text_file", {"content": ""}, path=A)
-    talk.call("c", **edit(A))
-    talk.permission(ALLOW, {"toolCallId": "c"})
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    talk.ends("c")
-    talk.permission(ALLOW, {"toolCallId": "d", **shell("npm test")})
-    talk.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
-    talk.ends("d", "completed", content=[{"type": "terminal", "terminalId": "t"}])
-    talk.permission(REJECT, {"toolCallId": "e", **shell("rm -r .")})
-    talk.ends("e", "failed")
-    assert talk.findings() == {}
+    conversation = Talk()
+    conversation.asks("fs/read_text_file", {"content": ""}, path=A)
+    conversation.call("c", **edit(A))
+    conversation.permission(ALLOW, {"toolCallId": "c"})
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    conversation.ends("c")
+    conversation.permission(ALLOW, {"toolCallId": "d", **shell("npm test")})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
+    conversation.ends("d", "completed", content=[{"type": "terminal", "terminalId": "t"}])
+    conversation.permission(REJECT, {"toolCallId": "e", **shell("rm -r .")})
+    conversation.ends("e", "failed")
+    assert conversation.findings() == {}
 
 
 def test_done_without_being_asked() -> None:
     """If an agent asks at other times, unasked actions are found by kind, except reads."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
-    talk.ends("c")
-    talk.asks("fs/read_text_file", {"content": ""}, path=A)
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    conversation.ends("c")
+    conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     for number in range(5):
-        talk.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
-    talk.asks("terminal/create", {"terminalId": "t"}, command="make")
-    talk.call("d", title="Ask the oracle", kind="other", rawInput={}, tool="oracle")
-    found = talk.audit().findings
-    assert [(f.kind, f.text) for f in found] == [
+        conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
+    conversation.call("d", title="Ask the oracle", kind="other", rawInput={}, tool="oracle")
+    findings = conversation.audit().findings
+    assert [(f.kind, f.text) for f in findings] == [
         ("not-asked",
          "5 writes without a permission request: 0 (#11), 1 (#13), 2 (#15), and 2 more"),
         ("not-asked", "1 command without a permission request: make (#21)"),
@@ -49,18 +49,18 @@ def test_done_without_being_asked() -> None:
          "1 other tool call without a permission request; what they do is not in the recording:"
          " Ask the oracle (d) (#23, claimed)"),
     ]  # fmt: skip
-    assert found[0].actions == [3, 4, 5, 6, 7]
-    assert found[0].seqs == [11, 13, 15, 17, 19]
+    assert findings[0].actions == [3, 4, 5, 6, 7]
+    assert findings[0].seqs == [11, 13, 15, 17, 19]
 
 
 def test_an_agent_that_never_asks() -> None:
     """There is one finding for all actions."""
-    talk = Talk()
+    conversation = Talk()
     for number in range(500):
-        talk.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
-    talk.call("c", **shell("make"))
-    talk.ends("c")
-    assert talk.findings() == {
+        conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
+    conversation.call("c", **shell("make"))
+    conversation.ends("c")
+    assert conversation.findings() == {
         "never-asked": (
             "the agent never asked for permission: 500 writes, 1 command (1 of them claimed)"
         )
@@ -69,10 +69,10 @@ def test_an_agent_that_never_asks() -> None:
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
     """Actions that an earlier answer may cover are another finding than unasked actions."""
-    talk = Talk()
-    talk.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
-    talk.call("d", **shell("npm install"))
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
+    conversation.call("d", **shell("npm install"))
+    assert conversation.findings() == {
         "perhaps-allowed": (
             "1 command without a permission request, perhaps covered by an earlier answer (#7):"
             " npm install (#8, claimed)"
@@ -82,47 +82,47 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 def test_refused_and_done_by_the_client() -> None:
     """A write of the same file in the same turn, though the call with permission has ended."""
-    talk = Talk()
-    talk.call("c", **edit(A))
-    talk.permission(REJECT, {"toolCallId": "c"})
-    talk.ends("c", "failed")
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    found = talk.audit().findings
-    assert (found[0].kind, found[0].severity) == ("refused-but-done", "problem")
-    assert found[0].text == (
+    conversation = Talk()
+    conversation.call("c", **edit(A))
+    conversation.permission(REJECT, {"toolCallId": "c"})
+    conversation.ends("c", "failed")
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    findings = conversation.audit().findings
+    assert (findings[0].kind, findings[0].severity) == ("refused-but-done", "problem")
+    assert findings[0].text == (
         "the client wrote a.py (#10) after permission for the same was denied (#8)"
     )
 
 
 def test_refused_and_done_in_a_terminal() -> None:
     """The call that was refused shows a terminal that was created afterwards."""
-    talk = Talk()
-    talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
-    talk.asks("terminal/create", {"terminalId": "t"}, command="make")
-    talk.ends("c", "completed", content=[{"type": "terminal", "terminalId": "t"}])
-    assert talk.findings()["refused-but-done"] == (
+    conversation = Talk()
+    conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
+    conversation.ends("c", "completed", content=[{"type": "terminal", "terminalId": "t"}])
+    assert conversation.findings()["refused-but-done"] == (
         "the client ran make (#8) although permission was denied (#7)"
     )
 
 
 def test_refused_and_reported_as_done() -> None:
     """What only the agent says is marked as claimed."""
-    talk = Talk()
-    talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
-    talk.ends("c", "completed")
-    assert talk.findings()["refused-but-done"] == (
+    conversation = Talk()
+    conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
+    conversation.ends("c", "completed")
+    assert conversation.findings()["refused-but-done"] == (
         "the agent says that it ran make (#8) although permission was denied (#7)"
     )
 
 
 def test_a_permission_request_that_failed() -> None:
     """An error gives no permission."""
-    talk = Talk()
-    talk.asks_in_vain(
+    conversation = Talk()
+    conversation.asks_in_vain(
         "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
     )
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    assert talk.findings() == {
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    assert conversation.findings() == {
         "refused-but-done": (
             "the client wrote a.py (#8) although the permission request was answered with an error"
             " (#7)"
@@ -132,34 +132,34 @@ def test_a_permission_request_that_failed() -> None:
 
 def test_a_later_turn_is_another_matter() -> None:
     """A refusal does not count in a later turn, since the user may have decided otherwise."""
-    talk = Talk()
-    talk.permission(REJECT, {"toolCallId": "c", **edit(A)})
-    talk.prompt()
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    assert "refused-but-done" not in talk.findings()
+    conversation = Talk()
+    conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
+    conversation.prompt()
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    assert "refused-but-done" not in conversation.findings()
 
 
 def test_done_before_the_answer() -> None:
     """An action that began before the answer to its permission request is a problem."""
-    talk = Talk()
-    talk.call("c", **edit(A))
-    talk.permission(ALLOW, {"toolCallId": "c"})
-    answer = talk.lines.pop()
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    talk.to_agent(answer[1])
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.call("c", **edit(A))
+    conversation.permission(ALLOW, {"toolCallId": "c"})
+    answer = conversation.lines.pop()
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    conversation.to_agent(answer[1])
+    assert conversation.findings() == {
         "before-answer": ("1 write began before the permission request was answered: a.py (#6)")
     }
 
 
 def test_reported_before_the_answer() -> None:
     """An action that is reported as completed before the answer is a problem."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
-    answer = talk.lines.pop()
-    talk.ends("c")
-    talk.to_agent(answer[1])
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
+    answer = conversation.lines.pop()
+    conversation.ends("c")
+    conversation.to_agent(answer[1])
+    assert conversation.findings() == {
         "before-answer": (
             "1 command began before the permission request was answered: make (#6, claimed)"
         )
@@ -168,13 +168,13 @@ def test_reported_before_the_answer() -> None:
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
     """The client got no request for the file with permission."""
-    talk = Talk()
-    talk.call("c", **edit(A))
-    talk.permission(ALLOW, {"toolCallId": "c"})
-    talk.asks("fs/write_text_file", {}, path=B, content="x")
-    talk.ends("c")
-    found = talk.findings()
-    assert found["asked-for-another"] == (
+    conversation = Talk()
+    conversation.call("c", **edit(A))
+    conversation.permission(ALLOW, {"toolCallId": "c"})
+    conversation.asks("fs/write_text_file", {}, path=B, content="x")
+    conversation.ends("c")
+    texts = conversation.findings()
+    assert texts["asked-for-another"] == (
         "the client wrote b.py (#9) without a permission request, while permission was given for"
         " a.py (#7), for which it requested nothing"
     )
@@ -182,10 +182,10 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 def test_a_call_that_changes_after_permission() -> None:
     """A path that the agent names after the answer was not asked for."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
-    talk.ends("c", "completed", locations=[{"path": A}, {"path": B}])
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
+    assert conversation.findings() == {
         "asked-for-another": (
             "permission was given for a.py (#6), but the agent says that it wrote b.py (#8)"
         )
@@ -194,10 +194,10 @@ def test_a_call_that_changes_after_permission() -> None:
 
 def test_a_command_that_changes_after_permission() -> None:
     """The agent itself names another command than the one it asked for."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
-    talk.ends("c", "completed", rawInput={"command": "npm publish"})
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    conversation.ends("c", "completed", rawInput={"command": "npm publish"})
+    assert conversation.findings() == {
         "asked-for-another": (
             "permission was given for npm test (#6), but the agent says that it ran npm publish"
             " (#8)"
@@ -218,24 +218,24 @@ def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
     """A command that is passed to a shell counts as the same command."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
-    talk.asks("terminal/create", {"terminalId": "t"}, command=command)
-    talk.ends("c", "completed", content=[{"type": "terminal", "terminalId": "t"}])
-    assert ("asked-for-another" in talk.findings()) is is_another
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command=command)
+    conversation.ends("c", "completed", content=[{"type": "terminal", "terminalId": "t"}])
+    assert ("asked-for-another" in conversation.findings()) is is_another
 
 
 def test_outside_the_directory() -> None:
     """A write or a command is a problem unless it was allowed; a read is a remark."""
-    talk = Talk()
-    talk.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
-    talk.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
-    talk.asks_in_vain("fs/write_text_file", path="/y", content="")
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
-    talk.asks("terminal/create", {"terminalId": "t"}, command="make", cwd="/tmp")
-    talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
-    found = [(f.severity, f.text) for f in talk.audit().findings if f.kind == "outside"]
-    assert found == [
+    conversation = Talk()
+    conversation.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
+    conversation.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
+    conversation.asks_in_vain("fs/write_text_file", path="/y", content="")
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="make", cwd="/tmp")
+    conversation.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
+    texts = [(f.severity, f.text) for f in conversation.audit().findings if f.kind == "outside"]
+    assert texts == [
         ("problem", "1 write outside the session's directory: /proj/x (#8)"),
         ("remark", "1 read outside the session's directory: /etc/hosts (#6)"),
         ("remark", "1 command outside the session's directory: make in /tmp (#12)"),
@@ -248,12 +248,12 @@ def test_outside_the_directory() -> None:
 
 def test_files_that_look_like_credentials() -> None:
     """Files that look like credentials are found in reads and in commands."""
-    talk = Talk()
-    talk.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
-    talk.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
-    found = talk.audit().findings[0]
-    assert (found.kind, found.severity) == ("credentials", "problem")
-    assert found.text == (
+    conversation = Talk()
+    conversation.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
+    conversation.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
+    finding = conversation.audit().findings[0]
+    assert (finding.kind, finding.severity) == ("credentials", "problem")
+    assert finding.text == (
         "files that look like credentials: read .env (#6),"
         " a command names ~/.ssh/id_rsa (#8, claimed)"
     )
@@ -261,9 +261,9 @@ def test_files_that_look_like_credentials() -> None:
 
 def test_commands_that_name_paths_outside() -> None:
     """Programs and devices of the system are left out."""
-    talk = Talk()
-    talk.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
-    assert talk.findings()["command-outside"] == (
+    conversation = Talk()
+    conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
+    assert conversation.findings()["command-outside"] == (
         "commands name paths outside the session's directory, or in an unknown place:"
         " /proj/other/b (#6, claimed)"
     )
@@ -271,13 +271,13 @@ def test_commands_that_name_paths_outside() -> None:
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
     """Without a known directory, no path is reported as outside."""
-    talk = Talk()
-    talk.update("usage_update")
-    for _, message in talk.lines:
+    conversation = Talk()
+    conversation.update("usage_update")
+    for _, message in conversation.lines:
         if isinstance(message, dict) and "cwd" in message.get("params", {}):
             del message["params"]["cwd"]
-    talk.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
-    assert talk.findings() == {
+    conversation.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
+    assert conversation.findings() == {
         "place-unknown": (
             "1 read in places that may or may not be in the session's directory: /etc/hosts (#7)"
         )
@@ -286,10 +286,10 @@ def test_a_directory_that_is_not_in_the_recording() -> None:
 
 def test_answers_that_no_person_can_give() -> None:
     """A grant within a tenth of a second is a finding."""
-    talk = Talk()
-    talk.pause_ms = 99
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.pause_ms = 99
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
+    assert conversation.findings() == {
         "answered-at-once": (
             "1 permission request was granted within 0.1 s, so hardly by a person:"
             " make (#6, claimed)"
@@ -299,24 +299,24 @@ def test_answers_that_no_person_can_give() -> None:
 
 def test_hostile_text_is_made_visible() -> None:
     """Titles, paths and commands may contain any text."""
-    talk = Talk()
-    talk.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
-    text = talk.findings()["never-asked"]
+    conversation = Talk()
+    conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
+    text = conversation.findings()["never-asked"]
     assert text == "the agent never asked for permission: 1 command (1 of them claimed)"
-    talk.permission(ALLOW, {"toolCallId": "d", **edit(A)})
-    text = talk.findings()["not-asked"]
+    conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
+    text = conversation.findings()["not-asked"]
     assert text.isprintable()
     assert len(text) < 130
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
     """A refusal before a grant does not count; the grant may be for the write."""
-    talk = Talk()
-    talk.permission(REJECT, {"toolCallId": "c", **edit(A)})
-    talk.permission(ALLOW, {"toolCallId": "d", **edit(A)})
-    talk.ends("d")
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
+    conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
+    conversation.ends("d")
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    assert conversation.findings() == {
         "perhaps-allowed": (
             "1 write without a permission request, perhaps covered by an earlier answer (#9):"
             " a.py (#11)"
@@ -326,12 +326,12 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
     """One of the permissions was for the same file, so it was not for another one."""
-    talk = Talk()
-    talk.call("c", **edit(A))
-    talk.call("d", **edit(A))
-    talk.permission(ALLOW, {"toolCallId": "c"})
-    talk.asks("fs/write_text_file", {}, path=A, content="x")
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.call("c", **edit(A))
+    conversation.call("d", **edit(A))
+    conversation.permission(ALLOW, {"toolCallId": "c"})
+    conversation.asks("fs/write_text_file", {}, path=A, content="x")
+    assert conversation.findings() == {
         "not-asked": "1 write without a permission request: a.py (#7, claimed)",
         "perhaps-allowed": (
             "1 write without a permission request, perhaps covered by an earlier answer (#9):"
@@ -342,43 +342,43 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
     """A command with a shell around it counts as the same command."""
-    talk = Talk()
-    talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
-    talk.ends("c", "failed")
-    talk.asks("terminal/create", {"terminalId": "t"}, command="bash", args=["-lc", "make"])
-    assert "refused-but-done" in talk.findings()
+    conversation = Talk()
+    conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
+    conversation.ends("c", "failed")
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="bash", args=["-lc", "make"])
+    assert "refused-but-done" in conversation.findings()
 
 
 def test_a_change_that_is_only_announced() -> None:
     """The finding does not claim that it was done."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
-    talk.ends("c", "in_progress", locations=[{"path": B}])
-    assert talk.findings()["asked-for-another"] == (
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    conversation.ends("c", "in_progress", locations=[{"path": B}])
+    assert conversation.findings()["asked-for-another"] == (
         "permission was given for a.py (#6), but the agent announced that it would write b.py (#8)"
     )
 
 
 def test_a_path_of_which_the_write_failed_was_not_written() -> None:
     """A failed write is not listed, even if another write of the same call succeeded."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
-    talk.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
-    talk.asks_in_vain("fs/write_text_file", path="/etc/x", toolCallId="c")
-    assert talk.findings() == {}
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    conversation.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
+    conversation.asks_in_vain("fs/write_text_file", path="/etc/x", toolCallId="c")
+    assert conversation.findings() == {}
 
 
 def test_two_commands_of_one_call() -> None:
     """Both are listed, and the one that was not asked for is found."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
-    talk.asks("terminal/create", {"terminalId": "t"}, command="npm test")
-    talk.asks("terminal/create", {"terminalId": "u"}, command="rm -r .")
-    talk.ends("c", content=[{"type": "terminal", "terminalId": name} for name in "tu"])
-    found = talk.audit()
-    assert [action.command for action in found.actions] == ["npm test", "rm -r ."]
-    assert found.answers == {"granted": 1}
-    assert talk.findings() == {
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
+    conversation.asks("terminal/create", {"terminalId": "u"}, command="rm -r .")
+    conversation.ends("c", content=[{"type": "terminal", "terminalId": name} for name in "tu"])
+    audit = conversation.audit()
+    assert [action.command for action in audit.actions] == ["npm test", "rm -r ."]
+    assert audit.answers == {"granted": 1}
+    assert conversation.findings() == {
         "asked-for-another": (
             "permission was given for npm test (#6), but the client ran rm -r . (#10)"
         )
@@ -387,20 +387,20 @@ def test_two_commands_of_one_call() -> None:
 
 def test_quotes_that_change_no_command() -> None:
     """It is the same command if its arguments are the words of the line with permission."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
-    talk.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
-    talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
-    assert talk.findings() == {}
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
+    conversation.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
+    assert conversation.findings() == {}
 
 
 def test_quotes_that_change_a_command() -> None:
     """A line that a shell would interpret differently is another command."""
-    talk = Talk()
-    talk.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
-    talk.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
-    talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
-    assert "asked-for-another" in talk.findings()
+    conversation = Talk()
+    conversation.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
+    conversation.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
+    assert "asked-for-another" in conversation.findings()
 
 
 @pytest.mark.parametrize(
@@ -414,31 +414,35 @@ def test_quotes_that_change_a_command() -> None:
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
     """Names that may belong to one file are no finding."""
-    talk = Talk(cwd=cwd)
-    talk.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
-    talk.ends("c", locations=[{"path": written}])
-    assert "asked-for-another" not in talk.findings()
+    conversation = Talk(cwd=cwd)
+    conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
+    conversation.ends("c", locations=[{"path": written}])
+    assert "asked-for-another" not in conversation.findings()
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
     """A write in the same batch as its permission request was sent before the answer."""
-    talk = Talk()
+    conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
-    talk.to_client([
+    conversation.to_client([
         request(1, "session/request_permission", **params),
         request(2, "fs/write_text_file", sessionId="s", path=A, content=""),
     ])  # fmt: skip
-    talk.to_agent([result(1, outcome={"outcome": "selected", "optionId": REJECT}), result(2)])
-    assert "before-answer" in talk.findings()
+    conversation.to_agent(
+        [result(1, outcome={"outcome": "selected", "optionId": REJECT}), result(2)]
+    )
+    assert "before-answer" in conversation.findings()
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
     """Permission for one action may be asked for twice."""
-    talk = Talk()
-    talk.pause_ms = 10
+    conversation = Talk()
+    conversation.pause_ms = 10
     for _ in range(2):
-        talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
-    assert talk.findings()["answered-at-once"].startswith("2 permission requests were granted")
+        conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    assert conversation.findings()["answered-at-once"].startswith(
+        "2 permission requests were granted"
+    )
 
 
 def test_every_kind_declares_what_it_needs() -> None:

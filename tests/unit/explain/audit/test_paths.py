@@ -43,10 +43,10 @@ WINDOWS = ["C:\\work\\app"]
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
     """Dots are resolved as they are written, and what is inside is shown relative."""
-    found = locate(path, directories)
+    located = locate(path, directories)
     if "\0" not in path:
-        assert found.shown == shown
-    assert found.place == place
+        assert located.shown == shown
+    assert located.place == place
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
 )
 def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
     """The value of `message` has its very bytes: spaces, numbers and escapes too."""
-    (found,) = frames_json(tmp_path, message + b"\n")
-    assert found.endswith(b',"message":' + message + b"}")
-    assert json.loads(found)["message"] == json.loads(message)
+    (line,) = frames_json(tmp_path, message + b"\n")
+    assert line.endswith(b',"message":' + message + b"}")
+    assert json.loads(line)["message"] == json.loads(message)
 
 
 @pytest.mark.parametrize(
@@ -59,25 +59,25 @@ def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
 )
 def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
     """So is JSON that strict parsers refuse."""
-    (found,) = frames_json(tmp_path, raw + b"\n")
-    assert json.loads(found)["text"] == text
-    assert b"\n" not in found
-    assert b"\r" not in found
+    (line,) = frames_json(tmp_path, raw + b"\n")
+    assert json.loads(line)["text"] == text
+    assert b"\n" not in line
+    assert b"\r" not in line
 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
     """Even where it is too large to be read whole."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
-    (found,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
-    assert base64.b64decode(json.loads(found)["base64"]) == raw
+    (line,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
+    assert base64.b64decode(json.loads(line)["base64"]) == raw
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
     """Although its beginning and its end look like a message."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
-    (found,) = frames_json(tmp_path, raw + b"\n")
-    assert json.loads(found)["text"] == raw.decode()
+    (line,) = frames_json(tmp_path, raw + b"\n")
+    assert json.loads(line)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
@@ -100,14 +100,14 @@ def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
 def test_an_event_is_valid_json_with_any_name(data: dict[str, Any]) -> None:
     """Names of files that are not UTF-8 can be written and read."""
-    found = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
-    assert json.loads(found) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
+    line = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
+    assert json.loads(line) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
 def test_any_depth_can_be_printed(tmp_path: Path) -> None:
     """A message may be nested a hundred thousand deep."""
-    (found,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
-    assert found
+    (line,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
+    assert line
 
 
 START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).isoformat())

@@ -114,11 +114,11 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
-        found = [line.strip() for line in SequenceDiagram(reader).lines()][4:]
-    assert found[0].startswith("C-)A: 1 batch: batch of 30")
-    assert found[1] == "C-xA: 1 x/y unanswered: no params"
-    assert found[-1] == "Note over C,A: 10 more messages of the batch 1"
-    assert len(found) == 22
+        drawn = [line.strip() for line in SequenceDiagram(reader).lines()][4:]
+    assert drawn[0].startswith("C-)A: 1 batch: batch of 30")
+    assert drawn[1] == "C-xA: 1 x/y unanswered: no params"
+    assert drawn[-1] == "Note over C,A: 10 more messages of the batch 1"
+    assert len(drawn) == 22
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
@@ -137,8 +137,8 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
         lines.append({"fired": {"rule": rule, "action": "an-action", **fired}})
     lines.append({"stream": "to-client", "message": message, "delivered": "none"})
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
-        found = [line.strip() for line in SequenceDiagram(reader).lines()]
-    assert found[2:] == [
+        drawn = [line.strip() for line in SequenceDiagram(reader).lines()]
+    assert drawn[2:] == [
         "participant C as Client",
         "participant X as acp-proxy",
         "participant A as Agent",

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def lines(tmp_path: Path) -> dict[int, TimelineLine]:
     """Returns the lines of `write_conversation` by their number."""
     with RecordingReader(record_conversation(tmp_path / "story.db")) as reader:
-        found = {row["seq"]: frame_line(row) for row in reader.frames()}
+        frames = {row["seq"]: frame_line(row) for row in reader.frames()}
         events = reader.query("SELECT * FROM events")
-        return found | {row["seq"]: event_line(row) for row in events}
+        return frames | {row["seq"]: event_line(row) for row in events}
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_line_has_its_columns(
 
 def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
     """The beginning of a turn, a permission and trouble have tones of their own."""
-    found = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
-    assert found == [
+    tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
+    assert tones == [
         ("to-agent", Tone.PROMPT),
         ("to-client", Tone.PLAIN),
         ("to-client", Tone.PERMISSION),

@@ -92,9 +92,9 @@ def test_a_regular_expression_sees_each_string_by_itself() -> None:
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
     """The hit has the number of the last frame as well."""
-    found = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
-    assert numbers(found) == [(1, 3)]
-    assert found[0].excerpt == ("Oh! ", "Hello world", ".")
+    hits = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
+    assert numbers(hits) == [(1, 3)]
+    assert hits[0].excerpt == ("Oh! ", "Hello world", ".")
 
 
 def test_a_frame_is_a_hit_once() -> None:
@@ -110,9 +110,9 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
               content=text("@"))).rstrip().replace(b"@", half))
         for n, half in enumerate((b"a \\ud83d", b"\\ude00 b"), 1)
     ]  # fmt: skip
-    found = search("a 😀 b", halves)
-    assert numbers(found) == [(1, 2)]
-    assert found[0].excerpt.match == "a 😀 b"
+    hits = search("a 😀 b", halves)
+    assert numbers(hits) == [(1, 2)]
+    assert hits[0].excerpt.match == "a 😀 b"
     alone = search("😀", halves)
     assert numbers(alone) == [(1, 1)]
     assert alone[0].excerpt.before == "a "
@@ -131,8 +131,8 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     """Two texts are not joined if something else was shown between them."""
-    one, two = chunks("Hel", "lo", first=1)
-    assert search("hello", [one, between, two._replace(seq=3)]) == []
+    first, two = chunks("Hel", "lo", first=1)
+    assert search("hello", [first, between, two._replace(seq=3)]) == []
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
 )
 def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
     """Such as stderr, another session, or an update of a tool call."""
-    one, two = chunks("Hel", "lo", first=1)
-    assert numbers(search("hello", [one, between, two._replace(seq=3)])) == [(1, 3)]
+    first, two = chunks("Hel", "lo", first=1)
+    assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3)]
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
@@ -166,9 +166,9 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 def test_hits_come_in_order() -> None:
     """A hit waits for a match that began earlier and is complete later."""
-    one, two = chunks("Hel", "lo", first=1)
+    first, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
-    assert numbers(search("hello", [one, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
+    assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
@@ -198,8 +198,8 @@ def test_a_long_text_is_found_across_many_chunks() -> None:
     """A fixed text may be longer than what is kept for regular expressions."""
     sought = "".join(chr(0x4E00 + n % 5000) for n in range(40_000))
     pieces = [sought[n : n + 7] for n in range(0, len(sought), 7)]
-    found = search(sought, chunks("before ", *pieces, " after"))
-    assert numbers(found) == [(2, len(pieces) + 1)]
+    hits = search(sought, chunks("before ", *pieces, " after"))
+    assert numbers(hits) == [(2, len(pieces) + 1)]
 
 
 def test_memory_is_bounded_however_long_a_message_is() -> None:
@@ -233,8 +233,8 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))
-    found = searcher.feed_large(frame(1, {}, raw=None), lambda: pieces)
-    assert [hit.place.seq for hit in found] == [1] * is_found
+    hits = searcher.feed_large(frame(1, {}, raw=None), lambda: pieces)
+    assert [hit.place.seq for hit in hits] == [1] * is_found
 
 
 def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:

@@ -107,8 +107,10 @@ def test_every_finding_is_in_the_catalogue() -> None:
     """The catalogue has exactly the findings about the conversation that checks return."""
     ids = re.compile(rf'"((?:{"|".join(CONVERSATION)})\.[a-z-]+)"')
     files = Path(show.__path__[0]).glob("*.py")
-    found = {name for path in files for name in ids.findall(path.read_text("utf-8"))}
-    assert sorted(found) == sorted(one.id for one in rules().values() if one.group in CONVERSATION)
+    tested = {name for path in files for name in ids.findall(path.read_text("utf-8"))}
+    assert sorted(tested) == sorted(
+        rule.id for rule in rules().values() if rule.group in CONVERSATION
+    )
 
 
 # How the agent ended

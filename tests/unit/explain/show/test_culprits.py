@@ -69,7 +69,10 @@ def judged(chat: LogWriter) -> list[tuple[str, str, str | None]]:
     chat.close()
     chat.abandon()
     with RecordingReader(chat.path) as reader:
-        return [(one.rule, one.severity.value, one.by) for one in summarize(reader).findings]
+        return [
+            (finding.rule, finding.severity.value, finding.by)
+            for finding in summarize(reader).findings
+        ]
 
 
 def words(chat: LogWriter) -> str:
@@ -333,7 +336,7 @@ def test_a_turn_ends_soon_after_its_cancel(
         chat.to_agent(result(0, outcome={"outcome": "cancelled"}))
     chat.to_client(result(2, stopReason="cancelled"))
     leaves(chat)
-    assert [one for one in judged(chat) if one[2] == "agent"] == expected
+    assert [finding for finding in judged(chat) if finding[2] == "agent"] == expected
 
 
 @pytest.mark.parametrize(

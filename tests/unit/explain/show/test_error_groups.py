@@ -34,10 +34,10 @@ def summary_of(recorder: LogWriter) -> Summary:
 def sentences(recorder: LogWriter) -> list[str]:
     """Its problems and remarks but for how the agent ended."""
     marks = {"error": "✗", "warning": "!", "info": "-"}
-    found = summary_of(recorder).findings
+    findings = summary_of(recorder).findings
     return [
         f"{marks[p.severity]} {p.text}"
-        for p in found
+        for p in findings
         if p.rule not in ("agent.ended", "recording.incomplete")
     ]
 

@@ -171,6 +171,6 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
     """The prompt of a request is its text on one line; of anything else it is empty."""
-    found: Any = first_prompt(raw)
-    assert found.startswith(prompt)
-    assert bool(found) == bool(prompt)
+    words: Any = first_prompt(raw)
+    assert words.startswith(prompt)
+    assert bool(words) == bool(prompt)

@@ -36,26 +36,26 @@ def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> Non
 def test_everything_is_counted_once(tmp_path: Path) -> None:
     """Frames and bytes are those of the recording, and each request is one of its method."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
-        found = gather(reader)
+        statistics = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
-    assert (found.frames, found.bytes) == (sums["n"], sums["bytes"])
-    assert sum(method.requests for method in found.methods) == 6
-    assert [m.method for m in found.methods if m.errors] == ["fs/read_text_file"]
-    assert [m.method for m in found.methods if m.unanswered] == ["session/set_mode"]
+    assert (statistics.frames, statistics.bytes) == (sums["n"], sums["bytes"])
+    assert sum(method.requests for method in statistics.methods) == 6
+    assert [m.method for m in statistics.methods if m.errors] == ["fs/read_text_file"]
+    assert [m.method for m in statistics.methods if m.unanswered] == ["session/set_mode"]
 
 
 def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
     """A progress bar can count what is counted."""
-    seen: list[int] = []
+    numbers: list[int] = []
 
     def watch(heads: Iterator[StoredFrame]) -> Iterator[StoredFrame]:
         for head in heads:
-            seen.append(head.seq)
+            numbers.append(head.seq)
             yield head
 
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         gather(reader, parse("kind:error"), watch=watch)
-    assert seen == [12]
+    assert numbers == [12]
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
@@ -84,8 +84,10 @@ def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) 
         recorder.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
         for _ in range(40):
             recorder.to_client(update("s", "tool_call_update", toolCallId="c"))
-        done = update("s", "tool_call_update", toolCallId="c", status="completed")
-        recorder.to_client(update("s", "tool_call_update", toolCallId="c", title="Read a"), done)
+        completed = update("s", "tool_call_update", toolCallId="c", status="completed")
+        recorder.to_client(
+            update("s", "tool_call_update", toolCallId="c", title="Read a"), completed
+        )
         recorder.to_client(update("t", "tool_call", toolCallId="c", title="Other"))
     with RecordingReader(recorder.path) as reader:
         call, other = gather(reader).tool_calls
@@ -125,9 +127,9 @@ def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
     assert [m.p50_ns for m in live.methods] == [m.p50_ns for m in finished.methods]
 
 
-def repeated(talk: Talk) -> dict[str, list[int]]:
+def repeated(conversation: Talk) -> dict[str, list[int]]:
     """Returns the first frames of these calls by id."""
-    with talk.reader() as reader:
+    with conversation.reader() as reader:
         messages = MessagePass(reader)
         passed = TurnsAndCalls(reader, messages)
         messages.play_to([passed], PAUSE_NS)
@@ -136,23 +138,23 @@ def repeated(talk: Talk) -> dict[str, list[int]]:
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
     """Nor is a call that is announced twice."""
-    talk = Talk()
+    conversation = Talk()
     for call in "aabcc":
-        talk.call(call)
-    talk.ends("c")
-    talk.call("c")  # 12
-    talk.ends("c")
-    talk.call("c")  # 14
-    assert repeated(talk) == {"c": [12, 14]}
+        conversation.call(call)
+    conversation.ends("c")
+    conversation.call("c")  # 12
+    conversation.ends("c")
+    conversation.call("c")  # 14
+    assert repeated(conversation) == {"c": [12, 14]}
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
     """It tells of the same call again; what it alone tells of are calls of its own."""
-    talk = Talk()
-    talk.call("a", status="completed")
-    talk.to_client(result(3, stopReason="end_turn"))
-    talk.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    conversation = Talk()
+    conversation.call("a", status="completed")
+    conversation.to_client(result(3, stopReason="end_turn"))
+    conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     for call in "aabb":
-        talk.call(call, status="completed")  # 9 to 12
-    talk.to_client(result(9))
-    assert repeated(talk) == {"b": [12]}
+        conversation.call(call, status="completed")  # 9 to 12
+    conversation.to_client(result(9))
+    assert repeated(conversation) == {"b": [12]}

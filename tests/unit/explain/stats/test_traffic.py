@@ -33,7 +33,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 
 
 @pytest.mark.parametrize(
-    ("ordered", "percent", "found"),
+    ("ordered", "percent", "expected"),
     [
         ([], 50, None),
         ([7], 1, 7),
@@ -46,10 +46,10 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
     ],
 )
 def test_a_percentile_is_one_that_occurred(
-    ordered: list[int], percent: int, found: int | None
+    ordered: list[int], percent: int, expected: int | None
 ) -> None:
     """The p-th percentile is the least latency that at least p of a hundred do not exceed."""
-    assert percentile(ordered, percent) == found
+    assert percentile(ordered, percent) == expected
 
 
 def test_an_answer_counts_for_the_method_it_answers() -> None:
@@ -69,8 +69,8 @@ def test_frames_without_a_method_are_counted_by_their_kind() -> None:
     traffic = Traffic(100)
     traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
     traffic.feed(head(2, kind="invalid", method=None, size=2))
-    found = [(m.direction, m.method, m.kind) for m in traffic.methods()]
-    assert found == [("stderr", None, "stderr"), ("to-client", None, "invalid")]
+    groups = [(m.direction, m.method, m.kind) for m in traffic.methods()]
+    assert groups == [("stderr", None, "stderr"), ("to-client", None, "invalid")]
 
 
 def test_outcomes_are_counted_apart() -> None:
@@ -123,10 +123,10 @@ def test_a_tool_call_has_all_its_frames() -> None:
     traffic.feed(head(2, 160, **call, size=6))
     traffic.feed(head(3, 170, **{**call, "session": "t"}, size=90))
     traffic.feed(head(4, 900, **{**call, "turn": None}, size=7))
-    (other, _), (one, _) = traffic.heaviest_calls(5)
+    (other, _), (own, _) = traffic.heaviest_calls(5)
     assert (other.session, other.bytes, other.duration_ns) == ("t", 90, 0)
-    assert (one.session, one.frames, one.bytes) == ("s", 3, 18)
-    assert (one.start_ns, one.duration_ns, one.turn) == (100, 60, 1)
+    assert (own.session, own.frames, own.bytes) == ("s", 3, 18)
+    assert (own.start_ns, own.duration_ns, own.turn) == (100, 60, 1)
     assert [call for call, _ in traffic.heaviest_calls(1)] == [other]
     assert traffic.calls == 2
 

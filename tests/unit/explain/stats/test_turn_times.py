@@ -120,8 +120,8 @@ def times(recorder: LogWriter) -> tuple[list[TurnTime], WholeTime]:
     """Ends a recording and measures its turns."""
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
-        found = gather(reader)
-    return found.turns, found.time
+        statistics = gather(reader)
+    return statistics.turns, statistics.time
 
 
 def parts(turn: TurnTime) -> dict[str, int]:
@@ -209,8 +209,8 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
     recorder.to_client(request(1, "mcp/message", connectionId="m"))
     recorder.to_agent(result(1))
     recorder.to_client(result(1, stopReason="end_turn"), result(2, stopReason="end_turn"))
-    (one, other), whole = times(recorder)
-    assert one.other_ns == MS
+    (first, other), whole = times(recorder)
+    assert first.other_ns == MS
     assert other.other_ns == 0
     assert whole.in_turns_ns == 7 * MS  # of two turns that overlap, not the sum
 
@@ -277,8 +277,8 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
         recorder.to_client(result(number, stopReason="end_turn"))
         recorder.t_ns += HOUR
     recorder.end()
-    (one, two), whole = times(recorder)
-    assert (one.duration_ns, two.duration_ns) == (MS, MS)
+    (first, two), whole = times(recorder)
+    assert (first.duration_ns, two.duration_ns) == (MS, MS)
     assert whole == WholeTime(SECOND + MS, 2 * MS, 2 * HOUR + 2 * MS + 3 * MS)
 
 

@@ -57,7 +57,7 @@ def laid_out(recorder: LogWriter, turn: int = 1, most: int | None = None) -> Tur
     """Ends a recording and lays one of its turns out."""
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
-        wanted = [found for found in gather(reader).turns if found.id == turn]
+        wanted = [t for t in gather(reader).turns if t.id == turn]
         (told,) = with_texts(reader, wanted)
         return waterfall(reader, told, most)
 
@@ -182,8 +182,8 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
     ):
         recorder.to_client(notification("session/update", sessionId="s", type=kind, data=data))
     recorder.to_client(error(1, -32009, "timeout"))
-    found = [line for line in shown(laid_out(recorder)) if "silence" not in line]
-    assert found == [
+    lines = [line for line in shown(laid_out(recorder)) if "silence" not in line]
+    assert lines == [
         "0+0 prompt go",
         "1+0 thought hm",
         "2+0 tool_call run | denied | failed",

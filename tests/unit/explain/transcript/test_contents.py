@@ -14,15 +14,15 @@ def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) ->
     collector = TextCollector(most)
     for piece in pieces:
         collector.add(piece)
-    whole, found = "".join(pieces), collector.text
-    assert found == cut_text(whole, most)
-    assert whole.startswith(found.start)
-    assert whole.endswith(found.end)
-    assert found.characters == len(whole)
+    whole, cut = "".join(pieces), collector.text
+    assert cut == cut_text(whole, most)
+    assert whole.startswith(cut.start)
+    assert whole.endswith(cut.end)
+    assert cut.characters == len(whole)
     if most is None or len(whole) <= most:
-        assert (found.start, found.end, found.left_out) == (whole, "", 0)
+        assert (cut.start, cut.end, cut.left_out) == (whole, "", 0)
     else:
-        assert found.left_out == len(whole) - most
+        assert cut.left_out == len(whole) - most
 
 
 def test_halves_of_a_character_are_joined() -> None:

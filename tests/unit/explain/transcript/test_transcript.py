@@ -29,30 +29,30 @@ BEFORE = 5
 
 
 def items(
-    talk: Talk,
+    conversation: Talk,
     chosen: Filter = EVERYTHING,
     limits: TextLimits = TextLimits(),  # noqa: B008
     turn: int | None = None,
 ) -> list[TranscriptSection | TranscriptEntry]:
     """Returns the sections and entries of a conversation."""
-    with talk.reader() as reader:
+    with conversation.reader() as reader:
         return [*TranscriptReader(reader, chosen, limits, turn).read()]
 
 
-def entries(talk: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptEntry]:
+def entries(conversation: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptEntry]:
     """Returns the entries of the turns, without prompts and ends of turns."""
     return [
         item
-        for item in items(talk, chosen)
+        for item in items(conversation, chosen)
         if isinstance(item, TranscriptEntry)
         and item.seq > BEFORE
         and item.kind not in (EntryKind.PROMPT, EntryKind.END)
     ]
 
 
-def only(talk: Talk) -> TranscriptEntry:
+def only(conversation: Talk) -> TranscriptEntry:
     """Returns the only entry of the first turn."""
-    (entry,) = entries(talk)
+    (entry,) = entries(conversation)
     return entry
 
 
@@ -61,59 +61,69 @@ def texts(entry: TranscriptEntry) -> list[tuple[str, str]]:
     return [(block.label, block.text.start) for block in entry.blocks]
 
 
-def chunk(talk: Talk, said: str, kind: str = "agent_message_chunk", **more: Any) -> None:
+def chunk(conversation: Talk, said: str, kind: str = "agent_message_chunk", **more: Any) -> None:
     """Adds a piece of a message."""
-    talk.update(kind, content=said if talk.dialect == "draft-1.0" else text(said), **more)
+    conversation.update(
+        kind, content=said if conversation.dialect == "draft-1.0" else text(said), **more
+    )
 
 
-def stop(talk: Talk, **answer: Any) -> None:
+def stop(conversation: Talk, **answer: Any) -> None:
     """Ends the turn."""
-    talk.to_client(result(3, **(answer or {"stopReason": "end_turn"})))
+    conversation.to_client(result(3, **(answer or {"stopReason": "end_turn"})))
 
 
 @pytest.mark.parametrize("dialect", ["v1", "v2", "draft-1.0"])
 def test_chunks_are_joined(dialect: str) -> None:
     """Messages and thoughts are in one piece; reports of use between the pieces do not cut them."""
-    talk = Talk(dialect)
+    conversation = Talk(dialect)
     thought = "thought_message_chunk" if dialect == "draft-1.0" else "agent_thought_chunk"
-    chunk(talk, "Hm", thought)
-    chunk(talk, "m.", thought)
-    chunk(talk, "Hello, ")
+    chunk(conversation, "Hm", thought)
+    chunk(conversation, "m.", thought)
+    chunk(conversation, "Hello, ")
     if dialect != "draft-1.0":
-        talk.update("usage_update", used=1, size=2)
-    chunk(talk, "world")
-    found = entries(talk)
-    assert [entry.kind for entry in found] == [EntryKind.THOUGHT, EntryKind.MESSAGE]
-    assert [texts(entry) for entry in found] == [[("", "Hmm.")], [("", "Hello, world")]]
-    assert (found[0].seq, found[0].last_seq) == (6, 7)
+        conversation.update("usage_update", used=1, size=2)
+    chunk(conversation, "world")
+    all_entries = entries(conversation)
+    assert [entry.kind for entry in all_entries] == [EntryKind.THOUGHT, EntryKind.MESSAGE]
+    assert [texts(entry) for entry in all_entries] == [[("", "Hmm.")], [("", "Hello, world")]]
+    assert (all_entries[0].seq, all_entries[0].last_seq) == (6, 7)
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
     """What a session and its child tell each other is streamed as other messages are."""
-    talk = Talk()
+    conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
-        chunk(talk, piece, "session_message_chunk", messageId="1")
-    chunk(talk, "ok", "session_message_chunk", messageId="2")
-    assert [texts(entry) for entry in entries(talk)] == [[("", "look at a.py")], [("", "ok")]]
+        chunk(conversation, piece, "session_message_chunk", messageId="1")
+    chunk(conversation, "ok", "session_message_chunk", messageId="2")
+    assert [texts(entry) for entry in entries(conversation)] == [
+        [("", "look at a.py")],
+        [("", "ok")],
+    ]
 
 
 def test_another_message_is_another_entry() -> None:
     """Another message id, or an entry in between, begins another entry."""
-    talk = Talk()
-    chunk(talk, "a", messageId="1")
-    chunk(talk, "b", messageId="2")
-    talk.update("current_mode_update", currentModeId="code")
-    chunk(talk, "c", messageId="2")
-    assert [entry.title for entry in entries(talk)] == ["", "", "current_mode_update: code", ""]
+    conversation = Talk()
+    chunk(conversation, "a", messageId="1")
+    chunk(conversation, "b", messageId="2")
+    conversation.update("current_mode_update", currentModeId="code")
+    chunk(conversation, "c", messageId="2")
+    assert [entry.title for entry in entries(conversation)] == [
+        "",
+        "",
+        "current_mode_update: code",
+        "",
+    ]
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
     """It is an entry of its own beside one that is, and the log says so, too."""
-    talk = Talk("draft-1.0")
+    conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
-        chunk(talk, said, "thought_message_chunk", visible=is_visible)
-    found = entries(talk)
-    assert [(entry.detail, texts(entry)) for entry in found] == [
+        chunk(conversation, said, "thought_message_chunk", visible=is_visible)
+    thoughts = entries(conversation)
+    assert [(entry.detail, texts(entry)) for entry in thoughts] == [
         ("not visible", [("", "ab")]),
         ("", [("", "c")]),
     ]
@@ -124,13 +134,13 @@ def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
 
 def test_a_tool_call_is_one_entry_where_it_began() -> None:
     """The entry has the last status, the input, the diff, the output and the duration."""
-    talk = Talk()
-    talk.call("toolu_01XyZ", title="Edit a.py", kind="edit", rawInput={"path": "a.py"})
-    chunk(talk, "Meanwhile")
+    conversation = Talk()
+    conversation.call("toolu_01XyZ", title="Edit a.py", kind="edit", rawInput={"path": "a.py"})
+    chunk(conversation, "Meanwhile")
     diff = {"type": "diff", "path": "a.py", "oldText": "a\nb\n", "newText": "a\nc\n"}
     content = [{"type": "content", "content": text("1 file")}, diff]
-    talk.ends("toolu_01XyZ", content=content)
-    call, message = entries(talk)
+    conversation.ends("toolu_01XyZ", content=content)
+    call, message = entries(conversation)
     assert message.kind is EntryKind.MESSAGE
     assert (call.kind, call.title, call.state) == (EntryKind.TOOL_CALL, "Edit a.py", "completed")
     assert (call.detail, call.id, call.took_ns) == ("edit", "toolu_01XyZ", 2 * 10**9)
@@ -145,12 +155,12 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
 
 def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
     """Each call has its own entry, however their updates interleave."""
-    talk = Talk()
-    talk.call("a", title="Read a.py")
-    talk.call("b", title="pytest -q")
-    talk.ends("b", "failed", rawOutput="command not found")
-    talk.ends("a")
-    first, second = entries(talk)
+    conversation = Talk()
+    conversation.call("a", title="Read a.py")
+    conversation.call("b", title="pytest -q")
+    conversation.ends("b", "failed", rawOutput="command not found")
+    conversation.ends("a")
+    first, second = entries(conversation)
     assert (first.title, first.state, first.is_failed) == ("Read a.py", "completed", False)
     assert (second.title, second.state, second.is_failed) == ("pytest -q", "failed", True)
     assert texts(second) == [("output", "command not found")]
@@ -158,36 +168,36 @@ def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
 
 def test_a_late_update_is_shown_after_its_turn() -> None:
     """An update after the end of its turn is shown with the title of its tool call."""
-    talk = Talk()
-    talk.call("a", title="Read a.py")
-    stop(talk)
-    talk.ends("a", "failed")
-    early, late = entries(talk)
+    conversation = Talk()
+    conversation.call("a", title="Read a.py")
+    stop(conversation)
+    conversation.ends("a", "failed")
+    early, late = entries(conversation)
     assert (early.state, late.state) == ("pending", "failed")
     assert (late.title, late.remarks) == ("Read a.py", ["outside of a turn"])
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
     """Pieces are joined; a later content replaces them."""
-    talk = Talk("v2")
-    talk.call("a", title="Run")
+    conversation = Talk("v2")
+    conversation.call("a", title="Run")
     for piece in ("3 of ", "9"):
-        talk.update("tool_call_content_chunk", toolCallId="a",
+        conversation.update("tool_call_content_chunk", toolCallId="a",
                     content={"type": "content", "content": text(piece)})  # fmt: skip
-    assert texts(only(talk)) == [("output", "3 of 9")]
+    assert texts(only(conversation)) == [("output", "3 of 9")]
     patch = {"format": "git", "text": "@@ -1 +1 @@\n-a\n+b"}
     changes = [{"operation": "modify", "path": "/a.py"}]
-    talk.ends("a", content=[{"type": "diff", "changes": changes, "patch": patch}])
-    assert texts(only(talk)) == [("", "/a.py +1 −1"), ("patch", "@@ -1 +1 @@\n-a\n+b")]
+    conversation.ends("a", content=[{"type": "diff", "changes": changes, "patch": patch}])
+    assert texts(only(conversation)) == [("", "/a.py +1 −1"), ("patch", "@@ -1 +1 @@\n-a\n+b")]
 
 
 def test_a_tool_call_of_the_draft() -> None:
     """The entry has the tool, input, output and error; a terminal's output is a text."""
-    talk = Talk("draft-1.0")
-    talk.call("tc_1", tool="terminal/create", input={"command": "npm"})
+    conversation = Talk("draft-1.0")
+    conversation.call("tc_1", tool="terminal/create", input={"command": "npm"})
     output = {"type": "terminal", "terminalId": "t", "command": "npm", "exitCode": 1, "stderr": "x"}
-    talk.ends("tc_1", "failed", output=output, error={"code": "E", "message": "no"})
-    call = only(talk)
+    conversation.ends("tc_1", "failed", output=output, error={"code": "E", "message": "no"})
+    call = only(conversation)
     assert (call.title, call.is_failed) == ("terminal/create", True)
     assert texts(call)[1:] == [
         ("", "terminal t npm exit 1"),
@@ -198,11 +208,11 @@ def test_a_tool_call_of_the_draft() -> None:
 
 def test_a_permission_has_its_options_and_the_answer() -> None:
     """The entry has the title, all options and the chosen one."""
-    talk = Talk()
-    talk.call("a", title="Edit a.py")
-    talk.permission(REJECT, {"toolCallId": "a"})
-    talk.permission(None, {"toolCallId": "b", "title": "Run"})
-    _, refused, cancelled = entries(talk)
+    conversation = Talk()
+    conversation.call("a", title="Edit a.py")
+    conversation.permission(REJECT, {"toolCallId": "a"})
+    conversation.permission(None, {"toolCallId": "b", "title": "Run"})
+    _, refused, cancelled = entries(conversation)
     assert (refused.title, refused.state, refused.took_ns) == (
         "Edit a.py",
         "denied (Reject)",
@@ -218,23 +228,23 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 def test_a_permission_of_the_draft() -> None:
     """The entry has the operation, the resource, the reason and the scope of the answer."""
-    talk = Talk("draft-1.0")
-    talk.asks("session/request_permission", {"granted": True, "scope": "session"},
+    conversation = Talk("draft-1.0")
+    conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
-    entry = only(talk)
+    entry = only(conversation)
     assert (entry.title, entry.state) == ("file_write /a", "granted session")
     assert entry.remarks == ["to fix it"]
 
 
 def test_a_terminal_is_one_entry() -> None:
     """The entry has the command, the whole output and the exit status."""
-    talk = Talk()
-    talk.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
+    conversation = Talk()
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
     for output in ("1\n", "1\n2\n"):
-        talk.asks("terminal/output", {"output": output, "truncated": False}, terminalId="t")
-    talk.asks("terminal/wait_for_exit", {"exitCode": 1}, terminalId="t")
-    talk.asks("terminal/release", {}, terminalId="t")
-    entry = only(talk)
+        conversation.asks("terminal/output", {"output": output, "truncated": False}, terminalId="t")
+    conversation.asks("terminal/wait_for_exit", {"exitCode": 1}, terminalId="t")
+    conversation.asks("terminal/release", {}, terminalId="t")
+    entry = only(conversation)
     assert (entry.kind, entry.title, entry.detail) == (EntryKind.TERMINAL, "npm test", CWD)
     assert (entry.state, entry.is_failed, entry.remarks) == ("exit 1", True, ["released"])
     assert texts(entry) == [("output", "1\n2\n")]
@@ -242,47 +252,49 @@ def test_a_terminal_is_one_entry() -> None:
 
 def test_a_terminal_that_the_draft_pushes() -> None:
     """The client sends its output piece by piece."""
-    talk = Talk("draft-1.0")
-    talk.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
+    conversation = Talk("draft-1.0")
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
     for number, data in enumerate(("a", "b")):
-        talk.to_agent(request(90 + number, "terminal/output", terminalId="t", data=data))
-        talk.to_client(result(90 + number, received=True))
-    assert texts(only(talk)) == [("output", "ab")]
+        conversation.to_agent(request(90 + number, "terminal/output", terminalId="t", data=data))
+        conversation.to_client(result(90 + number, received=True))
+    assert texts(only(conversation)) == [("output", "ab")]
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
     """On a line of its own; nothing is said of a terminal that only writes to stdout."""
-    talk = Talk("draft-1.0")
-    talk.asks("terminal/create", {"terminalId": "t"}, command="npm")
+    conversation = Talk("draft-1.0")
+    conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
     for number, (stream, data) in enumerate(pushed):
-        talk.to_agent(
+        conversation.to_agent(
             request(90 + number, "terminal/output", terminalId="t", data=data, stream=stream)
         )
-        talk.to_client(result(90 + number, received=True))
-    assert texts(only(talk)) == [("output", "ab\nstderr:\nx\nstdout:\nc")]
+        conversation.to_client(result(90 + number, received=True))
+    assert texts(only(conversation)) == [("output", "ab\nstderr:\nx\nstdout:\nc")]
 
 
 def test_a_terminal_of_the_agent_in_v2() -> None:
     """Its output is base64, and may be cut within a character."""
-    talk = Talk("v2")
-    talk.update("terminal_update", terminalId="t", command="npm test", cwd="/w")
+    conversation = Talk("v2")
+    conversation.update("terminal_update", terminalId="t", command="npm test", cwd="/w")
     for data in ("ok …".encode()[:-1], "…".encode()[-1:]):
-        talk.update("terminal_output_chunk", terminalId="t", data=base64.b64encode(data).decode())
-    talk.update("terminal_update", terminalId="t", exitStatus={"signal": "SIGTERM"})
-    entry = only(talk)
+        conversation.update(
+            "terminal_output_chunk", terminalId="t", data=base64.b64encode(data).decode()
+        )
+    conversation.update("terminal_update", terminalId="t", exitStatus={"signal": "SIGTERM"})
+    entry = only(conversation)
     assert (entry.title, entry.state) == ("npm test", "signal SIGTERM")
     assert texts(entry) == [("output", "ok …")]
 
 
 def test_requests_have_their_answers() -> None:
     """Files are shown; an error and a missing answer are failures."""
-    talk = Talk()
-    talk.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
-    talk.asks("fs/write_text_file", {}, path="/b", content="B\n")
-    talk.asks_in_vain("fs/read_text_file", path="/c")
-    talk.asks("_x/y", None, a=1)
-    read, written, failed, unanswered = entries(talk)
+    conversation = Talk()
+    conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
+    conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
+    conversation.asks_in_vain("fs/read_text_file", path="/c")
+    conversation.asks("_x/y", None, a=1)
+    read, written, failed, unanswered = entries(conversation)
     assert (read.title, texts(read)) == ("/a:3", [("/a:3", "A\n")])
     assert (written.title, texts(written)) == ("/b", [("/b", "B\n")])
     assert (failed.state, failed.is_failed) == ("-32603 (internal error) no disk", True)
@@ -295,27 +307,29 @@ def test_a_plan_has_its_steps() -> None:
         ("v1", "entries", {"content": "Read", "priority": "high", "status": "completed"}),
         ("draft-1.0", "steps", {"description": "Read", "status": "completed"}),
     ):
-        talk = Talk(dialect)
-        talk.update("plan", **{name: [step]})
-        assert [(c.name, c.state) for c in only(talk).choices] == [("Read", "completed")]
-    talk = Talk()
-    talk.update("plan_update", plan={"type": "markdown", "planId": "p", "content": "# Plan"})
-    assert (only(talk).id, texts(only(talk))) == ("p", [("", "# Plan")])
+        conversation = Talk(dialect)
+        conversation.update("plan", **{name: [step]})
+        assert [(c.name, c.state) for c in only(conversation).choices] == [("Read", "completed")]
+    conversation = Talk()
+    conversation.update(
+        "plan_update", plan={"type": "markdown", "planId": "p", "content": "# Plan"}
+    )
+    assert (only(conversation).id, texts(only(conversation))) == ("p", [("", "# Plan")])
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
     """Each turn has its end; a prompt without an answer is reported as such."""
-    talk = Talk()
-    stop(talk)
-    talk.prompt()
-    found = items(talk)
-    sections = [item for item in found if isinstance(item, TranscriptSection)]
+    conversation = Talk()
+    stop(conversation)
+    conversation.prompt()
+    all_items = items(conversation)
+    sections = [item for item in all_items if isinstance(item, TranscriptSection)]
     assert [(s.turn, s.state, s.is_failed) for s in sections] == [
         (None, "", False),
         (1, "end_turn", False),
         (2, "never ended", True),
     ]
-    ends = [i for i in found if isinstance(i, TranscriptEntry) and i.kind is EntryKind.END]
+    ends = [i for i in all_items if isinstance(i, TranscriptEntry) and i.kind is EntryKind.END]
     assert [(e.title, e.state, e.is_failed) for e in ends] == [
         ("end_turn", "", False),
         ("", "never answered", True),
@@ -324,9 +338,11 @@ def test_sections_are_turns_and_what_is_outside() -> None:
 
 def test_a_turn_that_failed() -> None:
     """The error that ended it is shown."""
-    talk = Talk()
-    talk.to_client({"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "overloaded"}})
-    section, _, end = items(talk, turn=1)
+    conversation = Talk()
+    conversation.to_client(
+        {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "overloaded"}}
+    )
+    section, _, end = items(conversation, turn=1)
     assert isinstance(section, TranscriptSection)
     assert isinstance(end, TranscriptEntry)
     assert (section.state, section.is_failed) == ("error", True)
@@ -335,12 +351,12 @@ def test_a_turn_that_failed() -> None:
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
     """The turn ends with a state update, since the answer only accepts the prompt."""
-    talk = Talk("v2")
-    stop(talk, accepted=True)
-    talk.update("state_update", state="running")
-    chunk(talk, "Hi")
-    talk.update("state_update", state="idle", stopReason="max_tokens")
-    *_, message, end = items(talk, turn=1)
+    conversation = Talk("v2")
+    stop(conversation, accepted=True)
+    conversation.update("state_update", state="running")
+    chunk(conversation, "Hi")
+    conversation.update("state_update", state="idle", stopReason="max_tokens")
+    *_, message, end = items(conversation, turn=1)
     assert isinstance(message, TranscriptEntry)
     assert isinstance(end, TranscriptEntry)
     assert (message.kind, end.kind) == (EntryKind.MESSAGE, EntryKind.END)
@@ -349,17 +365,17 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 def test_concurrent_turns_are_apart() -> None:
     """Each frame is in the section of its turn, and stderr in that of the latest turn."""
-    talk = Talk()
-    talk.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
-    talk.prompt("t")
-    chunk(talk, "of s")
+    conversation = Talk()
+    conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
+    conversation.prompt("t")
+    chunk(conversation, "of s")
     said = {"sessionUpdate": "agent_message_chunk", "content": text("of t")}
-    talk.to_client(notification("session/update", sessionId="t", update=said))
-    talk.lines.append(("stderr", "oops"))
-    chunk(talk, " and more")
+    conversation.to_client(notification("session/update", sessionId="t", update=said))
+    conversation.lines.append(("stderr", "oops"))
+    chunk(conversation, " and more")
     by_turn: dict[int | None, list[str]] = {}
     turn = None
-    for item in items(talk):
+    for item in items(conversation):
         if isinstance(item, TranscriptSection):
             turn = item.turn
         else:
@@ -369,57 +385,60 @@ def test_concurrent_turns_are_apart() -> None:
 
 def test_a_filter_shows_whole_entries() -> None:
     """With a filter, tool calls and requests are complete; messages have the matching pieces."""
-    talk = Talk()
-    talk.call("a", title="Run", rawInput={"command": "ls"})
-    talk.ends("a", "failed")
-    talk.asks("fs/read_text_file", {"content": "A\n"}, path="/a")
-    chunk(talk, "one")
-    chunk(talk, "two")
-    (call,) = entries(talk, parse('text:"failed"'))
+    conversation = Talk()
+    conversation.call("a", title="Run", rawInput={"command": "ls"})
+    conversation.ends("a", "failed")
+    conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a")
+    chunk(conversation, "one")
+    chunk(conversation, "two")
+    (call,) = entries(conversation, parse('text:"failed"'))
     assert (call.title, call.state, len(call.blocks)) == ("Run", "failed", 1)
-    (read,) = entries(talk, parse("kind:response method:fs/*"))
+    (read,) = entries(conversation, parse("kind:response method:fs/*"))
     assert (read.title, texts(read)) == ("/a", [("/a", "A\n")])
-    (message,) = entries(talk, parse("text:two"))
+    (message,) = entries(conversation, parse("text:two"))
     assert texts(message) == [("", "two")]
-    assert items(talk, parse("text:nowhere")) == []
+    assert items(conversation, parse("text:nowhere")) == []
 
 
 def test_history_is_outside_of_turns() -> None:
     """Tool calls that `session/load` streams are marked as history."""
-    talk = Talk()
-    stop(talk)
-    talk.to_agent(request(4, "session/load", sessionId="s", cwd=CWD, mcpServers=[]))
-    chunk(talk, "before", "user_message_chunk")
-    talk.call("a", title="Run")
-    talk.to_client(result(4))
-    _, message, call = entries(talk)
+    conversation = Talk()
+    stop(conversation)
+    conversation.to_agent(request(4, "session/load", sessionId="s", cwd=CWD, mcpServers=[]))
+    chunk(conversation, "before", "user_message_chunk")
+    conversation.call("a", title="Run")
+    conversation.to_client(result(4))
+    _, message, call = entries(conversation)
     assert (message.by, texts(message)) == ("client", [("", "before")])
     assert call.remarks == ["history"]
 
 
 def test_a_batch_is_its_messages() -> None:
     """Tool calls in it are found as well."""
-    talk = Talk()
+    conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
-    done = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
-    talk.to_client(
-        [notification("session/update", sessionId="s", update=one) for one in (update, done)]
+    completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
+    conversation.to_client(
+        [
+            notification("session/update", sessionId="s", update=member)
+            for member in (update, completed)
+        ]
     )
-    call = only(talk)
+    call = only(conversation)
     assert (call.title, call.state, call.last_seq) == ("Run", "completed", 6)
 
 
 def test_limits_cut_and_leave_out() -> None:
     """Long texts are cut, and events are left out, except with FULL."""
-    talk = Talk()
-    chunk(talk, "x" * 100)
-    talk.update("available_commands_update", availableCommands=[])
-    talk.ends("a", rawOutput="y" * 100)
-    _, _, message, call, _ = items(talk, limits=TextLimits(40, 20), turn=1)
+    conversation = Talk()
+    chunk(conversation, "x" * 100)
+    conversation.update("available_commands_update", availableCommands=[])
+    conversation.ends("a", rawOutput="y" * 100)
+    _, _, message, call, _ = items(conversation, limits=TextLimits(40, 20), turn=1)
     assert isinstance(message, TranscriptEntry)
     assert isinstance(call, TranscriptEntry)
     assert (message.blocks[0].text.left_out, call.blocks[0].text.left_out) == (60, 80)
-    full = [i for i in items(talk, limits=FULL, turn=1) if isinstance(i, TranscriptEntry)]
+    full = [i for i in items(conversation, limits=FULL, turn=1) if isinstance(i, TranscriptEntry)]
     assert [entry.kind for entry in full] == [
         EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.NOTICE, EntryKind.TOOL_CALL, EntryKind.END,
     ]  # fmt: skip
@@ -428,19 +447,19 @@ def test_limits_cut_and_leave_out() -> None:
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
     """Without FULL only the content is shown, which says the same for people."""
-    talk = Talk()
+    conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
-    talk.ends("a", content=shown, rawOutput={"count": 1})
-    full = [i for i in items(talk, limits=FULL, turn=1) if isinstance(i, TranscriptEntry)]
+    conversation.ends("a", content=shown, rawOutput={"count": 1})
+    full = [i for i in items(conversation, limits=FULL, turn=1) if isinstance(i, TranscriptEntry)]
     (call,) = (entry for entry in full if entry.kind is EntryKind.TOOL_CALL)
     assert texts(call) == [("output", "1 file"), ("raw output", '{\n  "count": 1\n}')]
-    (call,) = entries(talk)
+    (call,) = entries(conversation)
     assert texts(call) == [("output", "1 file")]
 
 
 def test_what_is_not_acp_is_shown() -> None:
     """Lines that are not messages, and answers without a request, are shown."""
-    talk = Talk()
-    talk.to_client(result(99, a=1))
-    entry = only(talk)
+    conversation = Talk()
+    conversation.to_client(result(99, a=1))
+    entry = only(conversation)
     assert (entry.kind, entry.title) == (EntryKind.NOTICE, "a=1")
