@@ -1,9 +1,9 @@
-"""Turns a message into a template and the values that were taken out of it.
+"""Splits a message into a template and the values taken out of it.
 
-What differs between any two runs is removed: times are left out, ids and directories are replaced
-by placeholders. The rest is the template. Two messages are equal if their templates are equal and
-their placeholders hold values that have the same stable names. So each message is read once, and
-which value is which in the other recording can be found out later.
+Data that differs between any two runs is removed: times are left out, and placeholders replace ids
+and directories. The rest is the template. Two messages are equal if their templates are equal and
+their placeholders stand for values with the same stable names. So each message is read once, and
+values of the two recordings can be paired later.
 """
 
 import re
@@ -31,20 +31,20 @@ _MOST_MEMBERS = 64
 
 
 class Canonical(NamedTuple):
-    """A message without what differs between any two runs; a tuple, since there are many."""
+    """A message without run-specific data; a tuple, since there are many."""
 
     template: int
-    """A hash of what is left; 0 if nothing is compared."""
+    """A hash of the rest of the message; 0 if nothing is compared."""
     placeholders: tuple[ValueIndex, ...] = ()
-    """The values that were taken out, in the order of the sorted keys."""
+    """The removed values, in the order of the sorted keys."""
 
 
 class Canonicalizer:
-    """Takes values out of the messages of one recording, which come in recorded order.
+    """Takes values out of the messages of one recording, in recorded order.
 
     Args:
-        rules: which places are left out, and which hold values.
-        values: those that are known already.
+        rules: the places that are left out, and the places that hold values.
+        values: the values that are already known.
     """
 
     def __init__(self, rules: tuple[PlaceRule, ...], values: Values | None = None) -> None:
@@ -64,11 +64,11 @@ class Canonicalizer:
         """Returns the `Walk` that takes the values out of messages of one type.
 
         Args:
-            kind: what distinguishes their templates from others: the kind and the method.
+            kind: distinguishes their templates from others: the kind and the method.
             scope: the session of their sequence.
-            title: of their type, as `ItemType` has it.
-            peers: which peers numbered the requests that they name.
-            place: where they stand, if they are parts of messages.
+            title: the title of their type, as in `ItemType`.
+            peers: the peers that numbered the requests they name.
+            place: the place of the messages, if they are parts of larger ones.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
 
@@ -80,17 +80,17 @@ class Canonicalizer:
         title: str = "",
         peers: RequestPeers = CLIENTS,
     ) -> Any:
-        """Returns a message with names in place of values; `unmarked` removes their marks.
+        """Returns a message with names in place of values; `unmarked` removes the marks of names.
 
         Args:
-            message: decoded; it is used up.
+            message: the decoded message; it is modified.
             scope: the session of its sequence.
             names: the stable names of values.
-            title: of its type.
-            peers: who numbered the requests that it names.
+            title: the title of its type.
+            peers: the peers that numbered the requests it names.
 
         Raises:
-            RecursionError: it is nested too deeply.
+            RecursionError: the message is nested too deeply.
         """
         return Walk(self.values, self._begin(title), "", scope, peers, names).replaced(message)
 
@@ -124,14 +124,14 @@ class Walk:
         self._processes: dict[str, ValueIndex] = {}
 
     def canonical(self, message: Any, reread: Callable[[], Any]) -> Canonical:
-        """Returns the template of a message, and the values in its placeholders.
+        """Returns the template of a message and the values of its placeholders.
 
         Args:
-            message: decoded; it is used up.
+            message: the decoded message; it is modified.
             reread: returns another copy of the message.
 
         Raises:
-            RecursionError: it is nested too deeply.
+            RecursionError: the message is nested too deeply.
         """
         if self._rules.is_ignored:
             return Canonical(0)
@@ -204,7 +204,7 @@ class Walk:
         for key in layout.ignored:
             del value[key]
         for key in layout.times:
-            if value[key] is not None:  # null says that there is no time
+            if value[key] is not None:  # null means that there is no time
                 value[key] = _TIME
         plain = self._values.plain
         for key, below, has_rule in layout.members:
@@ -251,14 +251,14 @@ class Walk:
             self._name_keys(value, naming, place)
 
     def _name_keys(self, value: dict[str, Any], naming: set[str], place: PlaceState) -> None:
-        """Replaces the values in keys, such as paths; their spelling gives keys no order."""
+        """Replaces values in keys, such as paths; the order of keys does not depend on them."""
         alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:
             inner = value.pop(key)
             if place[key].is_ignored:
                 continue
             spelled = name = self._text(key, is_key=True)
-            while name in value:  # values of one kind look alike
+            while name in value:  # values of one kind have similar names
                 alike[spelled] += 1
                 name = spelled + _REPEATED.format(alike[spelled])
             value[name] = self._inner(inner, place[key])
@@ -272,9 +272,9 @@ class Walk:
         return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
-        """Returns a text up to the first directory in it.
+        """Returns a text up to its first directory.
 
-        Agents cut titles of sessions at some length: vibe-edit differs without this.
+        Agents cut session titles at some length; vibe-edit would differ otherwise.
         """
         cut = self._values.cut_in(text)
         if cut is None:
@@ -282,7 +282,7 @@ class Walk:
         return text[: cut[0]] + self._put(cut[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
-        """Replaces the ids of processes, small numbers, in texts of their message."""
+        """Replaces process ids, which are small numbers, in the texts of their message."""
         if isinstance(value, dict):
             return {key: self._with_processes(inner) for key, inner in value.items()}
         if isinstance(value, list):
@@ -294,7 +294,7 @@ class Walk:
         return digits[0] if index is None else self._put(index, is_whole=False)
 
     def _by_rule(self, text: str, place: PlaceState) -> str:
-        """Returns what replaces a text at a place that has a rule."""
+        """Returns the replacement for a text at a place with a rule."""
         kind = place.alias
         if kind is None or place.is_cut:
             return self._cut(text)
@@ -313,7 +313,7 @@ class Walk:
         return self._values.index(kind, text, scope)
 
     def _put(self, index: ValueIndex, *, is_whole: bool) -> str:
-        """Returns the placeholder of a value, or its name, in «» if other text is around it."""
+        """Returns the placeholder or the name of a value, in «» if it is part of a longer text."""
         self._found.append(index)
         value = self._values.every[index]
         if self._names is None:
@@ -323,7 +323,7 @@ class Walk:
 
 
 def unmarked(value: Any) -> Any:
-    """Returns a value of any type in which names are not marked."""
+    """Returns a value of any type with the marks of names removed."""
     if isinstance(value, str):
         return _MARKS.sub("", value)
     if isinstance(value, dict):

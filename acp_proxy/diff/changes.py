@@ -1,10 +1,10 @@
-"""Aligns sequences to find the items that only one side has, that changed, or that moved.
+"""Aligns sequences to find items that only one side has, that changed, or that moved.
 
-Where a request is missing, it is unknown which session its response belongs to, nor the session of
-the values in it. The response stands in another sequence then, but its template and its id are the
-same, so only the request is missing: test_a_removed_request_is_only_in_a tries that with every
-capture. A response that creates a session is of that session, and one that refuses to is of none:
-two such responses to one request have changed into each other (test_unpaired_responses.py).
+If a request is missing, the session of its response is unknown, and so is the session of the values
+in it. The response is in another sequence then, but its template and its id are the same, so only
+the request is reported as missing; test_a_removed_request_is_only_in_a checks that for every
+capture. A response that creates a session belongs to it, and a response that refuses to create one
+belongs to none: if one request gets both, the response has changed (test_unpaired_responses.py).
 """
 
 from bisect import bisect_left
@@ -28,7 +28,7 @@ from acp_proxy.diff.resplit_text import GroupPair, UnalignedSpan, empty_texts, r
 from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_COMPARED = 100
-"""The most pairs of items that are compared to find which one changed into which."""
+"""The largest number of pairs that are compared to find changed items."""
 
 
 @define
@@ -37,16 +37,16 @@ class Changes:
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
-    """Each with the item of A after which it stands, or -1."""
+    """Items of B, each after the item of A that precedes it, or -1."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
-    """Equal texts whose chunks differ in something else."""
+    """Equal texts whose chunks differ in other members."""
     moved: list[ItemPair] = field(factory=list)
 
 
 @define
 class SequenceDiff:
-    """The differences of a sequence; a recording without the sequence has an empty one."""
+    """The differences of a sequence; a side without the sequence has an empty one."""
 
     messages: SequenceMessages
     changes: Changes
@@ -58,7 +58,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
     Args:
         a: the items of A.
         b: the items of B.
-        messages: what is in them, for those that are not equal.
+        messages: the contents of items that are not equal.
     """
     same = cast("list[ItemPair]", align(a.keys, b.keys))
     spans = [*_spans(same, len(a.keys), len(b.keys))]
@@ -95,7 +95,7 @@ def remove_equal_responses(
     """Removes equal responses from the items that only one side has.
 
     Args:
-        sequences: all of them, which are changed.
+        sequences: all sequences; they are modified.
         side_a: compares the items of A.
         side_b: compares the items of B.
     """
@@ -125,10 +125,10 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Removes and pairs responses to one request that are left in two different sequences.
+    """Removes or pairs the remaining responses to one request in two different sequences.
 
     Args:
-        sequences: all of them, which are changed.
+        sequences: all sequences; they are modified.
         side_a: compares the items of A.
         side_b: compares the items of B.
 
@@ -178,7 +178,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether an item that has passed aligned ones may have done so by chance."""
+    """Whether an item may have passed aligned items by chance."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -188,7 +188,7 @@ def _is_free(
 
 
 def _moved(a: Sequence[int], b: Sequence[int], spans: list[UnalignedSpan]) -> list[ItemPair]:
-    """Pairs equal items that are not in order."""
+    """Pairs equal items in a different order."""
     waiting: defaultdict[int, list[ItemIndex]] = defaultdict(list)
     for span in reversed(spans):
         for j in reversed(span.b):
@@ -206,7 +206,7 @@ def _paired(
 ) -> Iterator[GroupPair]:
     """Pairs items of one type between the same neighbours, in order.
 
-    A text into which another message was put, or from which one was taken, is still one text.
+    A text is still one text if another message was added to or removed from its middle.
     """
     left_a: dict[Hashable, list[list[ItemIndex]]] = {}
     left_b: dict[Hashable, list[list[ItemIndex]]] = {}
@@ -225,7 +225,7 @@ def _paired(
             yield from _likest(of_a, of_b, messages)
         else:
             yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=False))
-    for item_type, some in left_a.items():  # texts whose chunks differ, too
+    for item_type, some in left_a.items():  # also texts whose chunks differ
         others = left_b.get(item_type, [])
         yield from ((tuple(i), tuple(j)) for i, j in zip(some, others, strict=False))
 
@@ -233,7 +233,7 @@ def _paired(
 def _grouped(
     items: list[ItemIndex], side: ComparedItems
 ) -> dict[tuple[ItemType, int | None], list[ItemIndex]]:
-    """Groups items by their types, and texts by what distinguishes them."""
+    """Groups items by type, and texts by the key that distinguishes them."""
     groups: dict[tuple[ItemType, int | None], list[ItemIndex]] = {}
     for item in items:
         groups.setdefault((side.type_of(item), side.texts.get(item)), []).append(item)
@@ -241,7 +241,7 @@ def _grouped(
 
 
 def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
-    """Returns the largest choice of pairs that do not cross each other."""
+    """Returns the largest set of pairs that do not cross."""
     by_first: dict[tuple[int, int], tuple[ItemGroup, ItemGroup]] = {
         (of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs
     }
@@ -251,9 +251,9 @@ def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
 def _likest(
     of_a: list[ItemIndex], of_b: list[ItemIndex], messages: SequenceMessages
 ) -> Iterator[GroupPair]:
-    """Pairs as many items as possible, in order, so that they differ in the fewest places.
+    """Pairs as many items as possible, in order, with the fewest differing places.
 
-    test_changes.py has a plan that became another one while a second plan was removed.
+    test_changes.py has a plan that changed while another plan was removed.
     """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):
@@ -264,10 +264,10 @@ def _likest(
 
 
 def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Chooses a column for each row, in increasing order, with the least sum of costs."""
+    """Chooses a column for each row, in increasing order, with the smallest sum of costs."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """Of the first rows with some columns left out: the cost, and how many were left out before."""
+    """For the first rows, with some columns left out: the cost, and the number left out before."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

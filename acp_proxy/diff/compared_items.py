@@ -1,4 +1,4 @@
-"""The items of a sequence as both recordings see them, and which of them have a chosen order."""
+"""The items of a sequence in terms that both recordings share, and which items have an order."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 CommonIndex = NewType("CommonIndex", int)
 """A value of either recording: its index in A, or a negative number if only B has it."""
 MOST_PASSED = 1000
-"""Items that another one may have passed by chance."""
+"""The number of items that another item may have passed by chance."""
 
 _NEVER = (0, 0)
 
@@ -22,7 +22,7 @@ class ComparedSide:
 
     Args:
         side: the recording.
-        common: each of its values, as both recordings know it.
+        common: the shared index of each of its values.
     """
 
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
@@ -32,14 +32,14 @@ class ComparedSide:
         self.hashes = [
             hash(tuple(map(common_of, placeholder))) for placeholder in side.placeholders
         ]
-        """Of the values in messages, by `MessageSequence.placeholders`."""
+        """Hashes of the values in messages, by `MessageSequence.placeholders`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
         """Returns a number that is equal for equal values in both recordings."""
         return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
-        """Returns a key that distinguishes answers by their template and their request.
+        """Returns a key for an answer, made of its template and its request.
 
         Args:
             sequence: the sequence with the answer.
@@ -50,11 +50,11 @@ class ComparedSide:
         return sequence.templates[item], request
 
     def request_of(self, sequence: MessageSequence, item: ItemIndex) -> CommonIndex | None:
-        """Returns the request that an answer is for, if both recordings have it.
+        """Returns the request of an answer, if both recordings have it.
 
         Args:
-            sequence: where it stands.
-            item: any item; None is returned for one that is not an answer.
+            sequence: the sequence of the item.
+            item: any item; the result is None for items that are not answers.
         """
         placeholders = self.side.placeholders[sequence.placeholders[item]]
         if not placeholders or self.side.type_of(sequence, item).sort != "answer":
@@ -62,11 +62,11 @@ class ComparedSide:
         return self.in_both(placeholders[0])
 
     def in_both(self, value: ValueIndex | None) -> CommonIndex | None:
-        """Returns a value as both recordings know it, or None if only one has it."""
+        """Returns the shared index of a value, or None if only one recording has it."""
         return None if value is None or self.common[value] < 0 else self.common[value]
 
     def span(self, call: CommonIndex) -> tuple[int, int]:
-        """Returns the numbers of the first and of the last frame about a tool call."""
+        """Returns the numbers of the first and the last frame about a tool call."""
         return self._spans.get(call, _NEVER)
 
     @cached_property
@@ -83,10 +83,10 @@ class ComparedSide:
 
 
 class ComparedItems:
-    """The items of a sequence; only what aligns them is computed for all at once.
+    """The items of a sequence; only the data for aligning them is computed for all at once.
 
     Args:
-        side: whose items they are.
+        side: the recording of the items.
         sequence: the items.
     """
 
@@ -101,7 +101,7 @@ class ComparedItems:
             for item, text in sequence.texts.items()
             if text.chunk.template
         }
-        """Of each item that is a text, what distinguishes it from other texts."""
+        """For each item that is a text, the key that distinguishes it from other texts."""
 
     def type_of(self, item: ItemIndex) -> ItemType:
         """Returns the type of an item."""
@@ -117,11 +117,11 @@ class ComparedItems:
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:
-        """Returns the tool call that an item is about, if both recordings have it."""
+        """Returns the tool call of an item, if both recordings have it."""
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
-        """Returns whether an item only reads: a file, or as part of a tool call without changes."""
+        """Whether an item only reads: a file, or as part of a tool call that changes nothing."""
         is_read = self.type_of(item).title in READING
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
@@ -129,48 +129,48 @@ class ComparedItems:
         """Returns whether the order of an item may differ between any two runs."""
         return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
-    def are_open_at_once(self, common_index: CommonIndex | None, other: CommonIndex | None) -> bool:
-        """Returns whether each of two tool calls began before the other one ended.
+    def are_open_at_once(self, call: CommonIndex | None, other: CommonIndex | None) -> bool:
+        """Whether each of two tool calls began before the other one ended.
 
         Args:
-            common_index: a tool call.
-            other: another one.
+            call: a tool call.
+            other: another tool call.
         """
-        if common_index is None or other is None:
+        if call is None or other is None:
             return False
-        one_first, one_last = self._side.span(common_index)
+        first, last = self._side.span(call)
         other_first, other_last = self._side.span(other)
-        return one_first < other_last and other_first < one_last
+        return first < other_last and other_first < last
 
-    def only_look(self, item_index: ItemIndex, other: ItemIndex) -> bool:
-        """Returns whether two items only read, and do not read the same thing.
+    def only_look(self, item: ItemIndex, other: ItemIndex) -> bool:
+        """Whether two items only read, and read different things.
 
-        A file is read by the call that began just before, so these two have an order.
+        A call and the file request directly after it belong together, so these two have an order.
 
         Args:
-            item_index: an item.
-            other: another one.
+            item: an item.
+            other: another item.
         """
-        calls = self.call(item_index), self.call(other)
-        numbers = self._sequence.first_frames[item_index], self._sequence.first_frames[other]
+        calls = self.call(item), self.call(other)
+        numbers = self._sequence.first_frames[item], self._sequence.first_frames[other]
         begun = (call is not None and self._side.span(call)[0] in numbers for call in calls)
-        return self.looks(item_index) and self.looks(other) and not (None in calls and any(begun))
+        return self.looks(item) and self.looks(other) and not (None in calls and any(begun))
 
 
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Returns whether an item has only passed items relative to which its order is chance.
+    """Whether an item has only passed items that may come in any order relative to it.
 
-    Which of several calls that run at once ends first depends on their tools, and the order in
-    which an agent looks at things has no effect. Answers come when they are ready; the order of
-    requests is compared where they are made. test_changes.py has them.
+    The order in which parallel calls end depends on their tools, and the order in which an agent
+    reads things has no effect. Answers come when they are ready; the order of requests is compared
+    where they are made. test_changes.py has examples.
 
     Args:
         a: the items of A.
         b: the items of B.
-        item: of A.
-        passed: items of A that come before it in one recording and after it in the other.
+        item: an item of A.
+        passed: items of A that precede it in one recording and follow it in the other.
     """
     if not 0 < len(passed) <= MOST_PASSED:
         return False

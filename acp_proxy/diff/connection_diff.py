@@ -1,4 +1,4 @@
-"""Compares connections as a whole: their handshakes, their endings, and their latencies."""
+"""Compares connections as a whole: handshakes, endings and latencies."""
 
 from array import array
 from collections.abc import Container, Iterator
@@ -18,11 +18,11 @@ _DIRECTIONS = {"request": Direction.TO_AGENT.value, "response": Direction.TO_CLI
 _RESULTS = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
 """Members of the answer to ``initialize`` that are compared if only outcomes are."""
 _Latencies = dict[tuple[str, str], "array[int]"]
-"""By method and direction of the requests."""
+"""Latencies by method and direction of the request."""
 
 
 def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator[Field]:
-    """Yields the places in which ``initialize`` differs, and its answer.
+    """Yields the places where ``initialize`` or its answer differs.
 
     Args:
         a: the messages of A.
@@ -41,7 +41,7 @@ def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator
 
 
 def ending_fields(a: Recording, b: Recording) -> Iterator[Field]:
-    """Yields how the agents ended, where both recordings contain it and it differs.
+    """Yields differences in how the agents ended, where both recordings say so.
 
     Args:
         a: one recording.
@@ -61,13 +61,13 @@ def latencies(
     Args:
         a: one recording.
         b: the other.
-        options: its pauses; a method of which all exchanges were open in one is left out. Without
-            times in one of them nothing is compared.
+        options: its pauses exclude exchanges that were open during one; a method with no others is
+            left out. Without times in a recording, nothing is compared.
 
     Raises:
         UnreadableRecording: one is damaged.
     """
-    if not all(one.recording.knows("durations") for one in (a, b)):
+    if not all(reader.recording.knows("durations") for reader in (a, b)):
         return ()
     left_out = exchanges_open_during(b, options.pauses) if options.pauses else set()
     of_a, of_b = _latencies(a, set()), _latencies(b, left_out)
@@ -115,10 +115,10 @@ def _outcome(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fill_in(mine: Any, other: Any) -> None:
-    """Adds empty objects of capabilities to a message where only the other one has them.
+    """Adds empty objects of capabilities to a message where only the other message has them.
 
-    A peer without capabilities may leave the object out; then the single capabilities differ, and
-    not the whole object.
+    A peer without capabilities may leave the object out. With empty objects, single capabilities
+    differ rather than the whole object.
     """
     for half in ("params", "result"):
         inner, others = (m.get(half) if isinstance(m, dict) else None for m in (mine, other))
@@ -130,13 +130,13 @@ def _fill_in(mine: Any, other: Any) -> None:
 
 @needs("ending", unknown=False)
 def _has_ending(recording: Recording) -> bool:
-    """Whether exit code or signal are known; a file written by hand may leave them out."""
+    """Whether the exit code or the signal is known; a file written by hand may omit them."""
     is_known = recording.exit_code is not None or recording.exit_signal is not None
     return recording.state == "complete" and is_known
 
 
 def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
-    """Returns the latencies; none for a method whose exchanges were all held up."""
+    """Returns the latencies, without methods whose exchanges are all left out."""
     latencies: _Latencies = {}
     for exchange in exchanges(reader, order="request_seq"):
         if exchange.latency_ns is None:
@@ -149,7 +149,7 @@ def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
 
 def _compared(key: tuple[str, str], a: list[int], b: list[int]) -> MethodLatency:
     method, direction = key
-    # The median is that of the nearest rank, as in `stats`.
+    # The median uses the nearest rank, as in `stats`.
     middles = [values[(len(values) - 1) // 2] if values else None for values in (a, b)]
     most = [values[-1] if values else None for values in (a, b)]
     return MethodLatency(method, direction, len(a), len(b), *middles, *most)

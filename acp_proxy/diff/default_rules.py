@@ -17,10 +17,10 @@ REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "ou
 SECRET = "secret"
 
 NAMED = "value"
-"""The kind of the values that the user names; a value is the same in all such places."""
+"""The kind of values that the user names; equal values are the same value in all such places."""
 
 GLOBAL = (SESSION, PATH, SECRET)
-"""Kinds of which a value means the same in every session."""
+"""Kinds of values that mean the same in every session."""
 
 _KINDS: dict[str, tuple[Role, ...]] = {
     SESSION: (Role.SESSION,),
@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""Kinds of names, and what the protocol's own table calls the values that get them."""
+"""Kinds of names, with their kinds in the protocol's own table."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
@@ -45,7 +45,7 @@ _ADDED: dict[str, tuple[str, ...]] = {
         "/result/**/pid",
     ),
 }
-"""Places that real agents add to the protocol's."""
+"""Places that real agents add to the protocol."""
 
 _TIMES = (
     "updatedAt",
@@ -70,7 +70,7 @@ _TIMES = (
     "elapsedMs",
     "elapsed_ms",
 )
-"""Members that are times or durations, wherever they stand."""
+"""Members that are times or durations, at any place."""
 
 RULES = (
     PlaceRule("/params/update/rawOutput/**/duration"),
@@ -85,28 +85,28 @@ RULES = (
     *(PlaceRule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
     *(PlaceRule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
 )
-"""The default rules. A string that is a UUID gets a name wherever it stands, without a rule."""
+"""The default rules. A string that is a UUID gets a name at any place, without a rule."""
 
 PHRASES = {
     OUTPUT: ("Chunk ID: ", re.compile(r"\bChunk ID: ([0-9a-f]{6})\b")),
     SECRET: ("[redacted:", re.compile(f"({MARKER.pattern})")),
     PROCESS: (") panicked at ", re.compile(r"\bthread '[^'\n]*' \((\d+)\) panicked at ")),
 }
-"""Values inside of texts, by kind: words that stand beside each of them, and the pattern that finds
-it. Some programs write such values into what their tools put out; markers stand for secrets."""
+"""Values inside of texts, by kind: words that occur next to each value, and the pattern that finds
+it. Some programs write such values to the output of their tools; markers stand for secrets."""
 
 TITLES = ("/params/update/title", "/result/sessions/*/title")
-"""Where a session's title stands in `TITLED`. Agents make it of the prompt and cut it somewhere, so
-where that is depends on how long the directory is that the prompt names."""
+"""The places of session titles in messages of the types in `TITLED`. Agents derive titles from the
+prompt and cut them, so the cut depends on the length of the directory in the prompt."""
 
 RUNNING = ("terminal/create",)
-"""Types of items whose directories get no names: they may lie below others."""
+"""Types of items whose directories get no names: they may lie inside other directories."""
 
 TITLED = ("session/update session_info_update", "the answer to session/list")
 """Types of items that contain titles of sessions."""
 
 LOOKING = ("read", "search", "fetch")
-"""Kinds of tool calls that change nothing, so that their order has no effect."""
+"""Kinds of tool calls that change nothing, so their order has no effect."""
 
 READING = ("fs/read_text_file", "the answer to fs/read_text_file")
-"""Types of items that only look at something."""
+"""Types of items that only read something."""

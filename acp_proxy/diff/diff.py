@@ -1,9 +1,9 @@
-"""Compares two recordings of one scenario, whose ids, paths, times and chunking always differ.
+"""Compares two recordings of one scenario, although ids, paths, times and chunks always differ.
 
-The steps, each of which is a module: `sequence_reading` turns each recording into `sequences` of
-messages that the `canonicalizer` has split into templates and values; `pairing` finds which
-sessions and values are the same; `changes` aligns the sequences; and `explanation` reads again what
-differs, to find the places. So memory is taken by numbers, and by the largest difference.
+Each step is a module: `sequence_reading` turns each recording into `sequences` of messages, which
+the `canonicalizer` splits into templates and values; `pairing` finds equal sessions and values;
+`changes` aligns the sequences; and `explanation` reads the differing messages again to find the
+places. So memory holds only numbers and the largest difference.
 """
 
 from bisect import bisect_left
@@ -48,7 +48,7 @@ def diff(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Diff:
-    """Compares two recordings, which have to stay open as long as entries are read.
+    """Compares two recordings, which must stay open while entries are read.
 
     Args:
         a: one recording.
@@ -96,7 +96,7 @@ def diff(
 
 
 def rules_of(options: DiffOptions) -> tuple[PlaceRule, ...]:
-    """Returns the rules of a comparison: those of the user first, then the documented ones."""
+    """Returns the rules of a comparison: first those of the user, then the documented ones."""
     ignored = [PlaceRule(pointer) for pointer in options.ignored]
     aliases = [PlaceRule(pointer, NAMED) for pointer in options.aliases]
     return (*ignored, *aliases, *RULES)
@@ -104,7 +104,7 @@ def rules_of(options: DiffOptions) -> tuple[PlaceRule, ...]:
 
 @define
 class _Comparison:
-    """Two recordings whose sessions and values are paired."""
+    """Two recordings with paired sessions and values."""
 
     options: DiffOptions
     a: Messages
@@ -123,13 +123,13 @@ class _Comparison:
         self._compared_b = ComparedSide(self.b.side, cast("list[CommonIndex]", common_b))
 
     def sequences(self) -> list[SequenceDiff]:
-        """Compares sequence by sequence."""
+        """Compares all sequences."""
         diffs = [*self._sequences()]
         remove_equal_responses(diffs, self._compared_a, self._compared_b)
         return diffs + changed_responses(diffs, self._compared_a, self._compared_b)
 
     def _sequences(self) -> Iterator[SequenceDiff]:
-        """Returns the sequences of A, and then those that only B has."""
+        """Yields the sequences of A, and then those that only B has."""
         rest_b = dict(self.b.side.sequences)
         counted = self.options.only
         for key, sequence in self.a.side.sequences.items():
@@ -155,7 +155,7 @@ class _Comparison:
         return SequenceDiff(messages, changed)
 
     def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
-        """Yields the differences, by sequence, in the order of A's frames where A has them."""
+        """Yields the differences by sequence, in the order of A's frames where A has them."""
         sessions_a = (part.messages.a.key.session for part in sequences)
         sessions_b = (part.messages.b.key.session for part in sequences)
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
@@ -168,7 +168,7 @@ class _Comparison:
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
-    """Yields the entries of a sequence, and before each how many items of A are equal, if any."""
+    """Yields the entries of a sequence; before each, the number of equal items of A, if any."""
     changed = sequence.changes
     beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [
@@ -241,7 +241,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
 def _aliases(
     a: SideIndex, b: SideIndex, pairing: Pairing
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Returns the values of stable names, the first ones of each kind."""
+    """Returns the values behind stable names, for the first names of each kind."""
     every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}

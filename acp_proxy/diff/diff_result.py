@@ -1,4 +1,4 @@
-"""What a comparison of two recordings compares, what may differ, and its result."""
+"""The options of a comparison, and its result."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -14,7 +14,7 @@ class Expect(StrEnum):
     """How much of the messages is compared."""
 
     FRAMES = "frames"
-    """Everything except what differs between any two runs."""
+    """Everything except data that differs between any two runs."""
     STRUCTURE = "structure"
     """The sequence of kinds and tool calls, without texts."""
     OUTCOME = "outcome"
@@ -26,19 +26,19 @@ class DiffOptions:
     """How two recordings are compared.
 
     Attributes:
-        expect: how much of the messages counts.
-        exact: compare bytes: no stable names, nothing ignored, no chunks joined.
-        ignored: JSON pointers that are left out, besides the documented ones; ``*`` in one is any
-            key or item, ``**`` any number of them. What lies below one is left out, too.
+        expect: how much of each message counts.
+        exact: whether to compare bytes: no stable names, nothing ignored, no chunks joined.
+        ignored: JSON pointers to leave out, with everything below them, besides the documented
+            ones; ``*`` matches any key or item, ``**`` any number of them.
         aliases: JSON pointers whose values get stable names, besides the documented ones.
-        apart: kinds of session updates, and methods: where such a message stands among others of
-            its sequence does not count.
+        apart: kinds of session updates, and methods, whose place among other messages of their
+            sequence does not count.
         chosen: the frames that are compared.
-        only: the direction that counts, where the other one is known to follow from it.
-        ending: whether it counts how the agent ended.
-        same: directories of B, and what they are in A, where that is known.
-        pauses: periods of B, in nanoseconds since its start, in which its client caused the delay;
-            exchanges that were open then are left out of the latencies.
+        only: the direction that counts, if the other direction follows from it.
+        ending: whether the agent's exit counts.
+        same: directories of B with their known counterparts in A.
+        pauses: periods of B, in nanoseconds since its start, when its client caused the delay;
+            latencies exclude exchanges that were open then.
     """
 
     expect: Expect = Expect.FRAMES
@@ -54,7 +54,7 @@ class DiffOptions:
 
     @property
     def joins_texts(self) -> bool:
-        """Whether texts count, but not how they are cut into chunks."""
+        """Whether texts count, but not their division into chunks."""
         return not self.exact and self.expect is Expect.FRAMES
 
 
@@ -72,14 +72,14 @@ class Change(StrEnum):
 
 @frozen
 class Field:
-    """One place in which two messages differ; values as JSON, with stable names for ids."""
+    """A place where two messages differ; values are JSON with stable names for ids."""
 
     pointer: str
-    """A JSON pointer (RFC 6901) from the message's root, with the places that A has."""
+    """A JSON pointer (RFC 6901) from the root of the message, by the places in A."""
     a: Any = None
     b: Any = None
     only: str | None = None
-    """``a`` or ``b`` if the other side has nothing there."""
+    """``a`` or ``b`` if only that side has the value."""
 
 
 @frozen
@@ -92,22 +92,22 @@ class DiffEntry:
     direction: str
     """``to-agent`` or ``to-client``."""
     title: str
-    """What it is: ``session/update tool_call``, ``the answer to session/prompt``."""
+    """The type: ``session/update tool_call``, ``the answer to session/prompt``."""
     a: int | None = None
-    """The number of the frame in A; for a text, of its first chunk."""
+    """The number of the frame in A; for a text, the first chunk."""
     b: int | None = None
     a_frames: int = 0
-    """The number of its frames; 0 if there is none."""
+    """The number of frames in A; may be 0."""
     b_frames: int = 0
     fields: tuple[Field, ...] = ()
-    """Where a changed one differs."""
+    """The places where a changed entry differs."""
     preview: str | None = None
-    """The content in one line without control characters; of B where A has none."""
+    """The content of A, or else of B, in one line without control characters."""
 
 
 @frozen
 class DiffSequence:
-    """The messages that were aligned with each other: those of one direction of a session."""
+    """Messages that were aligned with each other: one direction of a session."""
 
     lane: str
     """``connection``, or the session's stable name."""
@@ -115,18 +115,18 @@ class DiffSequence:
     apart: str | None
     """The kind of the messages, if their place among others does not count."""
     steps: Iterator[int | DiffEntry]
-    """Differences in their order, and between them how many messages are equal."""
+    """The differences in order, and between them the numbers of equal messages."""
 
 
 @frozen
 class MethodLatency:
-    """How long requests of one method took to be answered; nanoseconds, None without answers."""
+    """The latency of answers to one method, in nanoseconds; None without answers."""
 
     method: str
     direction: str
-    """Of the requests."""
+    """The direction of the requests."""
     a_count: int
-    """Requests that were answered."""
+    """The number of answered requests."""
     b_count: int
     a_p50_ns: int | None
     b_p50_ns: int | None
@@ -142,18 +142,18 @@ class Side:
     name: str
     id: str
     started_at: str | None
-    """None for a recording that was imported without times."""
+    """None for a recording without times."""
     state: str
     frames: int
-    """Lines that were compared: stderr and blank ones are not."""
+    """The number of compared lines; stderr and blank lines do not count."""
     agent: str
-    """Name and version, as far as they are known."""
+    """The name and version, if known."""
     client: str
 
 
 @frozen
 class Counts:
-    """How many differences there are of each kind; fields of handshake and ending are counted."""
+    """The number of differences of each kind; handshake and ending count fields."""
 
     handshake: int = 0
     only_a: int = 0
@@ -172,16 +172,16 @@ class Counts:
 class Diff:
     """The differences between two recordings.
 
-    Entries are read from the recordings when they are asked for, so both have to be open then.
+    Entries are read from the recordings on demand, so both must be open then.
 
     Attributes:
-        handshake: where the answers to ``initialize`` differ, and what was asked.
-        ending: where exit code and signal of the end differ.
-        aliases: what stable names stand for, of each kind the first 100: the value in A and in B,
-            None where it is missing.
+        handshake: the differing places in ``initialize`` and its answer.
+        ending: the differing places in the exit code and signal.
+        aliases: the values behind stable names, the first 100 of each kind: the value in A and in
+            B, None where it is missing.
         latency: by method, in the order of their first request in A.
-        steps_ns: the steps in which the times of A and of B are known; see `duration`.
-        has_zones: whether it is known in which zones they began; otherwise that is read as UTC.
+        steps_ns: the resolution of the times of A and of B; see `duration`.
+        has_zones: whether their time zones are known; otherwise times are read as UTC.
     """
 
     a: Side
@@ -198,7 +198,7 @@ class Diff:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing is different but times."""
+        """Whether nothing differs except times."""
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:
@@ -209,7 +209,7 @@ class Diff:
                     yield step
 
     def sequences(self) -> Iterator[DiffSequence]:
-        """Yields the sequences, also those without a difference, with what is equal in each."""
+        """Yields all sequences with their differences and numbers of equal messages."""
         return self.sequences_of()
 
 
@@ -222,7 +222,7 @@ def verdict(diff: Diff) -> str:
 
 
 def differences(counts: Counts) -> str:
-    """Returns how many differences there are, and of which kinds."""
+    """Returns the numbers of differences by kind, in words."""
     kinds = {
         "changed": counts.changed,
         "only in A": counts.only_a,

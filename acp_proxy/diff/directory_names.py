@@ -11,37 +11,37 @@ _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
 }
-"""Directories of the system, which texts name for other reasons."""
+"""System directories, which texts also name for other reasons."""
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
 """Characters that may not precede an absolute path, and any other path."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
-"""How a directory begins that is the same wherever a process runs; a marker may stand for one."""
+"""The beginnings of directories that do not depend on a process; a marker may stand for one."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
-"""Directories that are links to others below `/private` on macOS."""
+"""Directories that are links below `/private` on macOS."""
 _LEAST_CUT = 4
-"""Characters of a directory that are enough to recognize it at the end of a cut text."""
+"""The number of characters that identify a directory at the end of a cut text."""
 
 
 def is_relative(path: str) -> bool:
-    """Returns whether the directory that a path names depends on that of a process."""
+    """Returns whether a path depends on the working directory of a process."""
     return _MEANT.match(path) is None
 
 
 @define
 class Directories:
-    """Directories as they were written, which are found in any spelling."""
+    """The directories of a recording, found in any spelling."""
 
     most: int = 1000
-    """The most directories that are searched for."""
+    """The largest number of directories that are searched for."""
     _roots: dict[str, str] = field(factory=dict)
-    """By their spellings."""
+    """Directories by spelling."""
     _common: dict[str, str] = field(factory=dict)
-    """Directories of the system, likewise; only texts that begin with one are about it."""
+    """System directories by spelling; only texts that begin with one refer to it."""
     _words: set[str] = field(factory=set)
-    """Words of which each text with a directory contains at least one."""
+    """Every text with a directory contains at least one of these words."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
@@ -49,8 +49,8 @@ class Directories:
         """Adds a directory; a text that is not a path is ignored.
 
         Args:
-            path: as it was written.
-            is_sure: whether texts mean it even if it is a directory of the system.
+            path: the path as written.
+            is_sure: whether texts refer to it even if it is a system directory.
         """
         trimmed = path.rstrip("/\\")
         if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:
@@ -88,7 +88,7 @@ class Directories:
         return cuts
 
     def cut_in(self, text: str) -> tuple[int, str] | None:
-        """Returns where a directory begins in a text that may be cut within it, and which."""
+        """Returns the position and the directory that a possibly cut text names."""
         match = self._root.search(text) if self._roots else None
         if match is not None:
             return match.start(), self._roots[match[0]]
@@ -103,7 +103,7 @@ class Directories:
     def _root(self) -> re.Pattern[str]:
         """A pattern of all directories, the longest first."""
         if self._pattern is None:
-            # A first character is found much faster than what may not stand before it.
+            # Finding a first character is much faster than checking what precedes it.
             groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
             for root in sorted(self._roots, key=len, reverse=True):
                 before = _WORD if _ABSOLUTE.match(root) else _PATH
@@ -117,7 +117,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory: as it is, relative to the root, in a URI, on macOS."""
+    """Yields the spellings of a directory: unchanged, relative to the root, in a URI, on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

@@ -1,8 +1,8 @@
-"""Reads items that differ again, to find the places of the differences, and to preview items.
+"""Reads differing items again, to find the differing places and to preview items.
 
-What is masked in one recording may be a secret in the other one that no rule knows there, as a
-short one is in a sentence. It is hidden: texts are aligned word by word, so that what is around it
-stays.
+A text masked in one recording may be an unmasked secret in the other, if no rule finds it there,
+such as a short secret in a sentence. It is hidden: texts are aligned word by word, so that the text
+around the secret stays.
 """
 
 import re
@@ -49,11 +49,11 @@ from acp_proxy.store.reader import RecordingReader
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
 _SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")
 _SPOT = "\ue00f"
-"""Stands for any marker while texts are aligned: which secret it is does not count."""
+"""Stands for any marker while texts are aligned; it does not matter which secret it hides."""
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a place that differs, in which each side is hidden where only the other has a marker.
+    """Returns a differing place, with each side hidden where only the other side has a marker.
 
     Args:
         field: the place, with marked names.
@@ -98,7 +98,7 @@ def _change(pieces: list[Piece]) -> tuple[str, str]:
 
 
 def _around_spots(text: str) -> str:
-    """Hides all but the markers in a text."""
+    """Hides everything but the markers in a text."""
     return _SPOT.join(HIDDEN if part.strip() else part for part in text.split(_SPOT))
 
 
@@ -108,15 +108,15 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """One kind for all markers in a value, however many there are."""
+    """Returns one kind for all markers in a value."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
 TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
-"""Names of members whose values identify an item of a list."""
+"""Names of members that identify an item of a list."""
 _NEAR = 16
-"""The most frames of other sequences that are read between two wanted ones."""
+"""The largest number of frames of other sequences that are read between two wanted ones."""
 _Path = tuple[str, ...]
 
 
@@ -126,7 +126,7 @@ class Messages:
     Args:
         reader: the recording.
         side: the same recording, indexed.
-        names: of its values.
+        names: the names of its values.
         options: what is compared.
     """
 
@@ -135,7 +135,7 @@ class Messages:
     ) -> None:
         self.reader = reader
         self.hides_secrets = not reader.unredacted
-        """Whether a text is hidden where the other recording has a marker."""
+        """Whether to hide a text where the other recording has a marker."""
         self.side = side
         self._names = names
         self._options = options
@@ -146,12 +146,12 @@ class Messages:
         """Returns items as JSON: a single one, or the parts of a text as one frame with all of it.
 
         Args:
-            sequence: where the items stand.
-            items: one, or more if they are texts.
+            sequence: the sequence of the items.
+            items: one item, or several parts of a text.
             scope: the session of the sequence.
 
         Raises:
-            RecursionError: it is nested too deeply.
+            RecursionError: the message is nested too deeply.
         """
         frames = self._frames(sequence.frames(items))
         frame = next(frames)
@@ -175,13 +175,13 @@ class Messages:
     def named(
         self, message: Any, scope: Scope, title: str = "", peers: RequestPeers = CLIENTS
     ) -> Any:
-        """Returns a message with stable names for what differs between any two runs.
+        """Returns a message with stable names for values that differ between any two runs.
 
         Args:
-            message: decoded; it is used up.
+            message: the decoded message; it is modified.
             scope: the session of its sequence.
-            title: of its type.
-            peers: who numbered the requests that it speaks of.
+            title: the title of its type.
+            peers: the peers that numbered the requests it names.
         """
         return self.side.canonicalizer.named(message, scope, self._names, title, peers)
 
@@ -189,8 +189,8 @@ class Messages:
         """Returns what items contain, in one line without control characters.
 
         Args:
-            sequence: where the items stand.
-            items: one, or more if they are texts.
+            sequence: the sequence of the items.
+            items: one item, or several parts of a text.
         """
         frames = self._frames(sequence.frames(items))
         frame = next(frames)
@@ -203,7 +203,7 @@ class Messages:
         return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
 
     def _hints_of(self, frame: StoredFrame) -> Hints:
-        """Returns hints: the title of a tool call, and the options from which an answer chooses."""
+        """Returns hints: the title of a tool call, and the options that an answer chooses from."""
         is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
         if not is_of_call and frame.method != PERMISSION:
             return NONE
@@ -211,7 +211,7 @@ class Messages:
         return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
     def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
-        """Yields frames by their numbers; those of other sequences in between are passed over."""
+        """Yields frames by number, skipping frames of other sequences in between."""
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
@@ -265,7 +265,7 @@ class SequenceMessages:
 
         Args:
             of_a: an item of A, or the parts of a text.
-            of_b: the same of B.
+            of_b: an item of B, or the parts of a text.
         """
         try:
             a, b = self.a.message(of_a), self.b.message(of_b)
@@ -277,27 +277,27 @@ class SequenceMessages:
         return differing
 
     def distance(self, of_a: ItemGroup, of_b: ItemGroup) -> int:
-        """Returns in how many places items differ; a value that only one has counts twice.
+        """Returns the number of differing places; a value that only one item has counts twice.
 
         Args:
             of_a: an item of A, or the parts of a text.
-            of_b: the same of B.
+            of_b: an item of B, or the parts of a text.
         """
         return sum(2 if field.only else 1 for field in self.fields(of_a, of_b))
 
 
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
-    """Yields the places in which two JSON values differ, each as deep as possible.
+    """Yields the differing places of two JSON values, each as deep as possible.
 
-    Lists are aligned: an item that was put in front does not make all others differ.
+    Lists are aligned: adding an item at the front does not make all others differ.
 
     Args:
         a: a value with marked names.
-        b: another one.
+        b: another value.
         hides_secrets: whether a text is hidden where the other side has a marker.
 
     Raises:
-        RecursionError: they are nested too deeply.
+        RecursionError: a value is nested too deeply.
     """
     for field in _fields(a, b, ()):
         safe = hide_secrets(field) if hides_secrets else field

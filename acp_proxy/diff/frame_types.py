@@ -1,9 +1,9 @@
-"""Determines the type of a frame, and whether it is a part of a text.
+"""Determines the type of a frame, and whether it is part of a text.
 
-Parts of a text are the chunks of a message, and pushed output: in the 1.0 draft a client sends what
-a command writes in requests of its own, and the agent acknowledges each. How many there are, where
-they are cut and what is sent in between is chance, as with the chunks of a message; so there is one
-text for each terminal (test_frames.py).
+Parts of a text are the chunks of a message, and pushed output: in the 1.0 draft, a client sends the
+output of a command in its own requests, and the agent acknowledges each. Their number, their
+boundaries and the messages in between are accidental, as with the chunks of a message. So there is
+one text for each terminal (test_frames.py).
 """
 
 import json
@@ -35,22 +35,22 @@ class ItemType(NamedTuple):
     """The type of an item; only items of the same type can have changed into each other."""
 
     title: str
-    """``session/update tool_call``, ``the answer to session/prompt``."""
+    """For instance ``session/update tool_call`` or ``the answer to session/prompt``."""
     sort: str
     """The kind of its frames; an error is an answer, too."""
 
 
 class RequestPeers(NamedTuple):
-    """Which peers numbered the requests that a message names, as the direction of the requests."""
+    """The peers that numbered the requests in a message, as the direction of the requests."""
 
     own: str
-    """Of the request that the message is or answers."""
+    """For the request that the message is or answers."""
     named: str
-    """Of a request that it names by its id."""
+    """For a request that the message names by its id."""
 
 
 CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
-"""All requests are the client's."""
+"""The client numbered all requests."""
 
 
 def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = False) -> ItemType:
@@ -59,7 +59,7 @@ def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = 
     Args:
         frame: a frame.
         update: the kind of session update in it.
-        is_decision: whether only the decision in an answer counts, and not which request it is for.
+        is_decision: whether only the decision in an answer counts, regardless of its request.
     """
     if frame.kind in _ANSWERS:
         title = f"the answer to {frame.method}" if frame.method else NO_ANSWER
@@ -82,7 +82,7 @@ def kind_of_call(message: Any) -> str | None:
 
 
 def ends_cancelled(message: Any) -> bool:
-    """Returns whether a message ends a turn that was cancelled, in any dialect."""
+    """Returns whether a message ends a cancelled turn, in any dialect."""
     if not isinstance(message, dict):
         return False
     params = message.get("params")
@@ -92,10 +92,10 @@ def ends_cancelled(message: Any) -> bool:
 
 
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
-    """Returns in which direction the requests went that a frame names.
+    """Returns the directions of the requests that a frame names.
 
-    A notification cancels a request of its own peer; a request names one of the other peer, for
-    which it is made.
+    A notification cancels a request of its own peer; a request names the request of the other peer
+    that it is made for.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream
@@ -103,13 +103,13 @@ def request_peers_of(frame: StoredFrame) -> RequestPeers:
 
 
 def is_decision(frame: StoredFrame) -> bool:
-    """Returns whether a client answers a permission request; an error is no decision."""
+    """Returns whether a frame is the client's decision on a permission request, not an error."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_AGENT
     return is_result and frame.method == PERMISSION
 
 
 def is_push(frame: StoredFrame) -> bool:
-    """Returns whether a client pushes output; in v1 it is the agent that requests it."""
+    """Returns whether a client pushes output; in v1 the agent requests it."""
     is_request = frame.kind == "request" and frame.stream == Direction.TO_AGENT
     return is_request and frame.method == PUSH
 
@@ -121,7 +121,7 @@ def is_acknowledgement(frame: StoredFrame) -> bool:
 
 
 def split_push(raw: bytes) -> SplitChunk | None:
-    """Splits a push into its output and everything else but its id; None if there is no output."""
+    """Splits a push into its output and the rest without the id; None if there is no output."""
     try:
         message: Any = json_or_text(raw)
         params = message["params"]
@@ -134,10 +134,10 @@ def split_push(raw: bytes) -> SplitChunk | None:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Returns JSON that is the same for equal values: keys in order, and one kind of number.
+    """Returns JSON that is equal for equal values: sorted keys, and one form for numbers.
 
     Raises:
-        RecursionError: it is nested too deeply.
+        RecursionError: the value is nested too deeply.
     """
     try:
         return _encode(value)
@@ -149,8 +149,8 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
     """Returns a digest of a line that comes in pieces.
 
     Args:
-        title: what else distinguishes it.
-        pieces: the line; cut otherwise, it has another digest.
+        title: other data that distinguishes the line.
+        pieces: the pieces; other cuts give another digest.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
     for piece in pieces:
@@ -163,7 +163,7 @@ class ChunkHandler:
     """Splits frames that are parts of a text into the text and the rest.
 
     Args:
-        joins_texts: whether there are such frames; if not, each is compared by itself.
+        joins_texts: whether chunks are joined; otherwise each is compared by itself.
     """
 
     def __init__(self, joins_texts: bool) -> None:
@@ -171,15 +171,15 @@ class ChunkHandler:
         self._splitter = ChunkSplitter()
 
     def chunk(self, frame: StoredFrame) -> SplitChunk | None:
-        """Returns a chunk of a message, of a thought or of a summary; None for other frames."""
+        """Returns a chunk of a message, thought or summary; None for other frames."""
         raw = frame.raw
-        # `in` is slower: it tries first whether the text is a number.
+        # `in` is slower, since it first tries the text as a number.
         if raw is None or raw.find(b"_chunk") < 0:
             return None
         return self._splitter.split(raw) if frame.method == UPDATE and self._joins_texts else None
 
     def part(self, frame: StoredFrame) -> SplitChunk | None:
-        """Returns a part of any text, which may also be pushed output; None for other frames."""
+        """Returns a part of any text, including pushed output; None for other frames."""
         if is_push(frame) and self._joins_texts:
             return split_push(frame.raw or b"")
         return self.chunk(frame)

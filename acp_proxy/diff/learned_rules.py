@@ -13,20 +13,20 @@ from acp_proxy.diff.sequence_reading import UNWATCHED, Watch
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
-"""The most rounds in which the remaining differences are examined."""
+"""The largest number of rounds that examine the remaining differences."""
 _ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
 _NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
 
 @frozen
 class Learned:
-    """Rules that are proposed besides those that were given.
+    """The proposed rules, in addition to the given ones.
 
     Attributes:
         ignored: pointers to leave out.
         aliases: pointers whose values get stable names.
         apart: kinds of messages whose place among others does not count.
-        rest: the differences that remain with them: what only one side has.
+        rest: the differences that remain with these rules: frames that only one side has.
     """
 
     ignored: tuple[str, ...]
@@ -41,13 +41,13 @@ def learn(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Learned:
-    """Proposes rules; names are tried before places are ignored, since names hide less.
+    """Proposes rules; names are tried before ignored places, since names hide less.
 
     Args:
         a: one recording.
         b: the other.
-        options: of the comparison, with the rules that are given.
-        watch: shows progress of each round.
+        options: the options of the comparison, with the given rules.
+        watch: shows the progress of each round.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -84,30 +84,30 @@ def learn(
 
 
 def place_of(field: Field) -> str:
-    """Returns a pointer with ``*`` for each item of a list, and for each key with a name in it."""
+    """Returns a pointer with ``*`` for each list item, and for each key that contains a name."""
     return _ITEM.sub("*", _NAMED.sub("*", field.pointer))
 
 
 def can_be_ignored(field: Field) -> bool:
-    """Returns whether a rule for a place would leave a part of the message: no whole result."""
+    """Returns whether a rule for a place leaves a part of the message, not just an empty result."""
     return field.pointer.count("/") > 1
 
 
-def kind_of(diff_entry: DiffEntry) -> str | None:
-    """Returns the kind of an item that moved, as in `DiffOptions.apart`; None for others."""
-    if diff_entry.change is not Change.MOVED or diff_entry.title in (NO_ANSWER, NO_MESSAGE):
+def kind_of(entry: DiffEntry) -> str | None:
+    """Returns the kind of a moved item, as in `DiffOptions.apart`; None for other items."""
+    if entry.change is not Change.MOVED or entry.title in (NO_ANSWER, NO_MESSAGE):
         return None
-    return diff_entry.title.removeprefix("session/update ").removeprefix("the answer to ")
+    return entry.title.removeprefix("session/update ").removeprefix("the answer to ")
 
 
 def _moved(result: Diff) -> list[str]:
-    """Returns the kinds of the items that have moved."""
+    """Returns the kinds of the moved items."""
     kinds = map(kind_of, result.entries())
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def _places(result: Diff) -> dict[str, list[Field]]:
-    """Returns the fields that differ, by place, with ``*`` for the items of lists."""
+    """Returns the differing fields by place, with ``*`` for list items."""
     places: dict[str, list[Field]] = {}
     for field in _fields(result):
         if can_be_ignored(field):
@@ -122,7 +122,7 @@ def _fields(result: Diff) -> Iterator[Field]:
 
 
 def _are_names(pairs: list[Field]) -> bool:
-    """Whether the values of both correspond one to one, and look like generated ids."""
+    """Whether the values of both sides correspond one to one and look like generated ids."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     for pair in pairs:

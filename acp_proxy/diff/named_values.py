@@ -1,9 +1,9 @@
 """Collects the values of a recording that get stable names, and finds them in texts.
 
-A value belongs to the session in which it was seen, but for those that mean the same everywhere.
-It is recognized in the other recording by its *profile*, the sum of all places where it stood, or
-by its *introduction*, the first of them. A place is the template of a message and the position of
-the placeholder in it.
+A value belongs to the session where it occurred, unless its kind means the same everywhere. It is
+recognized in the other recording by its *profile*, the sum of all places where it occurred, or by
+its *introduction*, the first place. A place is the template of a message with the position of the
+placeholder in it.
 """
 
 import re
@@ -17,13 +17,13 @@ from acp_proxy.diff.default_rules import GLOBAL, PATH, PHRASES, REQUEST, UUID
 from acp_proxy.diff.directory_names import Directories
 
 ValueIndex = NewType("ValueIndex", int)
-"""The place of a value in `Values.every` of its recording."""
+"""The index of a value in `Values.every` of its recording."""
 ValueNames = Mapping[ValueIndex, str]
 """Stable names of values."""
 Scope = str | None
 """A session; None for the connection, and for values that mean the same everywhere."""
 _Found = tuple[int, int, ValueIndex]
-"""A value in a text: where it begins and ends, and its index."""
+"""A value in a text: its start, its end, and its index."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}+")
 """Part of a text that may be a generated id."""
@@ -32,7 +32,7 @@ _UUID = re.compile(
 )
 _PHRASES = tuple((kind, words, pattern) for kind, (words, pattern) in PHRASES.items())
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
-"""The most texts without values that are cached, and the most characters of one."""
+"""The number of cached texts without values, and the length of the longest."""
 
 
 @define(weakref_slot=False)
@@ -40,10 +40,10 @@ class Value:
     """One value.
 
     Attributes:
-        kind: what it is the name of, ``session`` or ``call``, say.
-        text: as it was written; a number by its digits.
-        profile: equal for values that stood in the same places.
-        introduction: the place where it stood first.
+        kind: the kind of the name, such as ``session`` or ``call``.
+        text: the value as written; the digits of a number.
+        profile: equal for values that occurred in the same places.
+        introduction: the place of the first occurrence.
     """
 
     kind: str
@@ -54,12 +54,12 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the value stood anywhere; a directory may come from the other recording only."""
+        """Whether the value occurred at all; a directory may come only from the other recording."""
         return self.kind != PATH or self.introduction is not None
 
 
 class _Tables(dict[str, dict[str, ValueIndex]]):
-    """The values of one scope by kind and text; small numbers are ids of many kinds."""
+    """The values of one scope by kind and text; small numbers may be ids of several kinds."""
 
     def __init__(self, connection: "_Tables | None" = None) -> None:
         self._connection = connection
@@ -72,12 +72,12 @@ class _Tables(dict[str, dict[str, ValueIndex]]):
 
 @define
 class Values:
-    """All values of one recording, in the order in which they appeared.
+    """All values of one recording, in the order of their first occurrence.
 
     Attributes:
-        every: by their index.
+        every: the values by index.
         directories: finds the values that are directories in texts.
-        plain: texts without a value in them, which need not be searched again.
+        plain: texts that contain no value, so that they are not searched again.
         renamed: how often a UUID turned out to be the id of something.
     """
 
@@ -87,23 +87,23 @@ class Values:
     renamed: int = 0
     _tables: dict[Scope, _Tables] = field(factory=lambda: {None: _Tables()})
     _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
-    """By scope, and then by text: the values that are looked for inside texts."""
+    """The values to look for inside texts, by scope and then by text."""
     _texts: set[str] = field(factory=set)
-    """The same in any scope."""
+    """The same values in all scopes."""
     _plain_keys: set[str] = field(factory=set)
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
     def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
-        """Returns the values of a session by kind and text; it includes those that come later."""
+        """Returns the values of a session by kind and text, including values that come later."""
         return self._tables_of(scope)
 
     def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
-        """Returns the index of a value, which is added if it is new.
+        """Returns the index of a value; adds the value if it is new.
 
         Args:
-            kind: of the value.
-            text: the value as it was written.
-            scope: the session in which it stands.
+            kind: the kind of the value.
+            text: the value as written.
+            scope: the session where it occurs.
         """
         tables = self._tables_of(scope)
         texts = tables[kind]
@@ -113,7 +113,7 @@ class Values:
         if kind in GLOBAL:
             scope, tables = None, self._tables_of(None)
         uuid = tables[UUID].pop(text, None)
-        if uuid is not None:  # a text named it before the message that introduces it
+        if uuid is not None:  # a text named it before its introduction
             self.every[uuid].kind = kind
             texts[text] = uuid
             self.renamed += 1
@@ -128,26 +128,26 @@ class Values:
         return index
 
     def borrow(self, text: str) -> None:
-        """Adds a directory of the other recording, which does not count against the limit."""
+        """Adds a directory of the other recording, without counting it against the limit."""
         self.directories.most += 1
         self.index(PATH, text, None)
 
     def same(self, known: str, other: str) -> None:
-        """Makes one value of two directories.
+        """Makes two directories one value.
 
         Args:
-            known: the path that is known.
-            other: the path that means the same directory.
+            known: the known path.
+            other: another path to the same directory.
         """
         self._tables[None][PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
             self._add_directory(path, is_sure=True)
 
     def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
-        """Notes where values stood.
+        """Notes the places of values.
 
         Args:
-            template: of the message.
+            template: the template of the message.
             placeholders: the values in it, in order.
         """
         every = self.every
@@ -159,11 +159,11 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Returns whether a value that is new may stand in a line before the place that named it.
+        """Returns whether a new value may occur in a line before the place that introduced it.
 
         Args:
-            known: how many values there were before the line.
-            line: canonical JSON, with placeholders for the values that were known.
+            known: the number of values before the line.
+            line: canonical JSON with placeholders for known values.
         """
         for value in self.every[known:]:
             text = value.text
@@ -172,11 +172,11 @@ class Values:
         return False
 
     def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
-        """Notes cache entries that have to be removed if a key turns out to be a value.
+        """Notes cache entries to remove if a key turns out to be a value.
 
         Args:
-            keys: keys without a value in them.
-            layouts: what is remembered of objects with these keys.
+            keys: keys without values.
+            layouts: cached layouts of objects with these keys.
         """
         self._plain_keys.update(keys)
         self._layouts.append(layouts)
@@ -193,16 +193,16 @@ class Values:
     def found_in(self, text: str, scope: Scope) -> list[_Found]:
         """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
 
-        A short id is an ordinary word, so it is not looked for.
+        Short ids are not searched for, since they are ordinary words.
 
         Args:
             text: any text.
-            scope: the session in which it stands.
+            scope: the session where it occurs.
 
         Returns:
             Where each value begins and ends, and its index, in order and without overlaps.
         """
-        if text.isidentifier() and text.isascii():  # one token, as most texts are
+        if text.isidentifier() and text.isascii():  # most texts are one token
             if text not in self._texts:
                 self._remember_plain(text)
                 return []
@@ -220,12 +220,12 @@ class Values:
                     places.append((*match.span(1), self.index(kind, match[1], scope)))
         if len(places) > 1:
             return [*_without_overlaps(sorted(places, key=lambda place: (place[0], -place[1])))]
-        if not places and not tokens:  # only a new directory can be found in it later
+        if not places and not tokens:  # only a new directory can appear in it later
             self._remember_plain(text)
         return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns where a directory begins in a text that may be cut within it, and its index."""
+        """Returns the position and the index of the directory that a possibly cut text names."""
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
 

@@ -1,10 +1,10 @@
 """Pairs the sessions and values of two recordings, and gives each pair a stable name.
 
-Frames can be compared only if it is known which ids correspond, and the best evidence is where
-they stood. Sessions are paired first, by what they contain (`_pair_sessions`). Values are paired in
-this order: those that stood in all the same places; those in frames that belong together when the
-sequences are aligned without them; those that are spelled alike; those that were introduced alike;
-and the rest in order.
+Frames can be compared only if corresponding ids are known, and the best evidence is where the ids
+occurred. Sessions are paired first, by their contents (`_pair_sessions`). Values are paired in this
+order: values that occurred in the same places; values in the same places of frames that are aligned
+without them; values with the same spelling; values with the same introduction; and the rest in
+order.
 """
 
 from collections import Counter, defaultdict
@@ -19,24 +19,24 @@ from acp_proxy.diff.named_values import Scope, Value, ValueIndex, ValueNames, Va
 from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 
 _Group = tuple[list[ValueIndex], list[ValueIndex]]
-"""Values of A and of B that are not paired yet, and that may be the same."""
+"""Unpaired values of A and of B that may correspond."""
 _ValuePair = tuple[ValueIndex, ValueIndex]
 _MASK = (1 << 64) - 1
 _MOST_COMPARED = 64
-"""Sessions on either side that are compared one by one."""
+"""The largest number of sessions of a side that are compared one by one."""
 
 
 @define
 class Pairing:
-    """Which sessions and values of both recordings are the same, and their stable names."""
+    """The corresponding sessions and values of both recordings, and their stable names."""
 
     session_of_b: dict[Scope, Scope]
-    """By the session of A."""
+    """Sessions of B by the session of A."""
     value_of_a: dict[ValueIndex, ValueIndex]
-    """By the value of B."""
+    """Values of A by the value of B."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
-    """Values that are the same have the same name."""
+    """Paired values have the same name."""
 
 
 def pair(a: SideIndex, b: SideIndex) -> Pairing:
@@ -47,18 +47,18 @@ def pair(a: SideIndex, b: SideIndex) -> Pairing:
         b: the other.
     """
     sessions = _pair_sessions(a, b)
-    pairing = Pairing(sessions, _ValuePairs(a, b, sessions).found())
+    pairing = Pairing(sessions, _ValuePairs(a, b, sessions).paired())
     _name(pairing, a.canonicalizer.values, b.canonicalizer.values)
     return pairing
 
 
 def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dict[Scope, str]:
-    """Returns the titles of sequences, made of the names of their sessions.
+    """Returns the titles of sequences, made from the names of their sessions.
 
     Args:
         side: the recording.
         sessions: the sessions of the recording; None for the connection.
-        names: of its values.
+        names: the names of its values.
     """
     every = side.canonicalizer.values.every
     by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
@@ -66,7 +66,7 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
 
 
 def _name(pairing: Pairing, a: Values, b: Values) -> None:
-    """Numbers the values by their first appearance in A, and then those that only B has."""
+    """Numbers the values by their first occurrence in A, and then those that only B has."""
     numbers: Counter[str] = Counter()
     for index, value in _seen(a):
         pairing.names_a[index] = _next_name(value.kind, numbers)
@@ -96,7 +96,7 @@ def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
     templates_a, templates_b = _templates(a), _templates(b)
     sums_a = {name: _sum(templates) for name, templates in templates_a.items()}
     sums_b = {name: _sum(templates) for name, templates in templates_b.items()}
-    if {*rest_a} == {*rest_b}:  # their names were chosen, not generated
+    if {*rest_a} == {*rest_b}:  # people chose these names
         _match(rest_a, rest_b, paired, lambda name: (sums_a[name], name), lambda n: (sums_b[n], n))
     _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
     _match(rest_a, rest_b, paired, lambda name: name, lambda name: name)
@@ -129,7 +129,7 @@ def _match_likest(
 
 
 def _sessions(side: SideIndex) -> list[Scope]:
-    """The sessions, in the order of their first frames."""
+    """Returns the sessions in the order of their first frames."""
     keys = dict.fromkeys(key.session for key in side.sequences)
     return [session for session in keys if session is not None]
 
@@ -146,7 +146,7 @@ def _sum(templates: Counter[int]) -> int:
 
 
 class _ValuePairs:
-    """Pairs values: those of A by those of B."""
+    """Pairs values of A and B; maps values of B to values of A."""
 
     def __init__(self, a: SideIndex, b: SideIndex, sessions: dict[Scope, Scope]) -> None:
         self._a, self._b = a, b
@@ -156,8 +156,8 @@ class _ValuePairs:
         self._pairs: dict[ValueIndex, ValueIndex] = {}
         self._groups = list(self._grouped())
 
-    def found(self) -> dict[ValueIndex, ValueIndex]:
-        """Pairs all values that can be paired."""
+    def paired(self) -> dict[ValueIndex, ValueIndex]:
+        """Pairs as many values as possible."""
         self._pair_session_ids()
         for group in self._groups:
             if not self._is_of_requests(group):
@@ -188,7 +188,7 @@ class _ValuePairs:
         _refine(self._b, self._pairs)
 
     def _grouped(self) -> Iterator[_Group]:
-        """Groups unpaired values by kind and session; only values of one group may be the same."""
+        """Groups unpaired values by kind and session; only values of one group may correspond."""
         groups_b = _by_kind(self._b.canonicalizer.values)
         for (kind, scope), rest_a in _by_kind(self._a.canonicalizer.values).items():
             sessions = {scope: scope} if kind == REQUEST else self._sessions
@@ -211,7 +211,7 @@ class _ValuePairs:
         self._pairs.update({j: i for i, j in pairs.items()})
 
     def _pair_session_ids(self) -> None:
-        """Pairs the ids of sessions that are paired already."""
+        """Pairs the ids of paired sessions."""
         pairs: dict[ValueIndex, ValueIndex] = {}
         for rest_a, rest_b in self._groups:
             ids = {self._every_b[j].text: j for j in rest_b if self._every_b[j].kind == SESSION}
@@ -222,9 +222,9 @@ class _ValuePairs:
         self._take(pairs)
 
     def _pair_by_alignment(self) -> None:
-        """Aligns sequences as if values that are not paired yet were all the same.
+        """Aligns sequences as if all unpaired values were equal.
 
-        Values that stand side by side in most places are the same: test_unpaired_responses.py has
+        Values that are side by side in most places correspond: test_unpaired_responses.py has
         requests, and test_changes.py calls, that nothing else distinguishes.
         """
         votes: Counter[_ValuePair] = Counter()
@@ -254,7 +254,7 @@ class _ValuePairs:
 
 def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
     every = side.canonicalizer.values.every
-    # A message that names a request names it before all other values.
+    # A message names its request before all other values.
     is_named = [
         bool(placeholder) and every[placeholder[0]].kind == REQUEST
         for placeholder in side.placeholders
@@ -276,7 +276,7 @@ def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
 
 
 class _UnpairedSides:
-    """Both recordings while there are values that are not paired."""
+    """Both recordings with their unpaired values."""
 
     def __init__(
         self,
@@ -296,16 +296,16 @@ class _UnpairedSides:
             for k, placeholder in enumerate(a.placeholders)
             if not self._groups_a.keys().isdisjoint(placeholder)
         }
-        """Which placeholders of A hold values that are not paired."""
+        """The placeholders of A that hold unpaired values."""
         self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
         self._hashes_b = _hashes(b, pairs)
 
     def side_by_side(self, a: MessageSequence, b: MessageSequence) -> Iterator[_ValuePair]:
-        """Yields unpaired values in the same places of frames that belong together.
+        """Yields unpaired values in the same places of aligned frames.
 
         Args:
             a: a sequence of A.
-            b: the same one of B.
+            b: the corresponding sequence of B.
         """
         for i, j in align(_keys(a, self._hashes_a), _keys(b, self._hashes_b)):
             if a.placeholders[i] not in self._open and i not in a.request_ids:
@@ -326,12 +326,12 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """Returns a hash for each tuple of values, of those that are paired."""
+    """Returns a hash for each tuple of values; only paired values count."""
     return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 
 def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:
-    """Returns keys that distinguish items by template and by the values that are paired."""
+    """Returns keys that distinguish items by template and paired values."""
     columns = zip(sequence.templates, sequence.placeholders, strict=True)
     return [hash((template, hashes[k])) for template, k in columns]
 
@@ -354,7 +354,7 @@ def _match(
 ) -> None:
     """Pairs values with the same key, in order, and removes them from the rest.
 
-    With ``only_sure``, pairs only keys that equally many values of both sides have.
+    With ``only_sure``, a key must belong to equally many values of both sides.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):

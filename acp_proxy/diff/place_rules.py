@@ -1,9 +1,9 @@
 """Rules for values that differ between any two runs, and the places where they apply.
 
-A rule's place is a JSON pointer (RFC 6901) in which ``*`` is any one key or item and ``**`` any
+A rule's place is a JSON pointer (RFC 6901) in which ``*`` matches any key or item and ``**`` any
 number of them. All rules are compiled into one state machine, which takes one step for each key of
-a message. So the cost of a message does not depend on the number of rules. A state is created when
-it is first reached.
+a message. So the cost of a message does not depend on the number of rules. States are created on
+demand.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from acp_proxy.base.limits import CACHED
 from acp_proxy.protocol.json_text import parts_of
 
 PLACEHOLDER = "\ue000{}\ue001"
-"""Private characters, so that no text of a message looks like one."""
+"""Private characters, which no text of a message contains."""
 
 
 @frozen
@@ -25,11 +25,11 @@ class PlaceRule:
 
     Attributes:
         pointer: the place, from the message's root.
-        alias: the kind of name that a value gets, such as ``session``; None to leave out the
-            value and everything below it.
-        is_cut: whether the value is a text that agents cut at some length. Of such a text, only
-            what follows a directory is left out.
-        is_time: whether the value alone is left out, and not that there is one.
+        alias: the kind of name for the value, such as ``session``; None to leave out the value and
+            everything below it.
+        is_cut: whether the value is a text that agents cut at some length; then only the part after
+            a directory is left out.
+        is_time: whether only the value is left out, while the member must exist.
     """
 
     pointer: str
@@ -39,16 +39,16 @@ class PlaceRule:
 
 
 _Positions = frozenset[tuple[int, int]]
-"""Rules, each with how many parts of its pointer have been matched."""
+"""Rules, each with the number of matched parts of its pointer."""
 
 
 class Layout(NamedTuple):
-    """How to compare objects that have the same keys at the same place."""
+    """How to compare objects with the same keys at the same place."""
 
     ignored: tuple[str, ...]
-    """Keys of the members to leave out."""
+    """Keys of members to leave out."""
     times: tuple[str, ...]
-    """Keys of the members whose values are left out."""
+    """Keys of members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
     """The other members by sorted key: key, state, and whether a rule applies to a text there."""
 
@@ -70,7 +70,7 @@ class PlaceState(dict[str, "PlaceState"]):
         self.has_text_rule = self.is_cut or self.alias is not None
         self.placeholder = PLACEHOLDER.format(self.alias)
         self.layouts: dict[tuple[str, ...], Layout] = {}
-        """The layouts of the objects that were seen here, by their keys."""
+        """The layouts of the objects at this place, by their keys."""
 
     def __missing__(self, key: str) -> "PlaceState":
         if self.is_ignored:
@@ -88,7 +88,7 @@ def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
 
 
 class _States(dict[_Positions, PlaceState]):
-    """The states by their positions; each is created once, even if several paths lead to it."""
+    """States by positions; each is created once, even if several paths lead to it."""
 
     def __init__(self, machine: "_Machine") -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class _States(dict[_Positions, PlaceState]):
 
 
 class _Machine:
-    """The steps from positions to positions; without any position, no rule can apply any more."""
+    """The transitions between positions; if there are no positions, no rule can apply any more."""
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
         self._rules = rules
@@ -123,7 +123,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns positions, and those after each ``**``, which may match no key at all."""
+        """Returns positions, including those after each ``**``, which may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

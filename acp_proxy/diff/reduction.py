@@ -1,8 +1,9 @@
-"""Takes from a message the part that counts where not everything has to be equal.
+"""Reduces a message to the part that counts for a partial comparison.
 
-`Expect.STRUCTURE` keeps what was done: kinds of updates, tool calls by title, kind and status,
-files and commands by name, stop reasons, permissions. `Expect.OUTCOME` keeps what came of it: what
-the agent can do, why turns ended, whether it answered or refused, and what it was permitted.
+`Expect.STRUCTURE` keeps the actions: kinds of updates; tool calls by title, kind and status; files
+and commands by name; stop reasons; permissions. `Expect.OUTCOME` keeps the results: the agent's
+capabilities, why turns ended, whether requests were answered or refused, and which permissions were
+granted.
 """
 
 from contextlib import suppress
@@ -15,7 +16,7 @@ from acp_proxy.protocol.json_text import picked
 from acp_proxy.recording.recording import StoredFrame
 
 NOTHING = object()
-"""Stands for a message of which nothing counts."""
+"""Placeholder for a message that is ignored."""
 _CALL = ("toolCallId", "id", "title", "kind", "status", "name", "tool")
 _DONE = (
     "sessionId",
@@ -34,7 +35,7 @@ _DONE = (
     "configId",
     "mode",
 )
-"""Members of params that identify what a request applies to."""
+"""Members of params that identify the target of a request."""
 _KEPT = {
     "params": ("sessionId",),
     "update": ("sessionUpdate", "state", "stopReason", "currentModeId"),
@@ -55,10 +56,10 @@ def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | No
     """Returns the part of a message that counts, or `NOTHING`.
 
     Args:
-        message: decoded.
-        frame: the message's.
+        message: the decoded message.
+        frame: the frame of the message.
         expect: how much counts.
-        decision: that of the client, if it answers a permission request.
+        decision: the client's decision, if it answers a permission request.
     """
     if frame.method in INITIALIZE:
         return handshake(message)
@@ -75,7 +76,7 @@ def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | No
 
 
 def handshake(message: Any) -> Any:
-    """Returns ``initialize`` or its answer without the capabilities that are not supported."""
+    """Returns ``initialize`` or its answer without unsupported capabilities."""
     if not isinstance(message, dict):
         return message
     halves = ("params", "result")
@@ -106,7 +107,7 @@ def _params(params: Any) -> Any:
 
 
 def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Returns the members that count of a tool call, if an update is about one."""
+    """Returns the members of a tool call that count, if an update is about one."""
     update = params[name]
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None
     kind = kind or params.get("type")
@@ -114,7 +115,7 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
-    """Keeps answers of the agent, and the end of a turn, which is an update in v2."""
+    """Keeps the agent's answers and the end of a turn, which is an update in v2."""
     if frame.stream != "to-client":
         return NOTHING
     if frame.kind == "error":

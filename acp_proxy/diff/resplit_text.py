@@ -1,10 +1,9 @@
-"""Finds texts that are equal, though other messages or other members split them differently.
+"""Finds texts that are equal but are split differently by other messages or members.
 
-A text ends where its agent sends something else, and where its chunks begin to differ in more than
-their texts. So two swapped frames, or one chunk with another `_meta`, split a text differently that
-is still equal word for word; then only the frame, or the other member, is a difference.
-test_swapped_frames_are_one_move swaps them in every capture, and
-test_resplit_text.py has each case alone.
+A text ends where its agent sends something else, and where its chunks begin to differ in other
+members. So two swapped frames, or one chunk with another `_meta`, split a text that is still equal
+word for word; then only the frame or the member is a difference. test_swapped_frames_are_one_move
+swaps them in every capture, and test_resplit_text.py has each case alone.
 """
 
 from bisect import bisect_left
@@ -21,11 +20,11 @@ from acp_proxy.diff.frame_types import ItemType
 from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_SPANS = 4
-"""Spans in a row in which the parts of one text may lie."""
+"""The number of consecutive spans that may hold the parts of one text."""
 _MOST_BETWEEN = 16
-"""Aligned items that may stand between them."""
+"""The number of aligned items that may be between the parts."""
 _MOST_READ = 4096
-"""Parts of texts that are read; where more are different, each is a difference by itself."""
+"""The number of parts that are read; with more, each part is a separate difference."""
 _WEIGHT = 2
 """The weight of a part of a text, relative to other items, when moved items are chosen."""
 
@@ -35,10 +34,10 @@ GroupPair = tuple[ItemGroup, ItemGroup]
 
 @frozen
 class UnalignedSpan:
-    """The items between two aligned pairs, which are not aligned."""
+    """The unaligned items between two aligned pairs."""
 
     place: int
-    """How many pairs stand before it."""
+    """The number of pairs before it."""
     a: list[ItemIndex]
     b: list[ItemIndex]
     after: int
@@ -47,14 +46,14 @@ class UnalignedSpan:
 
 @define
 class ResplitText:
-    """The parts of texts that are equal and split differently."""
+    """The parts of texts that are equal but split differently."""
 
     a: set[ItemIndex] = field(factory=set)
     b: set[ItemIndex] = field(factory=set)
     moved: list[ItemPair] = field(factory=list)
-    """Items between the parts whose order differs."""
+    """Items between the parts that are in another order."""
     beside: list[GroupPair] = field(factory=list)
-    """Parts whose chunks differ in more than the text."""
+    """Parts whose chunks differ in members other than the text."""
 
 
 def resplit_texts(
@@ -64,14 +63,14 @@ def resplit_texts(
     spans: Sequence[UnalignedSpan],
     messages: SequenceMessages,
 ) -> ResplitText:
-    """Finds equal texts that have another number of parts, or other items between the parts.
+    """Finds equal texts with a different number of parts, or with other items between the parts.
 
     Args:
         a: the items of A.
         b: the items of B.
         same: the aligned items.
         spans: the items between them.
-        messages: has the texts.
+        messages: the texts of the items.
     """
     resplit = ResplitText()
     texts = sorted(_equal_texts(a, b, spans, messages), key=lambda text: text.first)
@@ -95,13 +94,13 @@ def empty_texts(
     common: Set[int],
     around: dict[ItemIndex, ItemIndex],
 ) -> dict[ItemIndex, ItemIndex | None]:
-    """Finds empty texts, which are no differences by themselves: some agents send them at will.
+    """Finds empty texts, which are not differences by themselves: some agents send them at will.
 
     Args:
-        items: what only one side has.
-        side: that side.
-        common: what distinguishes the texts that both sides have.
-        around: the aligned items next to these, and those of the other side.
+        items: the items that only one side has.
+        side: the side of the items.
+        common: keys of the texts that both sides have.
+        around: the aligned items next to these, with their partners on the other side.
 
     Returns:
         Each with the item of the other side that stands in place of its neighbour, if its chunk
@@ -124,13 +123,13 @@ class _EqualText(NamedTuple):
     """A text that is equal on both sides."""
 
     first: int
-    """How many aligned pairs stand before its first part."""
+    """The number of aligned pairs before its first part."""
     last: int
-    """How many aligned pairs stand before its last part."""
+    """The number of aligned pairs before its last part."""
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]
-    """The parts of A and of B that overlap."""
+    """The overlapping parts of A and B."""
 
 
 def _equal_texts(
@@ -166,7 +165,7 @@ def _equal_texts(
 def _by_type(
     a: ComparedItems, b: ComparedItems, spans: Sequence[UnalignedSpan]
 ) -> dict[ItemType, list[UnalignedSpan]]:
-    """The spans that have texts, by the types of these."""
+    """Returns the spans with texts, by the types of the texts."""
     places: dict[ItemType, list[UnalignedSpan]] = {}
     for span in spans:
         types = [a.type_of(i) for i in span.a if i in a.texts]
@@ -183,7 +182,7 @@ def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> 
 def _cuts(
     a: list[ItemIndex], sizes_a: list[int], b: list[ItemIndex], sizes_b: list[int]
 ) -> Iterator[ItemPair]:
-    """Cuts a text wherever either side cuts it, and yields the parts that overlap."""
+    """Cuts a text where either side cuts it, and yields the overlapping parts."""
     ends_a, ends_b = [*accumulate(sizes_a)], [*accumulate(sizes_b)]
     after = 0
     for end in sorted({*ends_a, *ends_b}):
@@ -193,14 +192,14 @@ def _cuts(
 
 
 def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[GroupPair]:
-    """Pairs the parts of a text whose chunks differ in more than the text."""
+    """Yields the parts of a text whose chunks differ in members other than the text."""
     for i, j in dict.fromkeys(text.cuts):
         if a.texts[i] != b.texts[j]:
             yield (i,), (j,)
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Returns the fewest pairs whose removal makes both orders equal, rather no parts of texts."""
+    """Returns the fewest pairs whose removal makes the orders equal; avoids parts of texts."""
     points: list[tuple[tuple[int, int], tuple[int, int], ItemPair]] = []
     number = 0
     for text in texts:

@@ -26,30 +26,30 @@ from acp_proxy.protocol.updates import STATE_UPDATES
 
 @define
 class _OpenText:
-    """A text of which more chunks may come."""
+    """A text that may get more chunks."""
 
     chunk: Canonical
-    """A chunk of it without its text."""
+    """One of its chunks without the text."""
     item_type: TypeIndex
     rest: bytes
-    """The latest chunk without its text, as it was written."""
+    """The latest chunk without its text, as written."""
     _walk: Walk
     """Takes the values out of the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
     _in_time: int | None = None
-    """How many pieces of the text came before the client cancelled the turn."""
+    """The number of chunks before the client cancelled the turn."""
     _pieces: list[str] = field(factory=list)
     _size: int = 0
     _placeholders: list[ValueIndex] = field(factory=list)
     _templates: list[int] = field(factory=list)
-    """The templates of parts that were too long to be kept."""
+    """The templates of earlier parts of a text that is too long to keep."""
 
     def __attrs_post_init__(self) -> None:
         self._placeholders += self.chunk.placeholders
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no character in it."""
+        """Whether the text has no characters."""
         return not self._size and not self._templates
 
     def add(self, seq: int, text: str) -> None:
@@ -65,9 +65,9 @@ class _OpenText:
         self._in_time = len(self._pieces)
 
     def remove_late(self) -> None:
-        """Removes what came after the turn was cancelled, which the agent had sent already.
+        """Removes chunks that came after the cancel, which the agent had already sent.
 
-        test_resplit_text.py has such turns; how much still comes depends on the agent's speed.
+        test_resplit_text.py has such turns; the number of late chunks depends on the agent's speed.
         """
         if self._in_time is not None and (late := len(self._pieces) - self._in_time):
             del self._pieces[-late:]
@@ -75,13 +75,13 @@ class _OpenText:
             self._size = sum(map(len, self._pieces))
 
     def finished(self) -> Canonical:
-        """Returns the whole text; nothing may be added any more."""
+        """Returns the whole text, to which nothing may be added any more."""
         self._take_out(mended("".join(self._pieces)))
         template = hash((self.chunk.template, *self._templates))
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Replaces parts of a long text by templates, independently of where chunks end."""
+        """Replaces parts of a long text by templates, regardless of chunk boundaries."""
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:
             end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
@@ -108,13 +108,13 @@ class SequenceWriter:
 
 @frozen
 class Route:
-    """What frames of one type in one session and direction have in common."""
+    """The common properties of frames of one type in one session and direction."""
 
     writer: SequenceWriter
     item_type: TypeIndex
     walk: Walk
     calls: Mapping[str, ValueIndex]
-    """The ids of the tool calls of their session."""
+    """The ids of the tool calls in their session."""
     is_request: bool
     ignores_repetitions: bool
 
@@ -123,7 +123,7 @@ class SequenceBuilder:
     """Adds items to the sequences of one recording.
 
     Args:
-        side: the recording that has the sequences.
+        side: the recording with the sequences.
     """
 
     def __init__(self, side: SideIndex) -> None:
@@ -136,7 +136,7 @@ class SequenceBuilder:
         self._pushed: dict[tuple[SequenceKey, Canonical], tuple[SequenceWriter, _OpenText]] = {}
 
     def writer(self, key: SequenceKey) -> SequenceWriter:
-        """Returns the writer of a sequence, which may be new."""
+        """Returns the writer of a sequence; creates it if necessary."""
         writer = self._writers.get(key)
         if writer is None:
             sequence = self._side.sequences[key] = MessageSequence()
@@ -157,9 +157,9 @@ class SequenceBuilder:
         """Adds a frame.
 
         Args:
-            route: of the frame.
+            route: the route of the frame.
             seq: its number.
-            canonical: its message.
+            canonical: its canonical message.
             call: the tool call that it is about.
         """
         writer = route.writer
@@ -179,7 +179,7 @@ class SequenceBuilder:
         """Adds a chunk of a text.
 
         Args:
-            route: of its frame.
+            route: the route of its frame.
             seq: the number of its frame.
             chunk: the text and the rest.
         """
@@ -195,10 +195,10 @@ class SequenceBuilder:
         text.add(seq, chunk.text)
 
     def add_push(self, route: Route, seq: int, chunk: SplitChunk) -> None:
-        """Adds output that a client pushes to what the same terminal has written before.
+        """Adds pushed output to the earlier output of the same terminal.
 
         Args:
-            route: of its frame.
+            route: the route of its frame.
             seq: the number of its frame.
             chunk: the output and the rest.
         """
@@ -209,22 +209,22 @@ class SequenceBuilder:
         self._pushed[known][1].add(seq, chunk.text)
 
     def cancel(self, session: Scope, direction: str) -> None:
-        """Notes that a turn is cancelled.
+        """Notes that a turn was cancelled.
 
         Args:
-            session: whose turn it is.
-            direction: in which its texts go.
+            session: the session of the turn.
+            direction: the direction of its texts.
         """
         for key, writer in self._writers.items():
             if (key.session, key.direction) == (session, direction) and writer.text is not None:
                 writer.text.cancel()
 
     def end(self) -> None:
-        """Finishes the texts of which no more chunks come."""
+        """Finishes all texts."""
         for writer in self._writers.values():
             if writer.text is not None:
                 self._finish(writer)
-        # Terminals in the order in which they were created: which one wrote first is chance.
+        # Terminals in the order of their creation; which one writes first is chance.
         for writer, text in sorted(
             self._pushed.values(), key=lambda pushed: pushed[1].chunk.placeholders
         ):
@@ -234,7 +234,7 @@ class SequenceBuilder:
     def _without_id(
         self, sequence: MessageSequence, placeholders: tuple[ValueIndex, ...]
     ) -> tuple[ValueIndex, ...]:
-        """Notes the id of a request, which is the first one that it names, and leaves it out."""
+        """Notes the id of a request, which is its first value, and leaves it out."""
         every = self._values.every
         request_id = next(
             (placeholder for placeholder in placeholders if every[placeholder].kind == REQUEST),
@@ -245,7 +245,7 @@ class SequenceBuilder:
         return tuple(placeholder for placeholder in placeholders if placeholder != request_id)
 
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
-        """Returns a chunk without its text; most chunks differ in nothing else."""
+        """Returns a chunk without its text; most chunks are the same without it."""
         known = (route.writer.key, chunk.rest)
         canonical = self._chunks.get(known)
         if canonical is None:
@@ -276,7 +276,7 @@ class SequenceBuilder:
         self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)
 
     def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
-        """Whether it equals the item before it, or the latest one about a tool call."""
+        """Whether an item equals the item before it, or the latest item about its tool call."""
         template, placeholders = canonical
         if writer.latest.get(placeholders) != template:
             return False

@@ -43,7 +43,7 @@ from acp_proxy.store.reader import RecordingReader
 
 _RECEIVED = re.compile(rb'"received"\s*:\s*true')
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
-"""Shows progress: gets what is iterated over, how many there are, and what is done."""
+"""Shows progress: takes the iterable, its length, and the name of the task."""
 
 
 def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
@@ -65,9 +65,9 @@ def read(
     Args:
         reader: the recording.
         options: what is compared.
-        rules: what may differ.
+        rules: the places that may differ.
         watch: shows progress.
-        other: the other recording, if it has been read; its directories are directories here, too.
+        other: the other recording, if already read; its directories count here, too.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -101,7 +101,7 @@ def _introduce_directories(side: SideIndex, options: DiffOptions, other: SideInd
 
 
 class _Chosen:
-    """The frames that match a filter, asked for in recorded order."""
+    """The frames that match a filter, queried in recorded order."""
 
     def __init__(self, reader: RecordingReader, chosen: Filter) -> None:
         self._numbers = (frame.seq for frame in reader.heads(chosen))
@@ -115,11 +115,11 @@ class _Chosen:
 
 
 class _Decisions:
-    """Determines how clients decided permission requests."""
+    """Determines the decisions of clients on permission requests."""
 
     def __init__(self) -> None:
         self._offered: dict[bytes, list[dict[str, Any]]] = {}
-        """The options of the requests that are open, by their ids."""
+        """The options of open requests, by request id."""
 
     def feed(self, frame: StoredFrame, message: Any) -> str | None:
         """Takes a permission request, or its answer, in recorded order.
@@ -156,7 +156,8 @@ class _FrameHandler:
         self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
         self._unsaid = set[str | None]()
-        """Sessions with an answer to pushed output that is no receipt; the first is compared."""
+        """Sessions whose pushed output got an answer other than a receipt; the first is
+        compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: StoredFrame) -> None:
@@ -180,7 +181,7 @@ class _FrameHandler:
             self._take_message(frame, raw)
 
     def pass_over(self, frame: StoredFrame) -> None:
-        """Notes the values of a frame that is not compared, since other frames may name them."""
+        """Notes the values of a frame that is not compared, since other frames may contain them."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
         if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
@@ -189,16 +190,16 @@ class _FrameHandler:
         self._introduce(frame.raw, frame.session, title, request_peers_of(frame))
 
     def end(self) -> None:
-        """Finishes the texts of which no more chunks come."""
+        """Finishes all texts."""
         self._builder.end()
 
     def _take_large(self, frame: StoredFrame) -> None:
-        """Adds a line that is too large and only read in pieces."""
+        """Adds a line that is too large to parse; it is read in pieces."""
         digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
         self._builder.add(self._route(frame, None), frame.seq, Canonical(hash(digest)))
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output and skips acknowledgements of it; returns whether it was either."""
+        """Adds pushed output and skips acknowledgements; returns whether it was either."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
@@ -235,7 +236,7 @@ class _FrameHandler:
         call = route.calls.get(named_call) if named_call else None
         if call is not None:
             if call not in canonical[1]:
-                call = None  # only named by another one
+                call = None  # the other message only names it
             elif call_kind is not None:
                 looking = self.side.looking
                 (looking.add if call_kind in LOOKING else looking.discard)(call)
@@ -256,7 +257,7 @@ class _FrameHandler:
         return decision
 
     def _route(self, frame: StoredFrame, update: str | None) -> Route:
-        """Returns the `Route` that this frame shares with others of its type."""
+        """Returns the `Route` of a frame, which frames of its type share."""
         _, _, stream, kind, method, _, session, *_ = frame
         alike = (session, stream, kind, method, update)
         route = self._routes.get(alike)
@@ -288,7 +289,7 @@ class _FrameHandler:
         )
 
     def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Takes the first ``initialize`` and its answer, which are compared apart."""
+        """Takes the first ``initialize`` and its answer, which are compared separately."""
         if frame.kind not in ("request", "response", "error"):
             return False
         part = "request" if frame.kind == "request" else "response"
@@ -301,7 +302,7 @@ class _FrameHandler:
     def _introduce(
         self, raw: bytes, scope: Scope = None, title: str = "", peers: RequestPeers = CLIENTS
     ) -> None:
-        """Takes the values out of a message that is compared elsewhere, or not at all."""
+        """Takes the values out of a message that is compared elsewhere or not at all."""
         with contextlib.suppress(RecursionError):
             walk = self._canonicalizer.walk(title, scope, title, peers)
             template, placeholders = walk.canonical(json_or_text(raw), lambda: json_or_text(raw))

@@ -1,9 +1,9 @@
-"""One recording as sequences of items that can be compared, in numbers and without payloads.
+"""One recording as sequences of items that can be compared, as numbers without payloads.
 
 An item is a frame, or all chunks of one text. There is a sequence for each direction of each
-session, and of the connection, since messages of two peers may cross in any order. Updates that
-only describe a state, `STATE_UPDATES`, have sequences of their own, and so have the kinds of
-messages that the user wants apart.
+session and of the connection, since messages of the two peers may cross. Updates that only describe
+a state, `STATE_UPDATES`, have separate sequences, and so do kinds of messages that the user wants
+apart.
 
 Each kind of index has a separate type, so that the type checker finds any mix-up.
 """
@@ -20,15 +20,15 @@ from acp_proxy.diff.frame_types import ItemType
 from acp_proxy.diff.named_values import Scope, ValueIndex
 
 TypeIndex = NewType("TypeIndex", int)
-"""What an item is, in `SideIndex.item_types`."""
+"""An index into `SideIndex.item_types`."""
 PlaceholdersIndex = NewType("PlaceholdersIndex", int)
-"""The values in a message, in `SideIndex.placeholders`."""
+"""An index into `SideIndex.placeholders`, for the values in a message."""
 ItemIndex = NewType("ItemIndex", int)
-"""An item of a sequence, by its place in it."""
+"""The position of an item in its sequence."""
 ItemPair = tuple[ItemIndex, ItemIndex]
 """An item of A and one of B."""
 ItemGroup = tuple[ItemIndex, ...]
-"""Items that are compared together: parts of one text, or a single item."""
+"""Items that are compared together: the parts of one text, or a single item."""
 
 
 class SequenceKey(NamedTuple):
@@ -37,7 +37,7 @@ class SequenceKey(NamedTuple):
     session: Scope
     direction: str
     apart: str | None = None
-    """The kind of message in it, if its place among other messages does not count."""
+    """The kind of its messages, if their place among other messages does not count."""
 
 
 @frozen
@@ -48,7 +48,7 @@ class TextChunks:
     """A chunk without its text."""
     frames: "array[int]"
     is_empty: bool
-    """Whether there is no character in them."""
+    """Whether the chunks contain no characters."""
 
 
 @define
@@ -63,7 +63,7 @@ class MessageSequence:
     first_frames: "array[int]" = field(factory=lambda: array("Q"))
     texts: dict[ItemIndex, TextChunks] = field(factory=dict)
     request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)
-    """The ids of requests; they count only where another message names them, too."""
+    """The ids of requests; they count only if another message names them, too."""
 
     def __len__(self) -> int:
         return len(self.templates)
@@ -83,22 +83,22 @@ class SideIndex:
 
     canonicalizer: Canonicalizer
     sequences: dict[SequenceKey, MessageSequence] = field(factory=dict)
-    """In the order of their first frames."""
+    """Sequences in the order of their first frames."""
     placeholders: list[tuple[ValueIndex, ...]] = field(factory=list)
-    """The values in messages; messages with the same ones share an entry."""
+    """The values in messages; messages with the same values share an entry."""
     item_types: list[ItemType] = field(factory=list)
     looking: set[ValueIndex] = field(factory=set)
-    """The ids of the tool calls that only look at something."""
+    """The ids of tool calls that only read."""
     handshake: dict[str, int] = field(factory=dict)
     """The numbers of the first ``initialize`` and of its answer."""
     decisions: dict[int, str] = field(factory=dict)
     """The decisions in answers to permission requests, by frame, if only decisions are compared."""
     frames: int = 0
-    """How many lines were compared."""
+    """The number of compared lines."""
 
     @property
     def names_directories(self) -> bool:
-        """Whether a directory has a name."""
+        """Whether any directory has a name."""
         every = self.canonicalizer.values.every
         return any(value.kind == PATH and value.is_seen for value in every)
 
@@ -106,7 +106,7 @@ class SideIndex:
         """Returns the type of an item of a sequence.
 
         Args:
-            sequence: one of this recording.
-            item: an item of it.
+            sequence: a sequence of this recording.
+            item: an item of the sequence.
         """
         return self.item_types[sequence.types[item]]

@@ -1,4 +1,4 @@
-"""``acp-proxy check``: which rules of the protocol were broken, by whom, and where."""
+"""``acp-proxy check``: finds broken rules of the protocol, with the side to blame and the frame."""
 
 import sys
 import time
@@ -44,25 +44,25 @@ _DIALECTS = (V1, V2, DRAFT)
 _OF_REPORTS = (
     "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
-"""Options of a report of all recordings together."""
+"""Options for a report on all recordings together."""
 _EXAMPLES = """\b
 Examples:
   acp-proxy check latest
-      which rules were broken, by the client or by the agent?
+      which rules did the client and the agent break?
   acp-proxy check latest --rule session --rule prompt
       only rules of two groups
   acp-proxy check --explain rpc.unanswered
-      what a rule asks, with an example that keeps it and one that does not
+      what a rule requires, with a good and a bad example
   acp-proxy check tests/recordings/*.jsonl --baseline known.json
-      a gate for CI: fails if something new is wrong
+      a gate for CI: fails on new findings
   acp-proxy check tests/recordings/*.jsonl --github
-      for a code host that shows findings beside the lines
+      GitHub shows the findings beside the lines
   acp-proxy check latest --json |
     jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
       for a program
 
-Exit code: 0; 1 if a finding is as severe as --fail-on, and is not known; 2 for wrong use, or if a
-recording cannot be read; 3 if its recorder was killed, so that it is not complete.
+Exit code: 0 without failures; 1 if a new finding is at least as severe as --fail-on; 2 for wrong
+use or an unreadable recording; 3 if the recorder was killed, so that a recording is incomplete.
 """
 
 
@@ -74,21 +74,21 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 @click.option(
     "--dialect",
     type=click.Choice(_DIALECTS),
-    help="Check the rules of this dialect instead of the detected one.",
+    help="The dialect whose rules apply, instead of the detected one.",
 )
 @click.option(
     "--rule",
     multiple=True,
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Report only this rule, or this group of rules. Can be given several times.",
+    help="Report only this rule or group of rules. Can be given several times.",
 )
 @click.option(
     "--ignore-rule",
     multiple=True,
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Do not report this rule, or this group. Can be given several times.",
+    help="Do not report this rule or group. Can be given several times.",
 )
 @click.option(
     "--fail-on",
@@ -98,33 +98,32 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
     help="The lowest severity that counts as a failure.",
 )
 @file_option("--baseline", text="A file of known findings, which do not count.")
-@click.option("--update-baseline", is_flag=True, help="Write the findings into that file.")
-@click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
+@click.option("--update-baseline", is_flag=True, help="Write the findings to the baseline file.")
+@click.option("--json", is_flag=True, help="Print one JSON object with all findings.")
 @file_option("--junit", text="Write a report as JUnit XML.")
 @click.option("--github", is_flag=True, help="Print annotations for a GitHub workflow.")
 @click.option(
     "--explain",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Explain a rule or a group, with examples, and check nothing.",
+    help="Explain a rule or a group, with examples, without a check.",
 )
 @number_option(
     "--top",
-    text="How many frames of each rule to show; unless given, 5 on a terminal and all elsewhere.",
+    text="How many frames to show for each rule; default: 5 on a terminal, otherwise all.",
 )
 @batch_options
 @unredacted_option
 @click.pass_context
 @with_verdict
 def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
-    """Find what went wrong: which rules of the protocol were broken, by whom, and at which frame.
+    """Find problems and broken protocol rules, with the side to blame and the frame.
 
-    ✗ marks an error: the conversation failed (for example, a request was never answered), or a MUST
-    of the specification was broken. ! marks a warning: a SHOULD was broken, or there may be another
-    explanation. - marks a hint. The severity is lower if two messages may have crossed on their
-    way.
+    An ✗ is an error: the conversation failed, for example by a request that was never answered; or
+    a MUST of the specification was violated. An ! is a warning: a SHOULD was violated, or there is
+    maybe another cause. A - is a hint. The severity is lower where two messages may have crossed.
 
-    REC may be a directory or a quoted pattern; the output is then a line for each recording with
+    REC may be a directory or a quoted pattern. Then the output is a line for each recording with
     findings that count, and a summary.
 
     RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
@@ -152,7 +151,7 @@ def _path_of(word: str) -> str:
 def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
     from acp_proxy.cli.batches.run_batch import run_many
 
-    chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
+    chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # reports mistakes once
     options = (*option_words(ctx, ("junit",)),)
     return run_many(recs, Job("check", options), how, ctx.params["junit"])
 
@@ -174,7 +173,7 @@ def _report(
     explain: str | None,
     top: int | None,
 ) -> None:
-    """Prints what is found in recordings as one report."""
+    """Prints the findings in several recordings as one report."""
     if explain is not None:
         if any((json, github, junit, update_baseline)):
             raise Refusal("--explain checks nothing; expected no report with it")
@@ -200,7 +199,10 @@ def _report(
     for word in recs or ("latest",):
         try:
             checked = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
-        except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
+        except (
+            NoSuchRecording,
+            UnreadableRecording,
+        ) as e:  # the others are still checked
             is_unreadable = True
             unreadable = Job("check", recording=word).verdict(2, VerdictKind.UNREADABLE)
             if lines is None:
@@ -217,7 +219,7 @@ def _report(
             lines.show(check_reports.checked_verdict(verdict, checked, fail_on))
     if is_unreadable:
         report.exit = 2
-        written = None  # what is known of those that cannot be read stays known
+        written = None  # known findings of unreadable recordings stay known
     if written is not None and baseline is not None:
         write_text(baseline, written.written(known, chosen))
     if not write_reports((junit, lambda: check_reports.junit(report, chosen))):
@@ -239,7 +241,7 @@ def _report(
 
 
 def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
-    """Reads the known findings; there need be no file if it is to be written."""
+    """Reads the known findings; the file may be missing if it is going to be written."""
     if path is None or (update_baseline and not path.exists()):
         return Baseline()
     return read_baseline(path)

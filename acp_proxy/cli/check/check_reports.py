@@ -1,4 +1,4 @@
-"""What a check found in other forms: JUnit XML, annotations of GitHub, verdicts of a batch."""
+"""Reports of a check for other programs: JUnit XML, GitHub annotations, verdicts of a batch."""
 
 import os
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from acp_proxy.cli.screens.junit import Case, Failure, suite
 from acp_proxy.explain.findings import Finding, in_order
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-"""What annotations call the severities."""
+"""The names of severities in annotations."""
 
 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
-    """Returns a suite with a case for each recording and rule that was checked.
+    """Returns a JUnit suite with a case for each recording and checked rule.
 
-    A case fails by findings that make the check fail; others are what it printed.
+    A case fails if it has findings that make the check fail; its other findings are its output.
 
     Args:
-        report: of the check.
+        report: the report of the check.
         chosen: the rules that were reported.
     """
     cases = [case for recording in report.recordings for case in _cases(report, recording, chosen)]
@@ -34,9 +34,9 @@ def junit(report: CheckReport, chosen: frozenset[str]) -> str:
 
 
 def annotations(report: CheckReport) -> Iterator[str]:
-    """Yields commands of GitHub's workflows that show findings beside their lines.
+    """Yields GitHub workflow commands that show findings next to their lines.
 
-    No text of a finding can become another command.
+    The text of a finding cannot become another command.
     """
     shown = 0
     for recording in report.recordings:
@@ -58,9 +58,9 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
     """Adds the exit code, the kind and the findings of a check to a verdict.
 
     Args:
-        verdict: the verdict without them.
-        checked: what was found in the recording.
-        fail_on: the least severity that counts.
+        verdict: the verdict before the check.
+        checked: the result of the recording.
+        fail_on: the lowest severity that counts.
     """
     report = CheckReport(fail_on)
     report.add(checked)
@@ -72,12 +72,12 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
 def with_findings(
     verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
 ) -> JobVerdict:
-    """Adds what a check has found that is not known and severe enough, the worst first.
+    """Adds new findings of sufficient severity, worst first.
 
     Args:
-        verdict: of the recording.
-        checked: what was found in it.
-        least: the least severity that is added.
+        verdict: the verdict of the recording.
+        checked: the result of the recording.
+        least: the lowest severity that is added.
     """
     counts = checked.counts.items()
     severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
@@ -87,9 +87,9 @@ def with_findings(
 
 
 def place_of(checked: CheckedRecording) -> str:
-    """Returns the path of a recording's text form, from the current directory where it is below.
+    """Returns the path of a recording's text form, relative to the current directory if possible.
 
-    A database has no lines, so it stands for what `export` makes of it.
+    A database has no lines, so the result is the file that `export` would write.
     """
     path = Path(checked.path)
     if path.suffix != ".jsonl":
@@ -131,7 +131,7 @@ def _line(finding: Finding) -> str:
 
 
 def _sentence(finding: Finding) -> str:
-    """Returns a finding in a line: the frame, what happened, and what the rule asks."""
+    """Returns one line with the frame, the event and the requirement of the rule."""
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
     asks = rules()[finding.rule].text.rstrip(".")

@@ -1,4 +1,4 @@
-"""Prints what a check found, by rule or in a line for each recording, and what a rule asks."""
+"""Prints the findings of a check by rule, or one line per recording; and explains rules."""
 
 import shlex
 from collections import Counter
@@ -29,13 +29,13 @@ _INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
 def show_report(
     report: CheckReport, words: Sequence[str], *, most: int | None, hides_clean: bool
 ) -> None:
-    """Prints what a check found.
+    """Prints the findings of a check.
 
     Args:
-        report: of the check.
-        words: how the user named the recordings.
-        most: frames of each rule; None for the usual number.
-        hides_clean: whether a recording is only counted in which nothing counts.
+        report: the report of the check.
+        words: the user's names for the recordings.
+        most: the largest number of frames per rule; None for the default.
+        hides_clean: whether recordings without failures are only counted.
     """
     page = RecordingPage(stdout_screen())
     if most is None and page.screen.columns is not None:
@@ -139,7 +139,7 @@ def _group(
 
 
 def _narrower(page: RecordingPage) -> Screen:
-    """The screen, without the columns by which frames are indented further."""
+    """Returns the screen without the columns that frames are indented by."""
     columns = page.screen.columns
     return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
 
@@ -170,13 +170,13 @@ def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> Non
 
 
 def explain_rule(name: str) -> None:
-    """Prints all that is known of a rule, or in a line each what the rules of a group ask.
+    """Prints everything about a rule, or one line for each rule of a group.
 
     Args:
         name: the id of the rule, or the name of the group.
 
     Raises:
-        NoSuchRule: no rule and no group has this name.
+        NoSuchRule: no rule or group has this name.
     """
     page = Page(stdout_screen())
     if (why := left_out().get(name)) is not None:

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     epilog="""\b
     Examples:
       acp-proxy diff yesterday today
-          what the same agent does differently since yesterday
+          what does the agent do differently since yesterday?
       acp-proxy diff old.db new.db 'dir:to-client not method:session/update'
-          only what the agent asked for and answered
+          only requests and answers of the agent
       acp-proxy diff old.db new.db --expect structure
-          which tools were called in which order, without the texts
+          only the tools and their order, without texts
       acp-proxy diff old.db new.db --learn -o rules.toml
-          what has to be ignored so that two runs of one agent are equal, for --rules
+          find rules (for --rules) that make two runs of one agent equal
       acp-proxy diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
           for a program: every place that differs
 
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 @filter_argument
 @comparison_options()
 @click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
-@click.option("--learn", is_flag=True, help="Print the rules that make A and B equal.")
-@file_option("-o", "--output", text="Write the rules of --learn into a file, for --rules.")
+@click.option("--learn", is_flag=True, help="Print rules that make A and B equal.")
+@file_option("-o", "--output", text="Write the rules of --learn to a file, for --rules.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
 @unredacted_option
@@ -72,16 +72,16 @@ def diff(
 ) -> None:
     """Compare two recordings of one conversation.
 
-    A and B are recordings. Differences between any two runs do not count: ids of sessions, tool
-    calls, terminals and messages, if they are used consistently; the directory; times; and how a
-    text was split into chunks.
+    A and B are recordings. Values that differ between any two runs do not count: consistent ids of
+    sessions, tool calls, terminals and messages; the directory; times; and how a text was split
+    into chunks.
 
-    The output begins with differences in the handshake. For each session and direction, it then
-    lists the frames that only A has (-), that only B has (+), that changed (~), with each place
-    that differs, and that came in another order (>). It ends with how long answers took; times are
-    not differences.
+    The output begins with differences in the handshake. Then it lists, for each session and
+    direction, the frames that only A has (-), that only B has (+), that changed (~), with each
+    place that differs, and that came in another order (>). It ends with the times that answers
+    took; times are not differences.
 
-    FILTER selects the frames to compare; with it, the way the agent ended does not count.
+    FILTER selects the frames that are compared; then the agent's exit does not count.
     """
     if exact and (learn or compared != DiffOptions()):
         raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "
@@ -128,7 +128,7 @@ def _diff(
     *,
     as_json: bool,
 ) -> int:
-    """Prints the differences, and a hint if there are words that name the recordings."""
+    """Prints the differences; also a hint, if there are words that name the recordings."""
     from acp_proxy.cli.diff.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
     from acp_proxy.cli.diff.diff_screen import DiffScreen
     from acp_proxy.diff.diff import diff
@@ -157,7 +157,7 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Prints or writes rules, those that were given among them."""
+    """Prints or writes rules, including the given ones."""
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

@@ -1,4 +1,4 @@
-"""The lines that describe one difference: a frame, or a place in which two frames differ."""
+"""The lines about one difference: a frame, or a place where two frames differ."""
 
 import json
 import sys
@@ -17,16 +17,16 @@ MARKS = {
     Change.CHANGED: ("~", Ink.STDERR, "changed"),
     Change.MOVED: (">", Ink.TO_AGENT, "moved"),
 }
-"""How each change is marked, and what the mark means."""
+"""The mark of each change, and its meaning."""
 _SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
 
 
 class DiffLines:
-    """Makes the lines.
+    """Makes lines that fit a screen.
 
     Args:
-        screen: what they have to fit.
-        newest: about the largest number of a frame.
+        screen: the screen.
+        newest: about the largest frame number.
     """
 
     def __init__(self, screen: Screen, newest: int = 0) -> None:
@@ -34,7 +34,7 @@ class DiffLines:
         self._number = max(4, len(str(newest)) + 1)
 
     def entry(self, entry: DiffEntry) -> Iterator[str]:
-        """Yields the line of a frame or a run of chunks, and those of the places that differ."""
+        """Yields the line of a frame or a run of chunks, and the lines of its differing places."""
         mark, ink, _ = MARKS[entry.change]
         of_a, of_b = (f"#{number}" if number else "" for number in (entry.a, entry.b))
         numbers = f" {of_a:>{self._number}} {of_b:>{self._number}}  "
@@ -49,12 +49,12 @@ class DiffLines:
             yield from self.field(place, "    ", is_marked=False)
 
     def field(self, place: Field, indent: str = "", *, is_marked: bool = True) -> Iterator[str]:
-        """Yields the lines about one place that differs.
+        """Yields the lines about one differing place.
 
         Args:
             place: the place.
-            indent: what stands before the mark.
-            is_marked: whether a value that has changed has a mark, too.
+            indent: the text before the mark.
+            is_marked: whether changed values get a mark, too.
         """
         change = _SIDES[place.only]
         mark, ink, _ = MARKS[change]
@@ -84,7 +84,7 @@ class DiffLines:
         return len(indent) + 2 + columns_of(text_of(line)) <= most
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
-        """Yields the changes of a text, each with a few words around it."""
+        """Yields the changes in a text, each with a few words around it."""
         shown = list(excerpts(words))
         for excerpt in shown[:SHORT_LIST]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]
@@ -103,14 +103,14 @@ class DiffLines:
 
 
 def _preview(entry: DiffEntry) -> str:
-    """Returns the preview of a frame, without the word with which its title ends."""
+    """Returns the preview of a frame without the last word of its title."""
     word = entry.title.rpartition(" ")[2]
     text = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {text}" if text else ""
 
 
 def _runs(entry: DiffEntry) -> str:
-    """How many frames a run of chunks has."""
+    """Returns the number of frames in a run of chunks, in words."""
     counts = [n for n in (entry.a_frames, entry.b_frames) if n]
     if max(counts, default=1) < 2:
         return ""
@@ -127,7 +127,7 @@ def _values(place: Field, longest: int) -> Iterator[Piece]:
 
 
 def _shown(value: Any, longest: int) -> str:
-    """A value as JSON, cut if it is very long."""
+    """Returns a value as JSON, shortened if it is very long."""
     if isinstance(value, str):
         text = visible(json.dumps(value[: longest + 1], ensure_ascii=False))
         return _cut(text, longest, len(value))
@@ -143,5 +143,5 @@ def _cut(text: str, longest: int, length: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A part of a string, as JSON writes it, on one line."""
+    """Returns a part of a string as JSON writes it, on one line."""
     return visible(json.dumps(text, ensure_ascii=False)[1:-1])

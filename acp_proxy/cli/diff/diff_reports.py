@@ -1,4 +1,4 @@
-"""Reports a comparison: in one line, as JSON lines, as test cases, and as rules that ignore it."""
+"""Reports a comparison: as a verdict, JSON lines, test cases, or rules to ignore differences."""
 
 import shlex
 from collections import Counter
@@ -19,17 +19,17 @@ from acp_proxy.diff.learned_rules import Learned, can_be_ignored, kind_of, place
 from acp_proxy.protocol.json_text import encode_json
 
 _MOST_LINES = 500
-"""Lines of one failure; the JSON has all of them."""
+"""The number of lines in one failure; JSON has all of them."""
 
 
 class DiffReporter:
-    """Receives a comparison in parts, and reports it in its own form; this one does nothing."""
+    """Receives a comparison in parts and reports it in some form; this base class does nothing."""
 
     def begin(self, _found: Diff) -> None:
-        """Receives everything but the entries."""
+        """Receives the comparison before its entries."""
 
     def entry(self, _entry: DiffEntry) -> None:
-        """Receives an entry; those of one lane come one after the other."""
+        """Receives an entry; entries of one lane are consecutive."""
 
     def end(self, _found: Diff) -> None:
         """Ends the report, after the last entry."""
@@ -40,7 +40,7 @@ def report_diff(diff: Diff, reporters: Sequence[DiffReporter]) -> None:
 
     Args:
         diff: the comparison.
-        reporters: one for each form.
+        reporters: one for each form of the report.
     """
     for reporter in reporters:
         reporter.begin(diff)
@@ -58,7 +58,7 @@ class DiffJson(DiffReporter):
         self._out = Writer()
 
     def begin(self, diff: Diff) -> None:
-        """Prints what was compared, and how the handshakes differ."""
+        """Prints the recordings and the differences of the handshakes."""
         head = {
             "a": _members(diff.a),
             "b": _members(diff.b),
@@ -76,7 +76,7 @@ class DiffJson(DiffReporter):
         self._line("entry", {**_members(entry), "fields": [*map(_members, entry.fields)]})
 
     def end(self, diff: Diff) -> None:
-        """Prints how the ends differ, and how long answers took."""
+        """Prints the differences of the endings, and the latencies."""
         for place in diff.ending:
             self._line("ending", _members(place))
         for latency in diff.latency:
@@ -84,7 +84,7 @@ class DiffJson(DiffReporter):
         self._out.flush()
 
     def learned(self, result: Learned) -> None:
-        """Prints proposed rules, and what remains with them."""
+        """Prints proposed rules, and the differences that remain."""
         members = {**_members(result), "rest": _counts(result.rest)}
         self._line("learned", {**members, "is_equal": not result.rest.total})
         self._out.flush()
@@ -110,7 +110,7 @@ class _Place:
     left_out: int = 0
 
     def add(self, kind: str, lines: Iterable[str]) -> None:
-        """Adds a difference; its lines are only made where there is room for them."""
+        """Adds a difference; makes its lines only if there is room for them."""
         self.counts[kind] += 1
         if self.left_out:
             self.left_out += 1
@@ -135,24 +135,24 @@ class DiffCases(DiffReporter):
         self._places: dict[str, _Place] = {}
 
     def begin(self, diff: Diff) -> None:
-        """Makes the cases that every comparison has."""
+        """Creates the cases of every comparison."""
         sessions = [name for name in diff.aliases if name.startswith("session:")]
         self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
         self._add_fields("handshake", diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Adds an entry to its lane's case."""
+        """Adds an entry to the case of its lane."""
         place = self._places.setdefault(entry.lane, _Place())
         place.add(entry.change.value.replace("-", "_"), self._lines.entry(entry))
 
     def end(self, diff: Diff) -> None:
-        """Adds how the recordings ended."""
+        """Adds the differences of the endings."""
         self._places["ending"] = _Place()
         self._add_fields("ending", diff.ending)
 
     @property
     def cases(self) -> list[Case]:
-        """A case for each place; complete after `end`."""
+        """Returns a case for each place; complete after `end`."""
         return [Case("diff", name, place.failure()) for name, place in self._places.items()]
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
@@ -161,10 +161,10 @@ class DiffCases(DiffReporter):
 
 
 class RuleHint(DiffReporter):
-    """Prints on stderr the options that would make the differences not count, if there are any.
+    """Prints options on stderr that would ignore the differences, if there are any.
 
     Args:
-        words: how the recordings were named.
+        words: the user's names for the recordings.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -177,7 +177,7 @@ class RuleHint(DiffReporter):
         self._add(diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Proposes to ignore the places that have changed."""
+        """Proposes to ignore the changed places."""
         self._has_moved |= kind_of(entry) is not None
         self._add(entry.fields)
 
@@ -200,11 +200,11 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints a file of rules, and the effect of the proposed ones on stderr.
+    """Prints a file of rules, and on stderr the effect of the proposed rules.
 
     Args:
         result: the proposed rules.
-        text: the file; empty if it has been written.
+        text: the file; empty if it was written.
     """
     for line in text.splitlines():
         say(line)
@@ -219,14 +219,14 @@ def say_learned(result: Learned, text: str) -> None:
 
 
 def quoted(word: str) -> str:
-    """Quotes a word for a shell, on one line even if it has control characters."""
+    """Quotes a word for a shell, on one line even with control characters."""
     if word.isprintable():
         return shlex.quote(word)
     return f"$'{''.join(map(_escaped, word))}'"
 
 
 def _escaped(character: str) -> str:
-    """Writes a character for a place between ``$'`` and ``'``."""
+    """Escapes a character for a place between ``$'`` and ``'``."""
     if character in "'\\":
         return f"\\{character}"
     if character.isprintable():

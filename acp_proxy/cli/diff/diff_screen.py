@@ -1,6 +1,6 @@
-"""Prints a comparison as text: what was compared, the differences of each lane, latencies.
+"""Prints a comparison as text: the recordings, the differences of each lane, and the latencies.
 
-A terminal gets lines of its width; a pipe gets each as long as it is.
+Lines fit the width of a terminal; in a pipe their length is not limited.
 """
 
 import signal
@@ -16,11 +16,11 @@ from acp_proxy.diff.diff_result import Change, Diff, DiffEntry, Field, MethodLat
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
-"""With more differences than this, their number is printed before the list, too."""
+"""With more differences than this, their number is also printed before the list."""
 _NOTABLE_NS = 1_000_000
-"""An answer that took longer is worth a line."""
+"""Latencies of this length or more are printed."""
 _SLOWER, _MUCH_NS = 2, 50_000_000
-"""An answer is slow if it takes so many times as long, and longer by so many nanoseconds."""
+"""An answer is slow if it takes this many times as long, and this many nanoseconds longer."""
 _DIRECTIONS = {
     "to-agent": ("→ to the agent", Ink.TO_AGENT),
     "to-client": ("← to the client", Ink.TO_CLIENT),
@@ -31,8 +31,8 @@ class DiffScreen(DiffReporter):
     """Prints each part as soon as it is known.
 
     Args:
-        screen: what it has to fit.
-        most: entries that are printed; None for all of them. The number of the others is printed.
+        screen: the screen.
+        most: the largest number of printed entries; None for all. The number of others is printed.
     """
 
     def __init__(self, screen: Screen, most: int | None = None) -> None:
@@ -44,7 +44,7 @@ class DiffScreen(DiffReporter):
         self._entries = 0
 
     def begin(self, diff: Diff) -> None:
-        """Prints what was compared, and what comes before the first entry."""
+        """Prints the recordings and the differences before the first entry."""
         newest = max(diff.a.frames, diff.b.frames)
         self._lines = DiffLines(self._page.screen, newest)
         self._aliases = diff.aliases
@@ -61,7 +61,7 @@ class DiffScreen(DiffReporter):
                 self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
-        """Prints an entry, and above it its lane's title if it is the first one there."""
+        """Prints an entry, after the title of its lane if it is the first entry there."""
         self._entries += 1
         if self._most is not None and self._entries > self._most:
             return
@@ -71,7 +71,7 @@ class DiffScreen(DiffReporter):
         self._page.lines(self._lines.entry(entry))
 
     def end(self, diff: Diff) -> None:
-        """Prints how it ended, how quick answers were, and the verdict."""
+        """Prints the ending, the latencies and the verdict."""
         if self._most is not None and self._entries > self._most:
             more = counted(self._entries - self._most, "more difference")
             self._title(piece(f"… and {more}", Ink.FAINT))
@@ -135,7 +135,7 @@ def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
 
 
 def _legend(diff: Diff) -> Iterator[Piece]:
-    """Explains the marks that occur, and the numbers."""
+    """Explains the marks in the output, and the numbers."""
     counts = diff.counts
     fields = {place.only for place in (*diff.handshake, *diff.ending)}
     has = {
@@ -153,7 +153,7 @@ def _legend(diff: Diff) -> Iterator[Piece]:
 
 
 def _ending(field: Field) -> Iterator[Piece]:
-    """How the agent ended: with an exit code or by a signal, so one side may have neither."""
+    """Yields how the agent ended: an exit code or a signal, so one side may lack either."""
     is_signal = field.pointer == "/exit_signal"
     a, b = map(_signal, (field.a, field.b)) if is_signal else (field.a, field.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
@@ -175,25 +175,21 @@ def _signal(number: int | None) -> object:
         return number
 
 
-def _longest(method_latency: MethodLatency) -> int:
-    return max(method_latency.a_max_ns or 0, method_latency.b_max_ns or 0)
+def _longest(latency: MethodLatency) -> int:
+    return max(latency.a_max_ns or 0, latency.b_max_ns or 0)
 
 
-def _latencies(
-    method_latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]
-) -> list[Column]:
-    directions = [_DIRECTIONS.get(row.direction, ("", None)) for row in method_latencies]
+def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> list[Column]:
+    directions = [_DIRECTIONS.get(row.direction, ("", None)) for row in latencies]
 
     def took(name: str) -> list[Cell]:
         step_ns = steps_ns[name.startswith("b_")]
-        return [cell(duration(getattr(row, name), step_ns)) for row in method_latencies]
+        return [cell(duration(getattr(row, name), step_ns)) for row in latencies]
 
     def count(name: str) -> list[Cell]:
-        return [cell(f"{n:,}" if (n := getattr(row, name)) else "") for row in method_latencies]
+        return [cell(f"{n:,}" if (n := getattr(row, name)) else "") for row in latencies]
 
-    methods = [
-        cell(o.method, ink) for o, (_, ink) in zip(method_latencies, directions, strict=True)
-    ]
+    methods = [cell(o.method, ink) for o, (_, ink) in zip(latencies, directions, strict=True)]
     return [
         Column("", [cell(words[:1], ink) for words, ink in directions]),
         Column("method", methods, least=16),
@@ -201,17 +197,17 @@ def _latencies(
         Column("B", count("b_count"), right=True),
         Column("p50 A", took("a_p50_ns"), right=True),
         Column("p50 B", took("b_p50_ns"), right=True),
-        Column("ratio", [_ratio(row) for row in method_latencies], right=True),
+        Column("ratio", [_ratio(row) for row in latencies], right=True),
         Column("max A", took("a_max_ns"), right=True, rank=1),
         Column("max B", took("b_max_ns"), right=True, rank=1),
     ]
 
 
-def _ratio(method_latency: MethodLatency) -> Cell:
-    """How many times as long an answer of B takes."""
-    if not method_latency.a_p50_ns or not method_latency.b_p50_ns:
+def _ratio(latency: MethodLatency) -> Cell:
+    """Returns how many times as long an answer of B takes."""
+    if not latency.a_p50_ns or not latency.b_p50_ns:
         return cell("")
-    ratio = method_latency.b_p50_ns / method_latency.a_p50_ns
-    is_slow = ratio >= _SLOWER and method_latency.b_p50_ns - method_latency.a_p50_ns >= _MUCH_NS
+    ratio = latency.b_p50_ns / latency.a_p50_ns
+    is_slow = ratio >= _SLOWER and latency.b_p50_ns - latency.a_p50_ns >= _MUCH_NS
     text = f"×{ratio:,.0f}" if ratio >= 9.95 else f"×{ratio:.1f}" if ratio >= 0.095 else "<×0.1"
     return cell(text, Ink.STDERR if is_slow else None)

@@ -276,7 +276,7 @@ def test_a_comparison_has_no_last_turn(path: Path) -> None:
     """It is another one in each recording."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
-    assert "the last turn is that of one recording" in result.stderr
+    assert "only a single recording has a last turn" in result.stderr
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
