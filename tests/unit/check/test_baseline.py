@@ -1,4 +1,4 @@
-"""Known findings are recognized in another run, and only as often as they were found."""
+"""Known findings are recognized in another run, but only as often as they were found."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """Ids, paths, numbers and markers."""
+    """Findings with different ids, paths, numbers and markers have the same fingerprint."""
     assert generic(text) == generic(other)
 
 
@@ -56,12 +56,12 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """Methods, kinds and short words are what a finding is about."""
+    """Methods, kinds and short words distinguish findings."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """The frame does not."""
+    """Findings with another rule, side or method are new; another frame makes no difference."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -72,7 +72,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """The file is read as it was written."""
+    """A baseline file that is read back knows each finding as often as it was found."""
     writer = BaselineWriter()
     assert writer.add(FOUND)
     assert writer.add(evolve(FOUND, seq=9, text='id "b2" is still open'))
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """Two runs of an agent by one script, with ids, directories and times of their own."""
+    """Two runs of a script with other ids, directories and times have the same findings."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
@@ -101,14 +101,14 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
 
 
 def test_a_long_word_is_read_quickly() -> None:
-    """Its length counts once."""
+    """Fingerprinting a text takes time in proportion to its length."""
     began = time.process_time()
     generic("a" * 200_000)
     assert time.process_time() - began < 5
 
 
 def test_what_is_known_of_other_rules_stays() -> None:
-    """A check of some rules says nothing about the others."""
+    """Updating the baseline for some rules keeps the known findings of the others."""
     before, after = BaselineWriter(), BaselineWriter()
     before.add(FOUND)
     before.add(evolve(FOUND, rule="rpc.shape"))
@@ -130,7 +130,7 @@ def test_what_is_known_of_other_rules_stays() -> None:
     ],
 )
 def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
-    """It says what was expected."""
+    """The error about an invalid baseline file is one line that says what was expected."""
     path = tmp_path / "known.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadBaseline) as raised:
@@ -139,6 +139,6 @@ def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """It is not taken for an empty one."""
+    """A missing baseline file is an error; it does not count as empty."""
     with pytest.raises(BadBaseline, match="as known findings"):
         read_baseline(tmp_path / "none.json")

@@ -1,4 +1,4 @@
-"""Tests that one change of a clean conversation is found, by the rule that it breaks alone."""
+"""A single change to a clean conversation is found by exactly the rule that it breaks."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ BY_HAND, MECHANICAL, HARMLESS = (
 
 
 def named(change: Change) -> str:
-    """What the test of a change is called."""
+    """Returns the name of the test of a change."""
     return change.name
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS)
 def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
-    """Not even a hint."""
+    """A check of a clean conversation finds nothing, not even a hint."""
     assert findings(lines_of(conversation)) == []
 
 
 @pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
 def test_one_change_breaks_one_rule(change: Change) -> None:
-    """The rule, the side and the frame are those of the table, and there is no other error."""
+    """A changed conversation has the finding in the table and no other error."""
     assert sorted(findings(changed(change))) == sorted(change.found)
     assert change.found
     assert not any(is_error(result) for result in change.found[1:])
@@ -40,13 +40,13 @@ def test_one_change_breaks_one_rule(change: Change) -> None:
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
 def test_a_legal_change_breaks_no_rule(change: Change) -> None:
-    """Peers may leave out, repeat and reorder much."""
+    """Legal changes such as omissions, repetitions and another order have no findings."""
     assert change.found == ()
     assert findings(changed(change)) == []
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """Mutations are chosen by a program and judged afterwards, so the choice favours no rule."""
+    """At least half of the changes were chosen by a program, so that the choice favours no rule."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}

@@ -1,4 +1,4 @@
-"""The catalogue has rules, chooses them by name, and says which an import cannot show broken."""
+"""The catalogue lists rules, selects them by name, and names those that an import cannot check."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """By the page that its name begins with."""
+    """The address of a place is that of the page named at its beginning."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
@@ -71,20 +71,20 @@ def test_a_specification_has_its_own_site() -> None:
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """By its name, or as a pattern; without a name all rules but one are chosen."""
+    """A group or a pattern chooses all of its rules; no names choose all rules but one."""
     every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
 
 
 def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
-    """Not by that of its group."""
+    """A rule that many agents break is chosen only by its own name, not by its group."""
     assert "tool.no-progress" not in chosen_rules(["tool"], [])
     assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
 
 
 def test_what_is_ignored_is_not_chosen() -> None:
-    """Also if it was chosen by its group."""
+    """An ignored rule is not chosen, even if its group is."""
     chosen = chosen_rules(["rpc", "init.first"], ["rpc.unanswered", "init"])
     assert "rpc.id-reused" in chosen
     assert not chosen & {"rpc.unanswered", "init.first"}
@@ -103,27 +103,27 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """It names the nearest one; a rule that is left out says why."""
+    """The error about a rule suggests the nearest name, or says why it is not checked."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
 
 
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
-    """If the dialect is unknown, in those of v1, as they are checked."""
+    """Rules are checked in their dialects; in an unknown dialect the rules of v1 are checked."""
     chosen = chosen_rules(["rpc", "s4"], [])
     assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
 
 
 def test_names_begin_with_the_groups() -> None:
-    """As completion offers them."""
+    """The list of names, which completion offers, begins with the groups."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
 
 def test_every_rule_declares_what_it_needs() -> None:
-    """Each rule on messages says which losses forbid to find it; `CHECKS` does for the others."""
+    """Each rule about messages declares in the catalogue which losses prevent a check."""
     words = {*get_args(Fact), "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
@@ -146,14 +146,14 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """Wherever a conversation is cut, nothing is found that is not in the whole one."""
+    """A conversation that is cut anywhere has no findings that the whole one does not have."""
     for group in GROUPS:
         for example in examples(group) if group not in CONVERSATION else ():
             _judge_parts(example, cut, every=True)
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """A recording of ours is checked for everything; an import says what it is not checked for."""
+    """Our own recordings are checked for all rules; an import names each unchecked rule once."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -168,7 +168,7 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
 
 
 def test_inferred_directions_break_no_rule() -> None:
-    """Who may call a method is no finding where the method has told who called it."""
+    """If directions were inferred from methods, the rule about wrong directions is not checked."""
     result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
     assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
@@ -181,7 +181,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """Messages with dots for what a person had left out, and Lisp, in which null is false."""
+    """Messages shortened with dots and Lisp texts, where null means false, are not judged."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -189,7 +189,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """Any rule may need them, but for those on the connection itself."""
+    """If parts of messages were left out, only rules about the connection are checked."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
@@ -197,7 +197,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """What two messages show holds without the beginning: a call that is announced twice."""
+    """Rules about two messages are checked even if the session's opening is missing."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -218,7 +218,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """Nobody knows whether it was there; an error with no other reason is about the text."""
+    """A prompt may be refused if its session's opening is missing, unless the text is to blame."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',
@@ -229,7 +229,7 @@ def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
 
 
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
-    """The number of rules is that of those that were looked at."""
+    """A report lists the unchecked rules and does not count them as checked."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
         outcome = reported(reader, Checker(reader).read(), rules())
@@ -260,9 +260,7 @@ def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
         lost = ("start", "middle", "ending") if cut == "all" else (cut,)
         part = _result(rows, lost, [*kept[cut]], is_whole=is_whole)
         if part.frames and (part.dialect or V1) in (example.after or whole or V1):  # else unseen
-            broken = {
-                finding.rule for finding in part.findings if not finding.text.endswith(_OPEN)
-            }
+            broken = {finding.rule for finding in part.findings if not finding.text.endswith(_OPEN)}
             assert broken <= known, (example, cut, at)
 
 

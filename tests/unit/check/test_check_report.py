@@ -1,4 +1,4 @@
-"""The report of a check: its counts, and what it says in a few lines."""
+"""The report of a check has counts and a short form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def short(lines: list[str], most: int = 18) -> list[str]:
 
 
 def test_each_rule_is_a_line() -> None:
-    """The worst first, with how often, and the first frame."""
+    """The short form lists each rule with its count and first frame, worst first."""
     total, *lines = short([NO_RESULT, NO_RESULT, '-> m {"a": 1}'])
     assert total.startswith(f"{sum(line.startswith('✗') for line in lines) + 1} errors")
     assert "looked at 3 frames" in total
@@ -41,21 +41,21 @@ def test_each_rule_is_a_line() -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 def test_only_the_first_rules_are_listed(most: int) -> None:
-    """And how many more there are."""
+    """The short form lists the first rules and the number of the others."""
     _, *lines = short([NO_RESULT, '-> m {"a": 1}'], most)
     assert len(lines) == most + 1
     assert lines[-1].startswith("and ")
 
 
 def test_a_clean_recording_is_one_line() -> None:
-    """How many rules looked at how many frames."""
+    """The short form of a clean recording is one line with the numbers of rules and frames."""
     (line,) = short([*before("a v1 handshake"), "== client leaves"])
     assert line.startswith("nothing is wrong: ")
     assert line.endswith(" of v1 looked at 2 frames")
 
 
 def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
-    """What cannot be read has none."""
+    """Findings are counted by severity; an unreadable recording has no counts."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"".join(text_form_of(["<- | a log line", "<- | another"])))
     assert counts_of(path) == {"error": 2, "warning": 0, "info": 0}
@@ -63,7 +63,7 @@ def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
 
 
 def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
-    """In a column of its own; else nothing is checked."""
+    """`list` checks recordings only with ``--check``, and adds a column for broken rules."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "bad.db").write_bytes(b"nothing")
     result = run("list", "--check", tmp_path)
@@ -79,7 +79,7 @@ def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_row_that_was_checked_begins_with_what_a_check_found(tmp_path: Path) -> None:
-    """A broken rule marks it as `show` does, though nothing is wrong with the conversation."""
+    """A row is marked as in `show` if a rule is broken, even if the conversation succeeded."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"a log line\n")
         recorder.end()

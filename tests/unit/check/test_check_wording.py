@@ -1,4 +1,4 @@
-"""What is not ACP is called by its name."""
+"""Protocols other than ACP are recognized."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
     ],
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
-    """By what only its initialize has."""
+    """Another protocol is recognized by members that only its initialize has."""
     assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 
@@ -43,18 +43,18 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """Not even if it has a wrong version."""
+    """ACP is recognized as ACP even with a wrong version."""
     assert note_of(params) is None
 
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """Nothing raises."""
+    """Recognizing the protocol never raises, whatever the values are."""
     note_of(params)
 
 
 def test_a_check_says_so() -> None:
-    """In its notes, before all else."""
+    """The first note of a check says that the recording is not ACP."""
     result = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
     assert result.notes[0] == note_of(MCP)
     assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []

@@ -1,4 +1,4 @@
-"""Corners of rules, beside the examples: conversations, and what is found in them."""
+"""Conversations for special cases of rules, with their findings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _SETTING = re.compile(r"(after|only|gap) (.+?)(?: ms)?")
 
 
 def corners() -> Iterator[Any]:
-    """Yields the conversations of all files, each with what it comes after, its rule and its gap.
+    """Yields the conversations of all files, each with preceding messages, rule and gap.
 
     A section has a title, and one or more conversations with blank lines between them. Before its
-    lines a conversation says what is not as in the one before it: what it comes after, which rule
-    alone counts, and the time between two messages.
+    lines, a conversation states what changes from the one before: the preceding messages, the only
+    rule that counts, and the time between two messages.
     """
     for path in sorted(DATA.glob("*.txt")):
         for section in re.split(r"\n\n(?=# )", path.read_text("utf-8").strip()):
@@ -44,7 +44,7 @@ def corners() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("lines", "settings"), [*corners()])
 def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
-    """Nothing else is found in the conversation, unless only one rule counts."""
+    """A conversation has exactly the findings below its messages, or those of one rule."""
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines
@@ -56,7 +56,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     ids=lambda one: one.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """One that is not of its type breaks a rule, unless it is a null that stands for nothing."""
+    """An example from the documents breaks a rule if it has the wrong type, except unused nulls."""
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)
@@ -88,7 +88,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
     ],
 )
 def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """The name or the title of a text field shows that it asks for a secret; a choice is none."""
+    """A text field whose name or title asks for a secret is found; a choice is not."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),
@@ -104,7 +104,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """What does not parse is a matter of types, and nothing fails."""
+    """Invalid lists break no rules about modes and options, only rules about types."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """The first one may be far away."""
+    """A finding names the latest announcement of a tool call, not the first one."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'
@@ -164,13 +164,13 @@ def update(kind: str, **members: Any) -> str:
 def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
-    """A custom name begins with an underscore."""
+    """Undefined names without an underscore are found at their places in version 2."""
     findings = check_lines([*before("a v2 handshake"), line]).findings
     assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 
 
 def test_what_only_other_dialects_have_is_not_asked_for() -> None:
-    """Neither while the dialect is not known, nor in v1."""
+    """Rules of other dialects are not checked while the dialect is unknown, nor in v1."""
     lines = [
         update("state_update", state="thinking"),
         update("agent_message_chunk", content={"type": "text"}),

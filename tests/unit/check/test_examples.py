@@ -1,4 +1,4 @@
-"""Every rule has a conversation that keeps it, and one that breaks it; nothing else is found."""
+"""Every rule has examples that keep it and examples that break it, without other findings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EXAMPLES = [example for group in GROUPS for example in examples(group)]
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda case: f"{case.rule}-{case.is_broken}")
 def test_finds_what_is_written(example: Example) -> None:
-    """What is found in an example is what stands below its messages, and nothing else."""
+    """An example has exactly the findings that are written below its messages."""
     is_whole = rules()[example.rule].group in CONVERSATION
     assert judge(example.lines, example.after, is_whole=is_whole) == list(example.lines)
 
 
 @pytest.mark.parametrize("rule_id", rules())
 def test_each_rule_is_kept_and_broken(rule_id: str) -> None:
-    """The broken examples of a rule break it, and in the legal ones it is kept."""
+    """The broken examples of a rule break it, and the legal ones keep it."""
     mine = examples_of(rule_id)
     breaks = [
         any(line.strip().startswith(f"{rule_id} by ") for line in example.lines) for example in mine
@@ -38,7 +38,7 @@ def test_each_rule_is_kept_and_broken(rule_id: str) -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """Every rule of the catalogue that looks at messages is checked, and no other."""
+    """Exactly the rules of the catalogue that are about messages have functions."""
     assert {*load().ids()} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
     }
@@ -46,7 +46,7 @@ def test_each_rule_has_a_function() -> None:
 
 
 def test_blames_who_is_obliged() -> None:
-    """A rule that obliges one side is never broken by the other."""
+    """A rule that obliges one side is never broken by the other side."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

@@ -1,4 +1,4 @@
-"""Nobody is accused for a message that the schemas allow, in a conversation that obeys."""
+"""Generated messages that the schemas allow break no rules in a valid conversation."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ TRUE_OF_EXAMPLES = {
 
 @cache
 def every_example() -> list[Example]:
-    """The examples of all versions."""
+    """Returns the generated examples of all versions."""
     return [example for schema in SCHEMAS for example in generate(schema)]
 
 
 def findings_in(empty: RecordingReader, lines: list[str], dialect: str) -> list[Finding]:
-    """Checks a conversation as it is fed, a second between two messages; no file is made of it.
+    """Checks a conversation that is fed directly, a second between two messages, without a file.
 
     Args:
-        empty: a recording of nothing.
+        empty: an empty recording.
         lines: the messages, as `tests.support.example_checker` reads them.
         dialect: their dialect.
     """
@@ -68,7 +68,7 @@ def findings_in(empty: RecordingReader, lines: list[str], dialect: str) -> list[
 
 
 def accusations(examples: Iterable[Example]) -> list[str]:
-    """Checks each example, and returns what is found, but for hints and `TRUE_OF_EXAMPLES`."""
+    """Checks each example, and returns the findings except hints and `TRUE_OF_EXAMPLES`."""
     validators: dict[tuple[object, ...], Draft202012Validator] = {}
     findings = []
     with reader_of([]) as empty:
@@ -90,7 +90,7 @@ def accusations(examples: Iterable[Example]) -> list[str]:
 
 
 def test_every_method_and_kind_of_update_has_examples() -> None:
-    """The generator leaves out no schema, and none of the kinds that accused agents once."""
+    """The generator has examples for every schema and for the kinds that broke rules before."""
     every = every_example()
     assert len(every) > 10_000
     kinds = {
@@ -110,12 +110,12 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """Chosen by a fixed seed from all variants and optional members of all versions."""
+    """A thousand examples chosen with a fixed seed break no rules."""
     assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
 
 
 def test_what_is_not_allowed_is_found() -> None:
-    """The conversation of an example is really checked: one with a wrong member breaks a rule."""
+    """A generated example with a wrong member breaks a rule."""
     example = next(
         example
         for example in every_example()
@@ -129,5 +129,5 @@ def test_what_is_not_allowed_is_found() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_no_example_accuses_anybody(schema: str) -> None:
-    """All variants and optional members of a version of the schema."""
+    """All variants and optional members of a schema version break no rules."""
     assert accusations(generate(schema)) == []

@@ -40,14 +40,14 @@ def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | Non
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
 def test_masking_makes_no_finding(path: Path) -> None:
-    """Nothing is found in a masked copy that is not found in the original."""
+    """A masked copy has no findings that the original does not have."""
     original = _found(path, None)
     for name, level in LEVELS.items():
         assert _found(path, level) - original == Counter(), name
 
 
 def _blanked() -> list[str]:
-    """Returns a conversation in which each private text was replaced when it was recorded."""
+    """Returns a conversation whose private texts were replaced during recording."""
     lines = before("a v1 handshake, session s")
     entry = {"content": "xxx", "priority": "xxxxxx", "status": "pending"}
     diff = {"type": "diff", "path": "xxxxxxxx", "newText": "x"}
@@ -75,7 +75,7 @@ def _blanked() -> list[str]:
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
-    """Blanks are no words and no paths of the agent's, and equal blanks are no equal texts."""
+    """Blanks count neither as words nor as paths, and equal blanks do not count as equal texts."""
     header, *rest = text_form_of(_blanked())
     first = json.loads(header)
     first["recording"]["redaction"] = redaction

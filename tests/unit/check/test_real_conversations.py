@@ -1,7 +1,7 @@
-"""What is found in conversations of real agents and clients, each with the sentence that it breaks.
+"""The findings in conversations of real agents and clients, each with the sentence that it breaks.
 
-A finding that stands in no table below is a false alarm, or a new table entry that somebody has to
-defend from the specification.
+A finding that is missing from the tables below is a false alarm, or a new entry that somebody has
+to defend with the specification.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=_name)
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
-    """Exactly what can be defended is found, and nobody else is charged with an error."""
+    """Real conversations have exactly the findings in the table; no other side has errors."""
     with _opened(path, tmp_path) as reader:
         findings, summary = Checker(reader).read().findings, summarize(reader)
     _agree(findings, summary.error_codes)
@@ -141,7 +141,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
-    """By the rules, at the frame of the report, and by the errors of `show`; else nobody is."""
+    """Rules and errors in `show` charge only the side that the bug report blames, at its frame."""
     with RecordingReader(path) as reader:
         findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(findings, errors)
@@ -152,12 +152,12 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """No entry is left of a conversation that is gone."""
+    """Every entry of the table belongs to an existing conversation."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 
 def _agree(findings: list[Finding], errors: list[ErrorTally]) -> None:
-    """An answer that is charged to one side is not charged to the other one alone."""
+    """Asserts that an answer charged to one side is not charged only to the other."""
     for error in errors:
         blamed = {
             finding.by for finding in findings if error.seq in (finding.seq, *finding.related)

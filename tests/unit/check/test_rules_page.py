@@ -1,4 +1,4 @@
-"""The page of all rules is that of the catalogue."""
+"""The page of all rules matches the catalogue."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from tests.tools.rules_page import PAGE, page
 
 
 def test_the_page_is_current() -> None:
-    """``make rules`` writes it anew."""
+    """The page of rules equals the output of ``make rules``."""
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
 def test_every_rule_has_its_row() -> None:
-    """Those that are left out as well."""
+    """The page has a row for every rule, including those that are not checked."""
     text = page()
     for name in (*rules(), *left_out()):
         assert text.count(f"\n| `{name}` | ") == 1

@@ -27,24 +27,24 @@ NULL_RESULTS = ("fs/write_text_file", "session/load")
 def wrong_params(
     dialect: str, way: Direction, method: str, value: Any = ABSENT
 ) -> list[SchemaProblem]:
-    """What is wrong with params."""
+    """Returns the problems of params."""
     return SCHEMAS[dialect].compare(way, method, False, value).problems
 
 
 def wrong_result(dialect: str, way: Direction, method: str, value: Any) -> list[SchemaProblem]:
-    """What is wrong with a result."""
+    """Returns the problems of a result."""
     return SCHEMAS[dialect].compare(way, method, True, value).problems
 
 
 def extra(
     dialect: str, way: Direction, method: str, value: Any, *, is_result: bool = False
 ) -> list[str]:
-    """What a message has that no type names."""
+    """Returns the members of a message that no type defines."""
     return SCHEMAS[dialect].compare(way, method, is_result, value).extra
 
 
 def judged(example: Example, dialect: str) -> tuple[list[str], list[str]]:
-    """What is wrong with a message, and what it has that no type names."""
+    """Returns the problems of a message, and its members that no type defines."""
     schema, message, direction = SCHEMAS[dialect], example.message, example.direction
     if "result" in message:
         comparison = schema.compare(direction.other, example.method, True, message["result"])
@@ -56,20 +56,20 @@ def judged(example: Example, dialect: str) -> tuple[list[str], list[str]]:
 
 
 def updated(dialect: str = V1, **update: Any) -> list[str]:
-    """What is wrong with a session update."""
+    """Returns the problems of a session update."""
     value = {"sessionId": "s", "update": update}
     return [str(problem) for problem in wrong_params(dialect, TO_CLIENT, "session/update", value)]
 
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda one: one.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
-    """Each example of the reference, but for two null results."""
+    """Each example of the reference is judged as its verdict says, except for two null results."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
     assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
 
 
 def test_the_slips_of_the_reference_are_named_exactly() -> None:
-    """Each slip that the notes tell, and nothing else, with its place."""
+    """Each known mistake in the reference is reported at its place, and nothing else is."""
     assert [
         words
         for example in protocol_documents.official()
@@ -87,7 +87,7 @@ def test_the_slips_of_the_reference_are_named_exactly() -> None:
 
 @pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda one: one.method)
 def test_examples_of_the_draft_are_right(example: Example) -> None:
-    """Its table takes all of its examples, and reports no other members."""
+    """The schema of the draft accepts all examples of the draft, without extra members."""
     assert judged(example, DRAFT) == ([], [])
 
 
@@ -113,12 +113,12 @@ def test_examples_of_the_draft_are_right(example: Example) -> None:
 def test_the_draft_requires_what_its_tables_require(
     direction: Direction, method: str, params: Any, told: str
 ) -> None:
-    """Of params; of results below."""
+    """The schema requires the params that the draft's tables require."""
     assert [*map(str, wrong_params(DRAFT, direction, method, params))] == [told]
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """And leaves open what it does not describe."""
+    """The schema requires the results that the draft's tables require, and allows other members."""
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -128,7 +128,7 @@ def test_the_draft_requires_members_of_results() -> None:
 
 
 def test_unknown_methods_are_no_problem() -> None:
-    """Nor are methods in the wrong direction; other rules judge both."""
+    """Unknown and misdirected methods have no problems; other rules judge them."""
     for dialect, schema in SCHEMAS.items():
         assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
         assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
@@ -140,7 +140,7 @@ def test_unknown_methods_are_no_problem() -> None:
 
 
 def test_params_may_be_absent_where_none_are_required() -> None:
-    """As null and an empty object; else the whole is missing."""
+    """Missing and null params count as empty, unless members are required."""
     for value in (ABSENT, None, {}):
         assert wrong_params(V1, TO_AGENT, "logout", value) == []
     (missing,) = wrong_params(V1, TO_AGENT, "session/new")
@@ -151,28 +151,28 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 
 
 def test_null_is_a_result_without_members() -> None:
-    """Where the type requires a member, it is not."""
+    """A null result is accepted where the type requires no member, and only there."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
     (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
     assert str(problem) == "/result: expected object, got null"
 
 
 def test_null_metadata_is_accepted() -> None:
-    """Wherever metadata may be."""
+    """Null is accepted as metadata at all places of metadata."""
     block = {"type": "text", "text": "", "_meta": None}
     params = {"sessionId": "s", "prompt": [block], "_meta": None}
     assert wrong_params(V1, TO_AGENT, "session/prompt", params) == []
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """The schema does not allow it, but says so."""
+    """A forbidden null that readers must take as the default is reported as a separate kind."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
 
 
 def test_nullable_members_may_be_null() -> None:
-    """As the types say, so not where they do not."""
+    """Null is accepted only for members whose type allows it."""
     assert updated(sessionUpdate="tool_call_update", toolCallId="c", status=None) == []
     assert updated(sessionUpdate="tool_call", toolCallId="c", title="t", status=None) == [
         '/params/update/status: expected "pending", "in_progress", "completed" or "failed", '
@@ -181,7 +181,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """Also in a union within a union."""
+    """The discriminator selects the branch to explain, also in nested unions."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -194,7 +194,7 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
-    """An open union takes any name, and any members beside it."""
+    """An unknown branch is a problem only in a closed union; an open union accepts it."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
     assert (problem.pointer, problem.got, problem.mismatch) == (
@@ -207,7 +207,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """And not each member of each branch."""
+    """A missing discriminator is reported, and not the missing members of each branch."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """Of a union without a discriminator."""
+    """In a union without a discriminator, one of two alternative members is reported as missing."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -225,7 +225,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """A stdio server of v1 has no type; the name of one is not reported as unknown."""
+    """One branch of a union may lack the discriminator, such as a stdio server of v1."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}
@@ -242,7 +242,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """What the stable schema lacks is judged by the unstable one."""
+    """Members that only the unstable schema defines are judged by it."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -256,7 +256,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """A former version lets any value of a member pass that it does not know."""
+    """A member must match a version that defines it, even if an older version allows any value."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)
@@ -264,7 +264,7 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The usage of a prompt is in the unstable schema alone."""
+    """The usage of a prompt must match the unstable schema, which alone defines it."""
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )
@@ -272,7 +272,7 @@ def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
 
 
 def test_members_that_no_type_names_are_extra() -> None:
-    """At the root of any type, in wrong messages too, but for metadata."""
+    """Undefined members of any type are extra, even in wrong messages, except metadata."""
     value = {
         "cwd": 1,
         "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
@@ -284,7 +284,7 @@ def test_members_that_no_type_names_are_extra() -> None:
 
 
 def test_former_types_are_right_too() -> None:
-    """What was unstable and is gone, and what the draft of the next version asked for before."""
+    """Types of removed unstable versions and of earlier drafts of v2 are accepted."""
     models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]}
     result = {"sessionId": "s", "models": models}
     assert wrong_result(V1, TO_AGENT, "session/new", result) == []
@@ -295,14 +295,14 @@ def test_former_types_are_right_too() -> None:
 
 
 def test_members_of_the_unstable_schema_are_not_extra() -> None:
-    """Of each member one schema has to know it."""
+    """A member is not extra if any schema defines it."""
     capabilities = {"plan": {}, "fs": {"watch": True}}
     value = {"protocolVersion": 1, "clientCapabilities": capabilities}
     assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
 
 
 def test_what_is_free_stays_free() -> None:
-    """Raw input and output, maps, and the JSON Schema of a form."""
+    """Raw input and output, maps, and the JSON Schema of a form may contain any members."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"a": {}}}
     value: dict[str, Any] = {"sessionId": "s", "update": call}
     assert extra(V1, TO_CLIENT, "session/update", value) == []
@@ -319,7 +319,7 @@ def test_what_is_free_stays_free() -> None:
 
 
 def test_a_member_whose_name_is_no_text_is_extra() -> None:
-    """A half of a surrogate pair, which the validator refuses."""
+    """A member name with half a surrogate pair is extra, although the validator refuses it."""
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
@@ -329,7 +329,7 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
 
 @pytest.mark.parametrize("levels", [200, 300, 900])
 def test_a_message_may_be_nested_deeply(levels: int) -> None:
-    """What is wrong with it is found all the same, and so are halves of surrogate pairs."""
+    """Problems in a deeply nested message are found, including halves of surrogate pairs."""
     deep: Any = "\ud800"
     for _ in range(levels):
         deep = {"in": deep}
@@ -343,7 +343,7 @@ def test_a_message_may_be_nested_deeply(levels: int) -> None:
 
 
 def test_many_problems_are_not_all_named() -> None:
-    """A message may have thousands of them."""
+    """The number of reported problems in a message is limited."""
     servers = [1] * 100_000
     assert len(wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": servers})) == MOST
     others = {f"h{number}": number for number in range(2_000)}
@@ -351,14 +351,14 @@ def test_many_problems_are_not_all_named() -> None:
 
 
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
-    """The first items of a list are explained, and of the others the first that is wrong."""
+    """A problem far behind in a list is found, although only the first items are explained."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
     assert str(problem) == "/params/mcpServers/5000: expected object, got 1"
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """Of v2 alone, with their places; a custom one is right, as any."""
+    """Undefined names in open types are reported with their places, only in v2."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
@@ -367,7 +367,7 @@ def test_names_that_a_type_leaves_open_are_told_apart() -> None:
 
 
 def test_the_validator_is_imported_with_the_first_check() -> None:
-    """Not with the module."""
+    """The validator is imported with the first check, not with the module."""
     script = (
         "import sys; from acp_proxy.check.schema_check import *\n"
         "schema = DialectSchema.of_dialect('v1'); print('jsonschema_rs' in sys.modules, end=' ')\n"
@@ -379,7 +379,7 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 
 @pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
 def test_hand_written_messages_are_right(source: str) -> None:
-    """Those of each dialect, with members that are not stable."""
+    """Handwritten messages of each dialect are accepted, including unstable members."""
     dialect = source.removesuffix("-unstable")
     examples = [example for example in protocol_documents.schemas() if example.source == source]
     assert [problems for example in examples if any(problems := judged(example, dialect))] == []

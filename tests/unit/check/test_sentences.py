@@ -1,4 +1,4 @@
-"""Sentences of the specifications: who obeys is not accused, and who breaks one is found."""
+"""Exchanges that keep or break a sentence of the specification have the right findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECTION = re.compile(r"# (?P<name>.+): (?P<kind>obeying|breaking)\n(?:after (?P
 
 
 def sections(kind: str) -> list[tuple[str, str, list[str]]]:
-    """Returns the exchanges of a kind: their names, what they come after, and their lines."""
+    """Returns the exchanges of a kind: their names, preceding messages and lines."""
     written = re.split(r"\n\n(?=# )", (DATA / "sentences.txt").read_text("utf-8").strip())
     sections = []
     for section in written:
@@ -33,7 +33,7 @@ def sections(kind: str) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
-    """An exchange that keeps a sentence has no error and no warning; hints pass."""
+    """An exchange that keeps a sentence has no error and no warning; hints are allowed."""
     told = [line for line in lines if not line.startswith(" ")]
     findings = check_lines([*before(after), *told]).findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name
@@ -41,13 +41,13 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
-    """The rule, the side and the severity are those that are written."""
+    """An exchange that breaks a sentence has the written rule, side and severity."""
     assert judge(lines, after) == lines, name
 
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_healthy_conversations_accuse_nobody(path: Path) -> None:
-    """Suggested edits, a proxy in a chain, child sessions and MCP over ACP break no rule."""
+    """Suggested edits, a proxy chain, child sessions and MCP over ACP break no rules."""
     with path.open("rb") as file, RecordingReader(path, iter(file.readlines())) as reader:
         findings = Checker(reader).read().findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == []

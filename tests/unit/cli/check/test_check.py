@@ -1,4 +1,4 @@
-"""``check`` says which rules were broken, by whom and where, and is a gate for CI."""
+"""``check`` reports broken rules with side and frame, and can gate CI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REUSED = [
 
 
 def written(path: Path, lines: list[str]) -> Path:
-    """Writes a conversation as the text form of a recording, at whose end the client leaves."""
+    """Writes a conversation as the text form of a recording that ends when the client leaves."""
     ending = [] if any(line.startswith("== ") for line in lines) else ["== client leaves"]
     path.write_bytes(b"".join(text_form_of([*lines, *ending])))
     return path
@@ -41,7 +41,7 @@ def findings(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
-    """Who, where, and what the specification says; the exit code is 1."""
+    """A broken rule is shown with side, frame and requirement; the exit code is 1."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("inspect", "check", path)
     assert result.exit_code == 1
@@ -52,7 +52,7 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
 
 
 def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
-    """A directory has a line for each recording in which something counts, and a summary."""
+    """A check of a directory prints the same with and without writing a report file."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """Its recordings are clean, as the summary says; --top prints all that is new, by rule."""
+    """Recordings with only known findings are clean in the summary; --top prints new ones."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -89,7 +89,7 @@ def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
-    """How many rules looked at how many frames."""
+    """A clean recording is one line with the numbers of rules and frames."""
     result = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
     assert result.exit_code == 0
     assert re.fullmatch(
@@ -99,7 +99,7 @@ def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Path) -> None:
-    """A prompt that has no answer, for which nobody may be to blame, and an agent that exits."""
+    """Unanswered prompts and exits of the agent are listed together with broken rules."""
     lines = [
         *HANDSHAKE,
         '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
 def test_a_conversation_that_failed_fails_the_check(
     tmp_path: Path, lines: list[str], code: int, rule: str
 ) -> None:
-    """An agent that never answers, no messages at all, and a recording that is not complete."""
+    """A check fails without answers, without messages, or for an incomplete recording."""
     path = written(tmp_path / "x.jsonl", lines)
     result = run("check", path)
     assert result.exit_code == code
@@ -138,7 +138,7 @@ def test_a_conversation_that_failed_fails_the_check(
 
 
 def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
-    """Also where nothing is wrong with what there is."""
+    """A check of an incomplete recording explains exit code 3, even without findings."""
     path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
     result = run("check", path)
     assert result.exit_code == 3
@@ -147,14 +147,14 @@ def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path)
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
-    """It is the agent that has not answered, and not the recording."""
+    """If the recorder was killed, the finding about a missing answer blames the agent."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
     assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
-    """It is not known whether the request was answered."""
+    """If an import lacks its end, a missing answer is not a failure."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0
@@ -162,7 +162,7 @@ def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
-    """A finding has its rule, side, frame, source and text."""
+    """The JSON output has the rule, side, frame, source and text of a finding."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("check", "--json", path, path)
     report = json.loads(result.stdout)
@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """By name or group; what another rule found stays as it was."""
+    """Choosing rules by name or group does not change the findings of other rules."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"
@@ -192,13 +192,13 @@ def test_rules_are_chosen(tmp_path: Path) -> None:
     ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
 )
 def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
-    """A finding that is less severe is shown, and is no failure."""
+    """With --fail-on, less severe findings are shown but do not fail."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
 
 
 def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
-    """Only an error is."""
+    """By default only errors make the check fail."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
     assert {finding["severity"] for finding in findings(path)} == {"info"}
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """What was found once does not count; what is new does."""
+    """Findings in the baseline do not count, but new findings do."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0
@@ -224,7 +224,7 @@ def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
 
 
 def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
-    """As every wrong use is; nothing is overwritten by it."""
+    """An invalid baseline is an error of one line, and is not overwritten."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     assert "cannot read" in complaint("check", path, "--baseline", known)
     known.write_text("{", encoding="utf-8")
@@ -238,7 +238,7 @@ def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
-    """And the report says that it was."""
+    """--dialect overrides the detected dialect, and the report says so."""
     path = written(tmp_path / "x.jsonl", REUSED)
     report = json.loads(run("check", "--json", "--dialect", "v2", path).stdout)
     assert report["recordings"][0]["dialect"] == "v2"
@@ -246,7 +246,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
-    """The exit code is that of wrong use."""
+    """An unreadable recording does not stop the check of others; the exit code is 2."""
     path = written(tmp_path / "x.jsonl", HANDSHAKE)
     result = run("check", tmp_path / "none.db", path)
     assert result.exit_code == 2
@@ -255,7 +255,7 @@ def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path
 
 
 def test_a_rule_is_explained() -> None:
-    """With an example that keeps it and one that breaks it; nothing is checked."""
+    """--explain prints a rule with a good and a bad example, and checks nothing."""
     told = run("check", "--explain", "rpc.id-reused").stdout
     assert told.startswith("rpc.id-reused\n  An id is not reused while its request is open.\n")
     for word in ("JSON-RPC 2.0", "keeps it, after a v1 handshake", "breaks it, after", "-> #2"):
@@ -275,19 +275,19 @@ def test_a_rule_that_no_specification_states_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["meta", "meta.*"])
 def test_the_rules_of_a_group_are_listed(name: str) -> None:
-    """With what each asks, in a line."""
+    """--explain lists the requirement of each rule in a group."""
     lines = run("check", "--explain", name).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["meta.type", "meta.root-field", "meta.trace"]
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """So its severity has no condition."""
+    """A rule whose severity is a hint is explained without a condition for a lower severity."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 
 
 def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
-    """Where all the chosen rules are those of another dialect, the report says so."""
+    """If all chosen rules belong to another dialect, the report says that nothing was checked."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--rule", "v2").stdout == (
         "judged  (c0ffee000001)  not checked: no chosen rule belongs to v1\n"
@@ -296,7 +296,7 @@ def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
-    """Else it would forget what is known of the others."""
+    """The baseline is written only if all recordings are readable, so that it forgets nothing."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, "--baseline", known, "--update-baseline")
     before = known.read_bytes()
@@ -307,7 +307,7 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
 
 
 def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
-    """It says that nothing is new."""
+    """The summary says that nothing is new if all findings are known."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, path, "--baseline", known, "--update-baseline")
     last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of `check` is its output, with … for the number of rules."""
+    """The example in the manual is the output of `check`, except for the number of rules."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"
@@ -325,7 +325,7 @@ def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.Monkey
 
 
 def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
-    """So that nobody looks for what an MCP server should have done in ACP."""
+    """A recording of MCP is reported as another protocol."""
     lines = [
         '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
         ' "clientInfo": {"name": "ed", "version": "1"}}'

@@ -1,4 +1,4 @@
-"""What a check found is written for GitHub and JUnit, with the lines of the text form."""
+"""Reports for GitHub and JUnit refer to lines of the text form."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def one_of(report: CheckReport) -> CheckedRecording:
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
-    """Frame 4 is on line 5, after the header."""
+    """An annotation names file, line and frame: frame 4 is on line 5, after the header."""
     (line,) = check_reports.annotations(checked())
     assert line.startswith(
         "::error file=judged.jsonl,title=rpc.id-reused by the client,line=5::#4 session/new: "
@@ -52,7 +52,7 @@ def test_an_annotation_names_file_line_and_frame() -> None:
 
 
 def test_an_annotation_cannot_become_another_command() -> None:
-    """Line breaks, and the marks between the parts, are escaped."""
+    """Line breaks and separators in an annotation are escaped."""
     report = checked()
     original = one_of(report)
     text = "50%\n::error::x, y"
@@ -65,12 +65,12 @@ def test_an_annotation_cannot_become_another_command() -> None:
 
 
 def test_known_findings_are_not_annotated() -> None:
-    """They are not news."""
+    """Known findings get no annotations."""
     assert [*check_reports.annotations(checked(written=BaselineWriter()))] == []
 
 
 def test_junit_has_a_case_for_each_rule() -> None:
-    """Those that make the check fail have failed; the others say what was found."""
+    """JUnit cases fail for rules that make the check fail; others have findings as output."""
     suite = ET.fromstring(junit(checked(), RPC))
     cases = {case.get("name"): case for case in suite}
     assert {*cases} == {"rpc.id-reused", "rpc.unanswered"}
@@ -96,7 +96,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """As a path from the current directory; elsewhere it is absolute."""
+    """A recording is named by the path of its text form, if possible a relative one."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)
