@@ -63,12 +63,12 @@ _OPTIONS = {"prune": ("--larger-than", "0kB", "--noted", "--dry-run")}
 """Options without which a command shows nothing of a recording."""
 
 
-def commands_with(flag: str) -> list[str]:
-    """Returns the commands that have an option, without ``acp-proxy``; no groups."""
+def commands_with(flag: str = "") -> list[str]:
+    """Returns the commands that have an option, or all, without ``acp-proxy``; no groups."""
     return [
         name.removeprefix("acp-proxy ")
         for name, command in COMMANDS.items()
-        if not isinstance(command, click.Group) and flag in flags(command)
+        if not isinstance(command, click.Group) and (not flag or flag in flags(command))
     ]
 
 

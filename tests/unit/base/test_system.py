@@ -16,6 +16,7 @@ import acp_proxy
 from acp_proxy.base import system
 from acp_proxy.store.log.log_recovery import open_log
 from acp_proxy.store.reader import RecordingReader
+from tests.support.command_line import commands_with
 from tests.support.log_writer import record_conversation
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ INSPECT = [
     ("1", ("diff", "hello", "tour", "--junit", "diff.xml")),
     ("0", ("transcript", "tour")),
     ("0", ("audit", "tour")),
+    ("0", ("check", "hello")),
     ("0", ("secrets", "hello")),
     ("0", ("export", "hello", "-o", "hello.jsonl")),
     ("0", ("export", "hello", "--format", "pytest", "-o", "made")),
@@ -125,6 +127,14 @@ def recordings(tmp_path: Path) -> Path:
     for name in ("hello.db", "tour.db"):
         (tmp_path / name).write_bytes((ROOT / "recordings" / name).read_bytes())
     return tmp_path
+
+
+def test_every_command_that_runs_everywhere_is_inspected() -> None:
+    """A command that starts no agent has its words in `INSPECT`, so that it runs on Windows."""
+    starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep"}
+    inspected = [" ".join(words) + " " for _, words in INSPECT]
+    for name in commands_with():
+        assert name in starters or any(words.startswith(f"{name} ") for words in inspected), name
 
 
 def test_recordings_are_inspected(recordings: Path) -> None:

@@ -19,7 +19,7 @@ from acp_proxy.explain.choice import (
 from acp_proxy.recording.filters import EVERYTHING, parse
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
-from tests.support.command_line import run
+from tests.support.command_line import COMMANDS, run, words_for
 from tests.support.log_writer import (
     LogWriter,
     handshake,
@@ -34,6 +34,13 @@ from tests.support.log_writer import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+FILTERED = [
+    name.removeprefix("acp-proxy ")
+    for name, command in COMMANDS.items()
+    if any(param.name == "filter_words" for param in command.params) and name != "acp-proxy diff"
+]
+"""Commands with a filter, but for the one that compares two recordings."""
 
 
 @pytest.fixture
@@ -241,12 +248,15 @@ def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | N
     assert hint is None or said == begin + hint
 
 
-@pytest.mark.parametrize("command", ["log", "stats", "audit", "transcript", "export"])
-def test_each_command_says_that_nothing_matches(path: Path, command: str) -> None:
-    """On stderr, and is no failure."""
-    result = run(command, path, "session:ses2")
+@pytest.mark.parametrize("command", FILTERED)
+def test_each_command_says_that_nothing_matches(
+    path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A filter that matches no frame is explained on stderr, and is no failure."""
+    monkeypatch.chdir(path.parent)  # `report` writes a file
+    result = run(*words_for(command, path), "session:ses2")
     assert "; did you mean session:ses_2?" in result.stderr
-    assert result.stderr.count("0 of") == 1
+    assert result.stderr.count("0 of 19 frames") == 1
     assert result.exit_code == 0
     assert command in INSPECT
 
