@@ -69,6 +69,7 @@ from acp_proxy.imports.log_formats import NAMES
 from acp_proxy.playback.drivers.sweep import ClientRun
 from acp_proxy.record.capture.record_options import RECORD
 from acp_proxy.recording.recording import LOST, NamedAnswer, Origin, Recording
+from acp_proxy.store.tables.schema import VERSION
 from acp_proxy.store.tables.stored_views import STORED_VIEWS
 from tests.support.command_line import COMMANDS, commands_with, flags, run, words_for
 from tests.support.example_comparison import differing, printed
@@ -362,7 +363,7 @@ SECTIONS: dict[type[Any], str] = {
     Silence: "Silence",
     PendingRequest: "Pending request",
     ErrorTally: "Error",
-    InvalidLines: "Lines that are no ACP",
+    InvalidLines: "Lines that are not ACP",
     Statistics: "stats",
     WholeTime: "Whole time",
     MethodStatistics: "Method",
@@ -496,6 +497,11 @@ def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
     connection.close()
     rows = section(page("database.md"), table).partition("| kind |")[0]
     assert first_cells(rows) == columns
+
+
+def test_the_format_of_a_database_is_documented() -> None:
+    """The page of the database names the present format."""
+    assert f"`PRAGMA user_version` is the format, now {VERSION}." in page("database.md")
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
