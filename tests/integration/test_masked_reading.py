@@ -65,7 +65,7 @@ def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name)
 def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
-    """All commands print the same for a copy in which secrets are masked."""
+    """A copy in which secrets are masked is shown as the recording is."""
     copy = tmp_path / "masked.db"
     assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
