@@ -19,7 +19,7 @@ _WITHOUT_NOTICE = {"note"}
 """A note is all that it prints."""
 
 
-@pytest.mark.parametrize("name", {*commands_with("--unredacted")} - _WITHOUT_RECORDING)
+@pytest.mark.parametrize("name", sorted({*commands_with("--unredacted")} - _WITHOUT_RECORDING))
 def test_a_command_masks_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
