@@ -220,7 +220,7 @@ STARTS_AGENTS = {
     "store/log/damaged_log", "store/log/log_reader", "store/log/log_recovery",
     "testing/replayed_agent",
 }  # fmt: skip
-"""Modules that do not run on Windows, need locked logs, or check before they use a name."""
+"""Modules that do not run on Windows, read logs of other systems, or check for a name first."""
 LOOKS_FIRST = {
     "batches/local_executor", "cli/explain/time_limit", "cli/interruption",
 }  # fmt: skip

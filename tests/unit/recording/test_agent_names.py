@@ -1,4 +1,4 @@
-"""The word of a command after which a recording is named."""
+"""Tests which word of a command names a recording."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ from acp_proxy.recording.agent_names import agent_name
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_what_starts_it(command: str, agent: str) -> None:
-    """Interpreters, runners, their options, versions and assignments are no names."""
+    """Interpreters, runners, options, versions and assignments do not name an agent."""
     assert agent_name(shlex.split(command)) == agent
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """The search for the agent ends."""
+    """The search for the agent ends even if a runner starts itself."""
     assert agent_name(["env"] * 99) == "env"

@@ -1,4 +1,4 @@
-"""The place of recordings, and the name of a new one."""
+"""Tests the recordings directory, and the name of a new recording."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WALL_NS = 1_750_000_000 * 10**9
 def environment(
     patch: pytest.MonkeyPatch, home: str | None, data: str | None, chosen: str | None = None
 ) -> None:
-    """Sets or removes the variables that decide."""
+    """Sets or removes the variables that determine the directory."""
     for variable, value in (
         ("HOME", home),
         ("XDG_DATA_HOME", data),
@@ -45,7 +45,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="XDG is for Linux"
 def test_the_directory_is_that_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, data: str | None
 ) -> None:
-    """For any HOME and XDG_DATA_HOME."""
+    """The default equals that of platformdirs for any HOME and XDG_DATA_HOME."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -59,7 +59,7 @@ def test_the_directory_is_that_of_platformdirs(
 def test_relative_paths_are_ignored(
     monkeypatch: pytest.MonkeyPatch, home: str, data: str | None
 ) -> None:
-    """XDG calls a path that is not absolute invalid, and platformdirs ignores it."""
+    """A relative XDG_DATA_HOME is invalid and ignored, as by platformdirs."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -67,14 +67,14 @@ def test_relative_paths_are_ignored(
 
 @on_linux
 def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any variable of its own, the directory is the one that users expect."""
+    """Without variables, the directory is the usual one below HOME."""
     environment(monkeypatch, "/home/me", None)
     assert recordings_directory(os.environ) == "/home/me/.local/share/acp-proxy"
 
 
 @pytest.mark.parametrize("data", [r"C:\Users\me\AppData\Local", None])
 def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | None) -> None:
-    """It is among the local data of applications, as platformdirs has it."""
+    """On Windows the directory is in the local application data, as in platformdirs."""
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", r"C:\Users\me"))
     environ = {} if data is None else {"LOCALAPPDATA": data}
@@ -83,7 +83,7 @@ def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | N
 
 
 def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ACP_PROXY_RECORDINGS has precedence, may begin with ~, and is made absolute."""
+    """ACP_PROXY_RECORDINGS has precedence, may begin with ~, and becomes absolute."""
     environment(monkeypatch, "/home/me", "/data", "~/rec")
     assert recordings_directory(os.environ) == "/home/me/rec"
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", "rec/../x")
@@ -93,7 +93,7 @@ def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    """With missing parents; existing directories stay as they are."""
+    """New directories are private, with missing parents; existing ones do not change."""
     tmp_path.chmod(0o755)
     make_private(str(tmp_path / "a" / "b"))
     make_private(str(tmp_path / "a" / "b"))
@@ -102,7 +102,7 @@ def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    """A directory that cannot be made is an OSError."""
+    """A directory that cannot be created raises an OSError."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         make_private(str(tmp_path / "file" / "a"))
@@ -125,7 +125,7 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
-    """Names sort by time, name the agent, and end with what makes them unique."""
+    """A name contains the time, the agent, and a suffix that makes it unique."""
     assert fresh_name([command], "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 
 
@@ -136,6 +136,6 @@ def test_fresh_names_sort_by_time() -> None:
 
 
 def test_a_name_that_is_taken_is_numbered() -> None:
-    """The next candidates have a number before the suffix."""
+    """The candidates after the first have a number before the suffix."""
     assert list(islice(candidates("/a.b/x.db"), 3)) == ["/a.b/x.db", "/a.b/x-2.db", "/a.b/x-3.db"]
     assert list(islice(candidates("/a.b/x"), 2)) == ["/a.b/x", "/a.b/x-2"]

@@ -1,4 +1,4 @@
-"""What a recording says of where it came from."""
+"""Tests the facts that are known about a recording, depending on its origin."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ EXCHANGE = (
 
 
 def a_recording(origin: Origin | None) -> Recording:
-    """A recording with an origin."""
+    """Returns a recording with an origin."""
     return Recording("0", "x", "0", "2025-01-01T00:00:00Z", origin=origin)
 
 
 def imported(tmp_path: Path, **origin: Any) -> Path:
-    """A database of one exchange whose text form has an origin."""
+    """Makes a database of one exchange whose text form has an origin."""
     row = {"id": "0", "name": "x", "tool_version": "0", "started_at": "2025-01-01T00:00:00Z"}
     header = {"acp_proxy": 1, "recording": row | {"origin": {"source": "zed", **origin}}}
     lines = (json.dumps(line).encode() + b"\n" for line in (header, *EXCHANGE))
@@ -53,13 +53,13 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """A recording of ours has all there is."""
+    """All facts are known about a recording by acp-proxy."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
 
 def test_what_was_lost_is_lost() -> None:
-    """Without times there are no durations, nor where a time was inferred."""
+    """Without times, or with inferred ones, there are no durations."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
         "date", "directions", "durations", "ending", "times",
@@ -69,7 +69,7 @@ def test_what_was_lost_is_lost() -> None:
 
 
 def test_a_function_that_needs_what_was_lost_is_not_called() -> None:
-    """It is for a recording of ours, and for one that has lost something else."""
+    """A function is only skipped if the recording has lost a fact that it needs."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -82,14 +82,14 @@ def test_a_function_that_needs_what_was_lost_is_not_called() -> None:
 
 
 def modules_with(pattern: str) -> set[str]:
-    """The modules and templates of the package in which a pattern occurs."""
+    """Returns the modules and templates of the package with a match of a pattern."""
     paths = (path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".j2"))
     return {path.relative_to(PACKAGE).as_posix() for path in paths
             if re.search(pattern, path.read_text(encoding="utf-8"))}  # fmt: skip
 
 
 def test_only_these_modules_read_what_was_lost() -> None:
-    """All others declare what they need: by `needs`, in a table or in the catalogue."""
+    """Only these modules read `lost`; others use `needs`, a table or the catalogue."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -106,7 +106,7 @@ def test_only_these_modules_read_what_was_lost() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """What an import has lost of the command and the zone shows in the rows themselves."""
+    """Every fact is needed somewhere, except the command and the zone, which rows show."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -114,7 +114,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """Also with the defaults left out."""
+    """An origin is restored from its JSON, even without members that have defaults."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}
@@ -145,7 +145,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_what_is_no_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """In the text form, and as damage in a database."""
+    """An invalid origin is refused in the text form, and counts as damage in a database."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)
@@ -160,7 +160,7 @@ def test_what_is_no_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
 
 
 def test_an_origin_comes_back(tmp_path: Path) -> None:
-    """The database and the text form have it; it is JSON for other programs."""
+    """The origin is in the database and the text form, as JSON for other programs."""
     path = imported(tmp_path, lost=["ending"], resolution_ns=1000, skipped=2)
     assert_comes_back(path)
     rows = rows_of_recording(path)
@@ -173,7 +173,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """Also for those who query the database."""
+    """Unknown durations are null in the database too."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

@@ -1,4 +1,4 @@
-"""In which lane a frame is."""
+"""Tests the lanes of steps."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from acp_proxy.recording.steps import (
 
 
 def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: Any) -> Step:
-    """A step at ``seq`` milliseconds."""
+    """Returns a step at ``seq`` milliseconds."""
     return Step(seq, seq * 10**6, agent, kind, **more)
 
 
 def lanes(*steps: Step) -> list[str | None]:
-    """The lanes of steps that come in this order."""
+    """Returns the lanes of steps in this order."""
     finder = LaneFinder()
     for placed in steps:
         finder.place(placed)
@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """Whatever session it names itself, in both directions."""
+    """A reply in either direction has its request's lane, whatever session it names."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,14 +48,14 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """A client's message without one is in the connection's lane."""
+    """Only the agent's frames use the previous lane; the client's are in the connection's."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """Both are in the connection's lane."""
+    """A parse error and the invalid line it answers are in the connection's lane."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -65,14 +65,14 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """It is a repeated reply to a request."""
+    """An error with an id is a repeated reply, not the answer to an invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """It is in the lane that announces it, or else in the latest one; a request opens one."""
+    """An unopened session uses the lane that announces it, or else the latest one."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -90,7 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """Two sessions may declare the same server; otherwise it is the latest one."""
+    """If two sessions declare a server, the active lane counts, or else the latest."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -114,12 +114,12 @@ SPOKEN_OF = {
 
 
 def message(**members: object) -> bytes:
-    """A message as it is written."""
+    """Returns a message as JSON."""
     return json.dumps({"jsonrpc": "2.0", **members}).encode()
 
 
 def test_an_update_announces_a_session() -> None:
-    """Only one of that kind does, and not a text that has the word in it."""
+    """Only one kind of update announces a session, not a text with that word."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """By their ids, of any generation, and by their names; what is no list declares nothing."""
+    """Servers are declared by names and by ids of any version; a non-list declares nothing."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -135,7 +135,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """Messages to the server then name it."""
+    """The answer to ``mcp/connect`` names a connection, and later messages refer to it."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()
@@ -144,13 +144,13 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """Under the member of its generation."""
+    """A request names its server in the member of its protocol version."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """Also the older one with an underscore."""
+    """The MCP methods are recognized, including the older one with an underscore."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

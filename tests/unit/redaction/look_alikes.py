@@ -150,7 +150,7 @@ qwen2.5-coder-32b-instruct-q4_k_m
 
 
 def made() -> Iterator[str]:
-    """Returns generated texts: ids, hashes, paths, versions, lock files, output of tools."""
+    """Yields generated texts: ids, hashes, paths, versions, lock files, output of tools."""
     chance = random.Random(15)
 
     def of(alphabet: str, length: int) -> str:
@@ -222,6 +222,6 @@ def _strings(value: Any) -> Iterator[str]:
 
 @cache
 def look_alikes() -> list[str]:
-    """Returns all texts without repetitions and without short ones."""
+    """Returns all texts without duplicates and without short ones."""
     texts = [*made(), *written()]
     return [text for text in dict.fromkeys(texts) if len(text) > 8]

@@ -1,4 +1,4 @@
-"""The strings of a line are found, with their paths and offsets, in any notation."""
+"""The strings of a line are found with their paths and offsets, in any notation."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_is_no_json_is_noticed(raw: bytes) -> None:
 
 
 def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every piece of the string that is as long as the overlap is complete in one of the parts."""
+    """Every substring as long as the overlap is complete in one of the parts."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"ab\\n\\u0041" * 40 + b'","q":["z"]}'

@@ -19,7 +19,7 @@ SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, m
 
 
 def values(*texts: str, named: bool = True) -> SecretValues:
-    """Returns the given values, each with another marker."""
+    """Returns the given values, each with a different marker."""
     known = SecretValues()
     for n, text in enumerate(texts):
         known.add(text, f"<{n}>", named=named)
@@ -35,7 +35,7 @@ def masked(known: SecretValues, text: str) -> str:
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
 def test_forms(before: str) -> None:
-    """A value is found as it is, percent-encoded, in JSON within a string, and in base64."""
+    """A value is found unchanged, percent-encoded, in JSON within a string, and in base64."""
     known = values(VALUE)
     assert masked(known, f"a {VALUE} b") == "a <0> b"
     assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
@@ -77,7 +77,7 @@ def test_what_is_no_secret_elsewhere(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """The value of a variable without a secret's name is not searched for if it is a usual word."""
+    """An ordinary word in a variable with a harmless name is not searched for."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -99,14 +99,14 @@ def test_lines_of_a_key_are_secrets() -> None:
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """The end of a text with at least three first characters of a value is found."""
+    """At least three first characters of a value at the end of a text are recognized."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_no_beginnings() -> None:
-    """Two first characters of a value, or none, are not a beginning."""
+    """Fewer than three first characters of a value do not count as its start."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -127,20 +127,20 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """`REMEMBERED` values are kept at most, so a hostile recording cannot make masking slow."""
+    """At most `REMEMBERED` values are kept, so a hostile recording cannot slow masking down."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 
 
 def test_an_escaped_value_in_a_line_that_is_no_json() -> None:
-    """A line that is not JSON is not decoded, so JSON within a string in it is escaped twice."""
+    """In a line that is not JSON, a value in nested JSON is found with two levels of escapes."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Pieces of eight bytes or more are found, also of a value in base64."""
+    """Pieces of at least eight bytes are found, even of a value in base64."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
@@ -163,7 +163,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """A value is found by its hash wherever it stands, and a part of it is not."""
+    """A value known by its hash is found anywhere in a text, but a part of it is not."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -173,5 +173,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """What no recorder writes is skipped."""
+    """A line that no recorder writes is skipped."""
     assert recognized([line], "abcd" * 3) == []

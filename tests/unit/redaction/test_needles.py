@@ -26,12 +26,12 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """Bytes that are not UTF-8 can be searched as well."""
+    """Bytes that are not UTF-8 can be searched too."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
 
 
 def test_words_that_come_later_are_found() -> None:
-    """Added words get the next numbers, and a word that is added again keeps its number."""
+    """Added words get the next numbers, and a word added again keeps its number."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -42,7 +42,7 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """Without words nothing is found, even after several searches."""
+    """An empty set of words never matches, even after several searches."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []

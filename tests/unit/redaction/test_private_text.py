@@ -1,4 +1,4 @@
-"""Private text is replaced so that nobody can read it and rules can judge it."""
+"""Private text is replaced so that nobody can read it and rules can still check it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_what_rules_judge_stays(path: tuple[str, ...], text: str, shown: str) -> None:
-    """Words that a schema enumerates stay, and so does what shows that a path is absolute."""
+    """Words that a schema enumerates stay, and so does the start of an absolute path."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 
@@ -41,12 +41,12 @@ def test_what_rules_judge_stays(path: tuple[str, ...], text: str, shown: str) ->
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """It has nothing but blanks, except for what shows that a path is absolute."""
+    """A replacement has only blanks, except for the start of an absolute path."""
     assert is_blanked(text) is is_one
 
 
 def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
-    """Its beginning may be a part of the secret."""
+    """A path with a secret is blanked from the start, since the secret may begin there."""
     redactor = Redactor(
         RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
     )

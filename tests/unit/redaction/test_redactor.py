@@ -120,7 +120,7 @@ def test_switches_and_words_are_no_secrets(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
 def test_a_member_with_a_directory_is_no_password(value: str) -> None:
-    """A member named `pwd` has a directory or a password, as its value shows."""
+    """The value of a member named `pwd` decides whether it is a directory or a password."""
     assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
         method="x", params={"pwd": value}
     )
@@ -138,13 +138,13 @@ def test_a_member_with_a_directory_is_no_password(value: str) -> None:
     ],
 )
 def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
-    """Of the path and the query of an MCP server's URL, only plain words stay."""
+    """In the path and the query of an MCP server's URL only plain words stay."""
     line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
     assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
 
 
 def test_a_key_in_an_address_is_masked_elsewhere() -> None:
-    """What looks like a key in the URL of a server is masked everywhere; other parts are not."""
+    """A likely key in a server's URL is masked everywhere; other parts of the URL are not."""
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
@@ -153,7 +153,7 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:
-    """A password that is a word is masked where it stands; a switch is no secret at all."""
+    """A password that is a word is only masked in its place; a switch is never a secret."""
     used = redactor()
     env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
     line = masked(used, new_session(name="x", env=env), TO_AGENT)
@@ -163,7 +163,7 @@ def test_a_word_is_a_secret_by_its_name() -> None:
 
 
 def test_harmless_variables_stay() -> None:
-    """Names and references to variables are not masked either."""
+    """Variables with harmless names, and references to variables, are not masked."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
     line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
     assert masked(redactor(), line, TO_AGENT) == line
@@ -171,7 +171,7 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """However a text is cut, hardly more than the beginning of a secret is left unmasked."""
+    """However a text is cut, hardly more than the start of a secret is left unmasked."""
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -193,7 +193,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """A redactor waits only if a secret may begin at the end of a piece; it can be called again."""
+    """A redactor only waits if a secret may begin at the end of a piece; it can be called again."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -210,7 +210,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """Output is sent in base64 (v2) or as text (draft)."""
+    """Pushed output is masked in base64 (v2) and as text (draft)."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()
@@ -242,7 +242,7 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """Ids, methods and names are not changed, even if they are equal to a secret."""
+    """Ids, methods and names do not change, even if they equal a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
@@ -260,7 +260,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A new redactor continues with the state of the one before."""
+    """A new redactor continues with the state of the previous one."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -268,7 +268,7 @@ def test_the_next_redactor_knows_the_secrets() -> None:
 
 @pytest.mark.parametrize("size", [10, 100, 5000])
 def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result is the same as for whole lines."""
+    """Masking a large line in pieces gives the same result as masking it whole."""
     monkeypatch.setattr("acp_proxy.redaction.json_strings.WINDOW", 300)
     monkeypatch.setattr("acp_proxy.redaction.json_strings.OVERLAP", 100)
     long = "x " * 400 + VALUE + " y" * 400
@@ -308,7 +308,7 @@ def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
 def test_a_line_that_is_no_json_stays_none(flaw: bytes, before: bytes, private: bool) -> None:
-    """Masking the part of a string because of which a line is no message makes it none."""
+    """Masking the invalid part of a line does not turn the line into valid JSON."""
     value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
     line = b'{"id":1,"result":{"content":"%b","apiKey":"%b"}}' % (value, value)
     assert read(line).kind is Kind.INVALID
@@ -319,7 +319,7 @@ def test_a_line_that_is_no_json_stays_none(flaw: bytes, before: bytes, private: 
 
 
 def test_private_text_keeps_its_length() -> None:
-    """All characters of prompts and messages but white space are replaced."""
+    """All characters of prompts and messages are replaced, except white space."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -351,7 +351,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """A value at a path of the user is masked even if it has a marker in it or is a placeholder."""
+    """A value at a path of the user is masked even if it is a placeholder or has a marker."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -375,7 +375,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """A secret is also masked in the text before the place that shows that it is one."""
+    """A secret is also masked in text before the place that reveals it."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -388,7 +388,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """A line is read in the same way if its first piece is white space or a bracket."""
+    """Methods are read even if the first piece of a line is white space or a bracket."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -424,7 +424,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """A large line is read in pieces, and the place of the cuts does not matter."""
+    """The cuts between the pieces of a large line do not matter."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
@@ -434,7 +434,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Lines that were searched together are searched again only if a secret was found since."""
+    """Lines searched together are only searched again after a new secret."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -450,13 +450,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """Numbers and names of members stay, and so does the shape."""
+    """`hidden` keeps numbers, names of members and the structure."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """Names of members are not among them."""
+    """`strings` yields texts in order, without the names of members."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -1,4 +1,4 @@
-"""A search finds names, limits how often it reads a run, and notes cut-off secrets."""
+"""A search finds names, limits how often it reads a run, and records cut-off secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """A run is read a few times at most; a run that begins after its end is read again."""
+    """A run is read a few times at most; another run after its end is read again."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -18,14 +18,14 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """A run that extends to the end of the text is noted as open, from where it was read."""
+    """A run that extends to the end of the text is recorded as open, from where it was read."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]
 
 
 def test_a_word_begins_behind_what_is_no_part_of_one() -> None:
-    """A word may begin after an escape, and after characters of languages without blanks."""
+    """A word may begin after an escape, or after a character of a language without spaces."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):
@@ -34,7 +34,7 @@ def test_a_word_begins_behind_what_is_no_part_of_one() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """Names have dashes, dots and underscores, and schemes have plus signs."""
+    """A name includes dashes, dots and underscores; a scheme includes plus signs."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_what_it_cannot_take(name: str, text: str, matched: str) -> None:
-    """Where a part of it would fit: Python 3.11.2 went on into that part."""
+    """A repetition ends before a partial match of its body; Python 3.11.2 went on."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

@@ -65,7 +65,7 @@ def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """A piece does not pass if a needle begins in the piece before and ends in it."""
+    """A piece does not pass if a needle begins in the previous piece and ends in it."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
@@ -105,7 +105,7 @@ KEYS = (
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
 @pytest.mark.parametrize("size", [1, 3, 7, 200])
 def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) -> None:
-    """A key in messages of its own is masked, after a letter and before one."""
+    """A key that is split over several messages is masked, after a letter and before one."""
     for before, after in product(("found it", "it ", "", "key_", "9"), ("more", " and", "", "-M")):
         redactor = Redactor(RedactorState("00"))
         pieces = [key[at : at + size] for at in range(0, len(key), size)]
@@ -129,7 +129,7 @@ LONG = (
 
 @pytest.mark.parametrize("key", LONG, ids=["token", "private key"])
 def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
-    """A key in more pieces than lines are read for one that does not end is masked to its end."""
+    """A long key is masked to its end, even in more pieces than are read for an open secret."""
     redactor, shown = Redactor(RedactorState("00")), ""
     pieces = [key[at : at + 3] for at in range(0, len(key), 3)]
     lines = [line(text) for text in ("found ", *pieces, " end")]
@@ -144,7 +144,7 @@ def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
 
 
 def test_another_message_is_another_text() -> None:
-    """Pieces of two messages with ids belong to two texts, also if they come by turns."""
+    """Pieces of two messages with ids belong to two texts, even if they alternate."""
     ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
            (b"a", b"b")]  # fmt: skip
     first, second = (PieceReader().read(raw) for raw in ids)
@@ -163,7 +163,7 @@ def test_another_message_is_another_text() -> None:
     ],
 )
 def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each character is searched some times, not once for each piece before it."""
+    """Each character is searched a few times, not once for each piece before it."""
     searched: list[int] = []
     search = SecretFinder.search
 

@@ -1,4 +1,4 @@
-"""The filter grammar: what it means, and what it says to a mistake."""
+"""Tests the filter grammar: its meaning, and its errors."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ EVENT = {"seq": 7, "kind": "exit", "data": '{"code": 0, "foo": 1}'}
 
 
 def chosen(text: str) -> list[int]:
-    """Returns the numbers of the rows and the event that a filter means."""
+    """Returns the numbers of the rows, and of the event, that match a filter."""
     parsed = parse(text)
     return [row["seq"] for row in [*ROWS, EVENT] if parsed.matches(row)]
 
@@ -82,7 +82,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """A filter means these rows."""
+    """A filter matches exactly these rows."""
     assert chosen(text) == expected
 
 
@@ -114,7 +114,7 @@ def test_meaning(text: str, expected: list[int]) -> None:
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
-    """A mistake is answered with its column, what was expected, and the nearest word."""
+    """A mistake is reported with its column, the expected words and the nearest word."""
     with pytest.raises(BadFilter, match=message):
         parse(text)
 
@@ -143,7 +143,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_what_people_type(text: str, expected: list[int]) -> None:
-    """Beginnings of names, words of methods, states, and texts without a key."""
+    """A filter may have prefixes of names, words of methods, states, and texts without a key."""
     update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
     rows = [dict(row) for row in ROWS]
     rows[2] |= {"raw": b"not json", "response_seq": 5}
@@ -157,7 +157,7 @@ def test_what_people_type(text: str, expected: list[int]) -> None:
 
 
 def test_a_whole_name_is_no_beginning() -> None:
-    """Of a session that the recording has, others that begin so are not meant."""
+    """If the recording has a session of that name, others with this prefix do not match."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -173,13 +173,13 @@ def test_a_whole_name_is_no_beginning() -> None:
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
-    """A plan of faults has no recording, and a word alone there is a mistake."""
+    """A plan of faults has no recording, so a word without a key is a mistake there."""
     with pytest.raises(BadFilter, match=message):
         parse(text, None)
 
 
 def test_names_are_written_out_for_frames_that_pass() -> None:
-    """A plan hits what it names and nothing that begins so."""
+    """A filter in a plan only matches complete names, not prefixes."""
     assert not parse("method:session/updat", None).matches(ROWS[3])
     assert parse("method:session/update", None).matches(ROWS[3])
     assert not parse("params.update.sessionUpdate=tool*", None).matches(ROWS[3])
@@ -187,7 +187,7 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    """Any text is a filter or is refused as one, and nothing else happens."""
+    """Any text is parsed as a filter or refused with `BadFilter`."""
     try:
         parsed = parse(text)
     except BadFilter:
@@ -209,13 +209,13 @@ def test_every_key_is_in_the_manual() -> None:
 
 @pytest.mark.parametrize("text", ["(" * 3000, "not " * 15000 + "id:1", "(not " * 51 + "id:1"])
 def test_a_filter_is_nested_no_more_than_a_hundred_levels(text: str) -> None:
-    """It is refused at the first parenthesis, or ``not``, that is too much."""
+    """The first parenthesis or ``not`` beyond a hundred levels is refused."""
     with pytest.raises(BadFilter, match=r"at column [0-9]+: nested more deeply than 100 levels$"):
         parse(text)
 
 
 def test_a_hundred_levels_are_no_mistake() -> None:
-    """Brackets that are closed again do not count."""
+    """Parentheses that are closed again do not count as levels."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]
     assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]
@@ -223,7 +223,7 @@ def test_a_hundred_levels_are_no_mistake() -> None:
 
 @pytest.mark.parametrize("key", ["9" * 5000, "\u00b2", "\u0663"])
 def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
-    """An item of a list goes by a plain number; anything else is no item."""
+    """Only a plain number is an index of a list item."""
     row = {**ROWS[0], "raw": b'{"params":[1,2]}'}
     assert not parse(f"params.{key}=1").matches(row)
     assert parse("params.0=1").matches(row)
@@ -231,14 +231,14 @@ def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
 def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
-    """A path into a message of too many levels matches nothing."""
+    """A path into a message with too many levels matches nothing."""
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)
 
 
 def test_an_id_is_found_as_its_peer_has_written_it() -> None:
-    """Beyond ASCII, either as it is or as an escape."""
+    """An id with non-ASCII characters matches, escaped or not."""
     tokens = ['"é"', '"\\u00e9"', '"e"']
     assert [parse("id:é").matches({**ROWS[0], "rpc_id": token}) for token in tokens] == [
         True,
@@ -248,5 +248,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A label that UTF-8 cannot encode is stored as its escape."""
+    """A label that UTF-8 cannot encode is stored and found as its escape."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

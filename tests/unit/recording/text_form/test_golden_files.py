@@ -1,4 +1,4 @@
-"""The golden files of the text form: our reader, the one in JavaScript and the schema agree."""
+"""Our reader, the one in JavaScript and the schema agree on golden files of the text form."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ for (const path of process.argv.slice(2)) {
 
 @pytest.fixture(scope="module")
 def is_valid() -> Callable[[Any], bool]:
-    """Whether a line is as the schema says."""
+    """Returns a function that validates a line against the schema."""
     validate = fastjsonschema.compile(SCHEMA)
 
     def check(line: Any) -> bool:
@@ -60,7 +60,7 @@ def is_valid() -> Callable[[Any], bool]:
 
 @pytest.fixture(scope="module")
 def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the reader in JavaScript reads: golden files, pairs and kept recordings, by path."""
+    """Reads golden files, pairs and kept recordings in JavaScript; returns the results by path."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("expected node")
@@ -74,7 +74,7 @@ def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_there_are_twenty_and_more() -> None:
-    """Those to be read and those to be refused; what is to be read of a file has its name."""
+    """There are at least twenty golden files, and each valid one has an expected result."""
     assert len(valid()) >= 12
     assert len(invalid()) >= 8
     folder = expected(valid()[0]).parent
@@ -83,7 +83,7 @@ def test_there_are_twenty_and_more() -> None:
 
 @pytest.mark.parametrize("path", valid(), ids=lambda path: path.stem)
 def test_our_reader_reads_what_is_expected(path: Path) -> None:
-    """`python -m tests.support.golden_texts` writes anew what that is."""
+    """Results equal the expected files, which `tests.support.golden_texts` writes."""
     lines = expected(path).read_text(encoding="utf-8").splitlines()
     assert list(read(path.read_bytes())) == [json.loads(line) for line in lines]
 
@@ -102,7 +102,7 @@ def test_our_reader_refuses_what_is_wrong(path: Path) -> None:
 
 
 def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
-    """Every byte, time and number of golden files, other text forms and kept recordings."""
+    """JavaScript reads the same bytes, times and numbers from all text forms and recordings."""
     for path, result in in_javascript.items():
         if Path(path) not in invalid():
             assert result["error"] is None, path
@@ -110,7 +110,7 @@ def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
 
 
 def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
-    """At the same line."""
+    """The reader in JavaScript reports the same wrong line."""
     for path in invalid():
         number, _ = wrong_line(path)
         error = in_javascript[str(path)]["error"]
@@ -120,14 +120,14 @@ def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", [*valid(), *PAIRS], ids=lambda path: path.stem)
 def test_the_schema_takes_what_is_valid(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """Every line that is no remark."""
+    """The schema accepts every line of a valid file that is not a remark."""
     for line in path.read_bytes().splitlines():
         assert is_remark(line) or is_valid(json.loads(line)), line
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_the_schema_refuses_what_it_can(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """Only the wrong line, and not if its remark says that only a reader finds it."""
+    """The schema refuses only the wrong line, unless the remark says that only a reader can."""
     wrong, by_schema = wrong_line(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if number == wrong and by_schema:
@@ -137,7 +137,7 @@ def test_the_schema_refuses_what_it_can(path: Path, is_valid: Callable[[Any], bo
 
 
 def test_the_schema_has_every_member() -> None:
-    """The members that our reader knows, no more and no less."""
+    """The schema has exactly the members that our reader knows."""
     kinds_of = SCHEMA["definitions"]
     kinds = ("frame", "event", "fired")
     members = set().union(*(kinds_of[kind]["properties"] for kind in kinds))
