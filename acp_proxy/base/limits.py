@@ -53,7 +53,7 @@ KEPT_CONTENTS = 64 << 20
 SAFE_NUMBER = 1 << 53
 """A tool that reads JSON numbers as doubles may change a number from here on."""
 LAST_NUMBER = (1 << 63) - 1
-"""The largest number that a database column can hold; no frame has it."""
+"""The largest number in a database column; no frame has this number."""
 
 # Characters of a text that are shown; the rest is cut.
 PHRASE = 60

@@ -39,5 +39,5 @@ class ByteSource:
         return options[self.number(len(options) - 1)]
 
     def short(self, most: int = 255) -> bytes:
-        """Consumes a length, and then as many bytes."""
+        """Consumes a length and then that many bytes."""
         return self.take(self.number(most))

@@ -15,12 +15,12 @@ from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
 
 _ODD = b'{"params":0,'
-"""Params that only the tolerant reader takes; any that follow count instead."""
+"""Params that only the tolerant reader accepts; later params replace them."""
 _FILLING = b'x\\"{[,:\\u00e9\\\\ '
 
 
 def check(data: bytes) -> None:
-    """Checks that a line is read the same by itself, tolerantly, in a batch and by its edges."""
+    """Checks that a line is read the same alone, tolerantly, in a batch and by its edges."""
     source = ByteSource(data)
     place = source.number(255)
     raw = source.rest().replace(b"\n", b"")
@@ -61,19 +61,19 @@ def _check_beginning(raw: bytes) -> None:
 
 
 def _check_tolerant(raw: bytes, message: Message) -> None:
-    """Checks that the tolerant reader returns the same as the quick one."""
+    """Checks that the tolerant reader returns the same as the fast one."""
     text = raw.strip(b" \t\r")
     if text[:1] != b"{" or text[1:].lstrip(b" \t\r")[:1] == b"}":
         return
     odd = text.replace(b"{", _ODD, 1)
     tolerant = read(odd)
     assert tolerant.kind == message.kind
-    if message.kind is not Kind.INVALID and len(raw) < 2000:  # else the brackets may be too deep
+    if message.kind is not Kind.INVALID and len(raw) < 2000:  # or else maybe too deep
         assert evolve(tolerant, raw=None) == evolve(message, raw=None)
 
 
 def _check_member(raw: bytes, message: Message) -> None:
-    """Checks that a message of a batch is read as on a line by itself."""
+    """Checks that a message in a batch is read like a line of its own."""
     if message.kind in (Kind.INVALID, Kind.BLANK, Kind.BATCH):
         return
     batch = read(b"[" + raw + b" , 7]")
@@ -93,7 +93,7 @@ def _check_outline(raw: bytes, place: int) -> None:
     assert token.string is not None
     start = token.end - 1 - len(token.string)
     if raw[token.end :].lstrip()[:1] == b":" or token.string.decode() in _labels(message):
-        return  # a name of a member, or what may be a label
+        return  # a member name or a possible label
     before, after = raw[:start], raw[token.end - 1 :]
     edge = max(len(before), len(after)) + place % 4
     large = before + _FILLING * (2 + 3 * edge // len(_FILLING)) + after
@@ -108,7 +108,7 @@ def _labels(message: Message) -> set[str | None]:
 
 
 def _is_plain(raw: bytes) -> bool:
-    """Whether a line is JSON in which no object has a name twice and no id is an object."""
+    """Whether a line is JSON without duplicate names in objects and without objects as ids."""
     twice = False
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:

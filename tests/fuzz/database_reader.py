@@ -36,7 +36,7 @@ _TEXTS = ("", "x", "null", "{}", "[]", '["\\ud800"]', "9" * 30, "9999-12-31T23:5
 
 
 def check(data: bytes) -> None:
-    """Damages a recording as the bytes say, and calls all that reads recordings."""
+    """Damages a recording as the bytes say, and calls every reader of recordings."""
     source = ByteSource(data)
     recording = source.choice(_recordings())
     command = source.choice([*_COMMANDS, *[None] * 9])
@@ -103,7 +103,7 @@ def _value(kind: int, source: ByteSource) -> object:
 
 
 def _read(path: Path) -> None:
-    """Calls every query of the store; each returns, or names the file and what is wrong."""
+    """Calls every query of the store; each returns, or names the file and the problem."""
     for question in _QUESTIONS:
         try:
             with RecordingReader(path) as reader:
@@ -213,7 +213,7 @@ def _recordings() -> list[bytes]:
 
 @cache
 def _columns() -> list[tuple[str, str]]:
-    """Returns every column of every table, by the names of both."""
+    """Returns every column of every table, as pairs of names."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(_recordings()[0])
         names = "SELECT name FROM sqlite_master WHERE type = 'table'"

@@ -18,7 +18,7 @@ from tests.support.foreign_log_writers import WRITERS, Sent, conversation_of
 
 
 def check(data: bytes) -> None:
-    """Reads an input in one format, as the first byte says, in pieces as the second says."""
+    """Reads an input; its first byte selects the format, the second the size of the pieces."""
     bytes_left = ByteSource(data)
     source = SOURCES[bytes_left.number(len(SOURCES)) % len(SOURCES)]
     longest = bytes_left.number(300) or -1

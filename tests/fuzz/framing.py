@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HEADER = b"\n\xf5\n"
-"""Bytes of the log between two chunks, which are no part of the stream."""
+"""Bytes of the log between two chunks, outside of the stream."""
 
 
 def framed(chunks: Sequence[bytes], *, stored: bool = False) -> tuple[list[bytes], list[Line]]:
     """Returns the bytes of each line, and the lines.
 
     Args:
-        chunks: of one stream, read at the times 0, 1, 2 and so on.
+        chunks: the chunks of one stream, read at the times 0, 1, 2 and so on.
         stored: whether the framer is stored and loaded after each chunk.
     """
     log, lines, framer = bytearray(), list[Line](), LineFramer()
@@ -49,7 +49,7 @@ def _chunks(data: bytes) -> list[bytes]:
 
 
 def _cut(chunks: list[bytes]) -> list[bytes]:
-    """Returns the lines that `LineCutter` makes of chunks."""
+    """Returns the lines that `LineCutter` makes from chunks."""
     cutter, lines = LineCutter(), list[bytes]()
     for chunk in chunks:
         for cut in cutter.feed(chunk):

@@ -76,7 +76,7 @@ def _read(log: LogReader, limit: int) -> list[LogRecord]:
 
 
 def _check_rows(log: LogReader) -> None:
-    """Checks that rows do not depend on batches, and can be exported or are refused as damaged."""
+    """Checks that rows do not depend on batches, and are exported or refused as damaged."""
     with new_database() as whole, new_database() as piecewise:
         if not _index(log, whole, _WHOLE):
             assert not _index(log, piecewise, 1)
@@ -91,7 +91,7 @@ def _check_rows(log: LogReader) -> None:
 
 
 def _index(log: LogReader, connection: sqlite3.Connection, limit: int) -> bool:
-    """Indexes a log, each batch by a new indexer; False if it does not begin with the rows."""
+    """Indexes a log, each batch by a new indexer; False if the log does not continue the rows."""
     try:
         while Indexer(connection, log).step(limit):
             pass

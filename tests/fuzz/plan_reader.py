@@ -13,7 +13,7 @@ from tests.fuzz.target import Target
 
 
 def check(data: bytes) -> None:
-    """Reads a file, or rules of the command line, as the first byte says."""
+    """Reads a file or rules of the command line; the first byte decides."""
     source = ByteSource(data)
     is_file = source.number(1) == 0
     text = source.rest()
@@ -40,7 +40,7 @@ def _rules(text: bytes) -> Plan:
 
 
 def _check_comes_back(plan: Plan) -> None:
-    """Checks that the stored text of a plan is read into the same rules, names and seed."""
+    """Checks that the stored text of a plan gives the same rules, names and seed."""
     text = plan_text(plan)
     try:
         read_toml(text)

@@ -41,7 +41,7 @@ class Fed:
 
 
 def check(data: bytes) -> None:
-    """Masks random lines, or a conversation with a secret, in several ways that have to agree."""
+    """Masks random lines, or a conversation with a secret, in several ways that must agree."""
     source = ByteSource(data)
     choice = source.number(255)
     private = bool(choice & 4)
@@ -67,7 +67,7 @@ def _any_lines(source: ByteSource) -> list[Fed]:
 
 
 def _conversation(source: ByteSource) -> tuple[list[Fed], str]:
-    """Returns lines that repeat a value, after a first line with a name that makes it a secret."""
+    """Returns lines that repeat a value, after a line whose member name marks it as a secret."""
     secret = _secret(source)
     lines = [Fed(Stream.TO_AGENT, _spelled(source, _named(source, secret)))]
     while source and len(lines) < _MOST_LINES:
@@ -146,7 +146,7 @@ def _to_client(source: ByteSource, message: Any) -> Fed:
 
 
 def _spelled(source: ByteSource, message: Any) -> bytes:
-    """Returns a message as JSON in a style that some peer uses."""
+    """Returns a message as JSON in the style of some peer."""
     how = source.number(7)
     line = json.dumps(message, ensure_ascii=bool(how & 1), separators=(",", ":"))
     return (line.replace("/", "\\/") if how == 6 else line).encode()
@@ -161,7 +161,7 @@ _FORMS: tuple[Callable[[str], str], ...] = (
 _AROUND = ("", " ", "the key is ", "é\n", "/", ".", '"', "{", "password=", "Bearer ", "日本")
 
 
-# What has to hold
+# Guarantees
 
 
 def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
@@ -171,7 +171,7 @@ def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
     for line, edits in zip(lines, whole, strict=True):
         _check_edits(line.raw, edits)
         masked.append(Fed(line.stream, apply(line.raw, edits)))
-        if line.stream is not Stream.STDERR:  # where a line is a text, whatever it looks like
+        if line.stream is not Stream.STDERR:  # every line of stderr is text
             _check_structure(line.raw, masked[-1].raw)
     later = _edits(lines, lambda n: cuts[n % 64] % 4, private=private)
     assert later == whole, "what follows is known later"
@@ -184,7 +184,7 @@ def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
         once_more = apply(line.raw, edits)
         if json_or_none(line.raw) is not None:
             assert once_more == line.raw, "what is masked is not masked once more"
-        # In text without end a search gives up, and finds more when there is less of it.
+        # In endless text a search gives up, and finds more if there is less text.
         for marker in MARKER_BYTES.finditer(line.raw):
             assert marker[0] in once_more
     return masked
@@ -193,13 +193,13 @@ def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
 def _edits(
     lines: list[Fed], ahead: Callable[[int], int], *, private: bool, anew: int = 0
 ) -> list[Edits]:
-    """Masks lines one after the other, and returns the edits of each.
+    """Masks lines one by one, and returns the edits of each.
 
     Args:
-        lines: all of them.
-        ahead: how many that follow are known at first, by the number of the line.
-        private: the level.
-        anew: after how many lines a new redactor continues; 0 for never.
+        lines: all lines.
+        ahead: by the number of a line, how many following lines are known at first.
+        private: whether private text is masked.
+        anew: the number of lines after which a new redactor continues; 0 for never.
     """
     redactor = _redactor(RedactorState(_KEY), private=private)
     edits = []
@@ -242,7 +242,7 @@ def _check_edits(raw: bytes, edits: Edits) -> None:
 
 
 def _check_structure(raw: bytes, masked: bytes) -> None:
-    """Checks that masking keeps the keys and types of JSON, and what identifies a message."""
+    """Checks that masking keeps the keys and types of JSON, and the labels of a message."""
     before = json_or_none(raw)
     assert (before is None) == (json_or_none(masked) is None)
     if before is not None:
@@ -261,7 +261,7 @@ def _outline(value: Any) -> Any:
 
 
 def _check_pieces(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
-    """Checks that a line that is masked in pieces does not depend on where they are cut."""
+    """Checks that masking a line in pieces does not depend on the cuts."""
     whole = _redactor(RedactorState(_KEY), private=private)
     pieces = _redactor(RedactorState(_KEY), private=private)
     for n, line in enumerate(lines):
@@ -273,7 +273,7 @@ def _check_pieces(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
 
 
 def _check_restored(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
-    """Checks that lines that are fed again after a mark are masked as the first time."""
+    """Checks that lines fed again after a mark are masked as the first time."""
     redactor = _redactor(RedactorState(_KEY), private=private)
     for n, line in enumerate(lines):
         mark = redactor.mark()
@@ -305,7 +305,7 @@ def _check_hidden(masked: list[Fed], secret: str) -> None:
 def _check_text(raw: bytes) -> None:
     """Checks that masking a text or the words of a command twice changes nothing more.
 
-    A secret without anything between it and another one is seen when that one is a marker.
+    A secret right next to another one is only recognized after that one became a marker.
     """
     redactor = Redactor(RedactorState(_KEY))
     shown = raw.decode("utf-8", "surrogateescape")

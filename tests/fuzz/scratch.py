@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 @cache
 def directory(name: str) -> Path:
-    """Returns a directory of a target, which is removed when the program ends."""
+    """Returns a target's directory, which is removed when the program ends."""
     path = Path(_holder().name) / name
     path.mkdir()
     return path

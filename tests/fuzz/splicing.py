@@ -50,7 +50,7 @@ Pairs = list[tuple[str, Any]]
 
 
 class _Object:
-    """An object with its members in order, and each as often as it is written."""
+    """An object with its members in order, including duplicates."""
 
     def __init__(self, members: Pairs) -> None:
         self.members = members
@@ -87,7 +87,7 @@ def _at(value: Any, places: Places) -> Any:
 
 
 def _replaced(value: Any, places: Places) -> Any:
-    """Returns the value with another one at each place."""
+    """Returns the value with another value at each place."""
     new = []
     for key, inner in _members(value):
         place = places.get(key)

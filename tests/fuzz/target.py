@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _GROWTH_KIB = 256 << 10
-"""How much one input may increase the peak memory of the process."""
+"""The most KiB that one input may add to the peak memory of the process."""
 
 
 class Violated(Exception):
@@ -24,14 +24,14 @@ class Target:
     """One thing to fuzz.
 
     Attributes:
-        name: of its module.
+        name: the name of its module.
         check: accepts any bytes, and raises if a guarantee is violated.
         seeds: the first inputs, made from recordings.
-        words: what mutations insert.
-        longest: bytes of the longest input.
-        steps: calls that any input may take.
-        steps_per_byte: further calls that each byte of an input may take.
-        examples: how many inputs the suite runs, in about a second.
+        words: the words that mutations insert.
+        longest: the length of the longest input in bytes.
+        steps: the function calls that any input may make.
+        steps_per_byte: further function calls for each byte of an input.
+        examples: the number of inputs that the suite runs, in about a second.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Target:
         """Checks one input, with a limit on its steps.
 
         Raises:
-            Violated: it takes more steps.
+            Violated: the input takes more steps.
             Exception: a guarantee is violated.
         """
         counter = StepCounter(self.steps + self.steps_per_byte * len(data))
@@ -58,7 +58,7 @@ class Target:
         """Checks one input, with limits on its steps and memory.
 
         Raises:
-            Violated: it takes more of either.
+            Violated: the input takes more steps or memory.
             Exception: a guarantee is violated.
         """
         before = largest_memory()

@@ -1,4 +1,4 @@
-"""The targets, by name. They are imported when they are asked for, so that atheris can do it."""
+"""The targets, by name. They are imported on request, so that atheris can import them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each fuzzer, with a fixed number of examples that are the same in every run."""
+"""Runs each fuzzer with a fixed number of examples, the same in every run."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _NEWLINES = (b"\n", b"\r\n", b"")
 
 
 def check(data: bytes) -> None:
-    """Reads a text, or writes and reads rows, as the first byte says."""
+    """Reads a text, or writes and reads rows; the first byte decides."""
     source = ByteSource(data)
     match source.number(3):
         case 0:
@@ -64,7 +64,7 @@ def _check_text(text: bytes) -> None:
 
 
 def _check_line(line: bytes) -> None:
-    """Checks that a line in a known style is restored, also with invisible characters escaped."""
+    """Checks that a line in a known style is restored, even with escaped invisible characters."""
     if (styled := find_style(line)) is not None:
         message, style = styled
         assert spell(message, style) == spell(visible_json(message), style) == line
@@ -77,7 +77,7 @@ def _check_rows(source: ByteSource) -> None:
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
         while source:
             _add(rows, source)
-        handshake = asdict(rows.conversation.state.handshake)  # which a header may leave out
+        handshake = asdict(rows.conversation.state.handshake)  # optional in a header
         rows.state.recording = evolve(recording, **handshake)
         rows.commit()
         before = rows_of(connection)
@@ -86,7 +86,7 @@ def _check_rows(source: ByteSource) -> None:
 
 
 def _add(rows: RowWriter, source: ByteSource) -> None:
-    """Adds a frame, with a gap in the numbers, and perhaps a fault that fired at it."""
+    """Adds a frame with a gap in the numbers, and possibly a fault that fired at it."""
     rows.state.next_seq += source.number(3)
     seq, stream = rows.state.next_seq, source.choice([*Stream])
     t_ns = int.from_bytes(source.short(7), "little", signed=True)

@@ -1,6 +1,6 @@
 """Fuzzes one target with atheris for some time: ``python -m tests.fuzz.with_atheris``.
 
-It keeps the inputs that reach new code in a corpus, which the next run begins with.
+Inputs that reach new code are kept in a corpus, where the next run begins.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def main(seconds: str, directory: str, prefix: str) -> None:
     """Fuzzes a target; libFuzzer ends the process, with its own exit code after a crash.
 
     Args:
-        seconds: how long.
-        directory: where the corpus is kept.
-        prefix: the beginning of the names of files with failing inputs.
+        seconds: the duration.
+        directory: the directory of the corpus.
+        prefix: the start of the names of files with failing inputs.
     """
     corpus = Path(directory, "corpus")
     corpus.mkdir(parents=True, exist_ok=True)

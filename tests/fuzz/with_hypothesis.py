@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from tests.fuzz.target import Target
 
 ROUND = 500
-"""Examples that are drawn from one seed."""
+"""Examples drawn from one seed."""
 MOST_TRIES = 1000
-"""Tries to make a failing input smaller."""
+"""Attempts to shorten a failing input."""
 SLOWEST_S = 20
-"""CPU seconds that an input may take. Steps bound nearly all of it, but no regular expression."""
+"""CPU seconds that an input may take. Counting steps does not limit regular expressions."""
 
 
 class _Enough(BaseException):
-    """Raised when there were enough tries to make an input smaller."""
+    """Raised after enough tries to shorten an input."""
 
 
 @frozen
 class Outcome:
-    """The result of a run: how often the target was called, and the input at which it failed."""
+    """The result of a run: the number of calls, and the input that failed."""
 
     executions: int
     crash: bytes | None = None
@@ -47,7 +47,7 @@ def fuzz(target: Target, is_over: Callable[[], bool], first_seed: int = 0) -> Ou
     """Runs a target with one input after the other, until it fails or the time is over.
 
     Args:
-        target: what to run.
+        target: the target to run.
         is_over: asked before each round.
         first_seed: the random seed of the first round.
     """
@@ -95,7 +95,7 @@ def _too_slow(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(name: str, seconds: str, crash: str) -> int:
-    """Fuzzes and prints how often; writes the input that failed to ``crash`` and exits with 1."""
+    """Fuzzes, prints the number of calls, stores a failing input in ``crash`` and exits with 1."""
     target = targets.target(name)
     end = time.monotonic() + float(seconds)
     outcome = fuzz(target, lambda: time.monotonic() > end, time.time_ns() % (1 << 32))

@@ -16,7 +16,7 @@ few = st.lists(st.integers(0, 3), max_size=40)
 
 
 def longest(a: list[int], b: list[int]) -> int:
-    """Returns the length of the longest common subsequence, by its definition."""
+    """Returns the length of the longest common subsequence, computed by its definition."""
     row = [0] * (len(b) + 1)
     for item in a:
         before, row = row, [0]

@@ -1,4 +1,4 @@
-"""A check of any conversation ends, and its findings name frames that exist."""
+"""A check of any conversation ends, and its findings name existing frames."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ MESSAGES = st.one_of(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths to all values within a value, and to itself."""
+    """Returns the paths to a value and to all values within it."""
     items: Sequence[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = [*value.items()]

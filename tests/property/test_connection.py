@@ -107,7 +107,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """A state that is stored and loaded at any frames of a capture labels the rest the same."""
+    """Storing and loading the state at any frames of a capture does not change later labels."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)
@@ -199,7 +199,7 @@ def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dial
         own = [seq for seq, label in enumerate(labels) if label["turn"] == number]
         assert own[0] == turn["prompt_seq"]
         assert {labels[seq]["session"] for seq in own} == {turn["session"]}
-        if turn["session"] is None:  # which ACP does not have: nothing else can be told to be of it
+        if turn["session"] is None:  # not in ACP: no other message can be assigned to this turn
             continue
         if turn["end_seq"] is not None:
             assert turn["end_seq"] in own

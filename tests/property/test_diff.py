@@ -44,13 +44,13 @@ NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
-    """A recording has no difference to itself at any level of comparison."""
+    """A recording does not differ from itself at any level of comparison."""
     report, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
     assert (report.is_equal, entries) == (True, [])
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
-    """A captured conversation of a real agent has no difference to itself."""
+    """A captured conversation of a real agent does not differ from itself."""
     assert len(sources) > 30
     for path in sources:
         report, entries = compare(path, RecordingReader(path))
@@ -93,7 +93,7 @@ def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old:
 def test_another_id_in_one_frame_is_exactly_that_field(
     sources: list[Path], data: st.DataObject
 ) -> None:
-    """An id that is changed in one frame only is reported at that place."""
+    """An id that changes in a single frame is reported at that place."""
     path = data.draw(st.sampled_from(sources))
     calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
     assume(calls)
@@ -109,7 +109,7 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 
 @WITH_SOME_OR_ALL
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """A removed frame is reported as only in A; the text around a removed chunk stays one text."""
+    """A removed frame is only in A; the text around a removed chunk stays one text."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
@@ -121,7 +121,7 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 
 @WITH_SOME_OR_ALL
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """A repeated notification is reported as one more frame in B."""
+    """A repeated notification is reported as an additional frame in B."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, doubled(path, line))
         if line.is_piece:
@@ -169,7 +169,7 @@ def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObje
 
 
 def statements(sources: list[Path]) -> list[tuple[Path, Line]]:
-    """Returns the notifications with content that is compared, and not only a state."""
+    """Returns the notifications with compared content, except updates of a state."""
     every = [(path, line) for path in sources for line in lines_of(path) if is_statement(line)]
     assert len(every) > 270
     assert sum(line.is_piece for _, line in every) > 200
@@ -191,7 +191,7 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def is_statement(line: Line) -> bool:
-    """Whether a frame is a notification with content that is compared, and not only a state."""
+    """Whether a frame is a notification with compared content, and not just a state."""
     if line.is_piece and not line.message["params"]["update"]["content"]["text"]:
         return False
     return line.kind == "notification" and line.update not in STATE_UPDATES
@@ -205,7 +205,7 @@ def compared_leaves(line: Line) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def is_compared(way: tuple[str, ...]) -> bool:
-    """Whether a place is compared: no rule says that its values differ between any two runs."""
+    """Whether a place is compared: no rule says that its value differs between runs."""
     state = RULE
     for key in way:
         state = state[key]
@@ -215,7 +215,7 @@ def is_compared(way: tuple[str, ...]) -> bool:
 
 
 def leaf_at(line: Line, way: tuple[str, ...]) -> Any:
-    """Returns the value at a place of a message; None if there is no value."""
+    """Returns the value at a place of a message; None if it does not exist."""
     return next((value for path, value in leaves(line.message) if path == way), None)
 
 

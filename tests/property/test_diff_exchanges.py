@@ -53,7 +53,7 @@ def method_of(path: Path, line: Line) -> str:
 
 
 def is_answer_to(answer: Line, other: Line) -> bool:
-    """Whether one line is the response to another one."""
+    """Whether the other line is the response to a line."""
     if (answer.kind, other.kind) != (ANSWER, REQUEST) or answer.lane[1] == other.lane[1]:
         return False
     return bool(answer.message["id"] == other.message["id"])
@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """Of two equal responses, the first is paired with the request and the second is left over."""
+    """The first of two equal responses is paired with the request, the second is left over."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -98,7 +98,7 @@ def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """Only the request differs: its response, and messages with its directory, are still equal."""
+    """Only the request differs; its response and messages with its directory stay equal."""
     for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
             report = diff(opened(path), without)
@@ -117,7 +117,7 @@ def is_made_once(path: Path, line: Line) -> bool:
 
 
 def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
-    """A notification that changes places with a neighbouring request or response is one move."""
+    """Swapping a notification with an adjacent request or response is one move."""
     moves, free = 0, 0
     for path in sources:
         for line, after in neighbours(path):
@@ -133,7 +133,7 @@ def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
-    """Returns messages of two kinds that are adjacent both in a lane and in the recording."""
+    """Yields messages of different kinds that are adjacent in a lane and in the recording."""
     latest: dict[tuple[str | None, str], Line] = {}
     for line in lines_of(path):
         before, latest[line.lane] = latest.get(line.lane), line
@@ -142,7 +142,7 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def may_change_places(path: Path, line: Line, after: Line) -> bool:
-    """Whether two messages have no order: one is a state, or both only read."""
+    """Whether the order of two messages does not matter: one is a state, or both only read."""
     if {line.update, after.update} & {*STATE_UPDATES} or are_open_at_once(path, line, after):
         return True
     if after.message.get("method") != "fs/read_text_file" or line.call is None:
@@ -210,5 +210,5 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
 def test_an_unknown_ending_is_no_difference(state: str) -> None:
-    """If a recorder was killed and did not see its agent end, the ending is not compared."""
+    """The ending of a recorder that was killed before its agent ended is not compared."""
     assert compare(HEALTHY[0], ended(HEALTHY[0], 3, state=state))[0].is_equal

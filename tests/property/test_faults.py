@@ -165,7 +165,7 @@ def scope(session: str, direction: Direction, count: int) -> list[Frame]:
 
 
 def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object, ...]]:
-    """Returns for each frame the rules that fired, and what arrived in its place."""
+    """Returns the rules that fired at each frame, and the output that replaced the frame."""
     outputs = run(plan_of(*rules), said, seed=42)
     return {
         (o.action, o.direction, o.received, o.delivered, said[o.frame - 1][1])
@@ -194,7 +194,7 @@ def test_interleaving_changes_nothing() -> None:
 @pytest.mark.parametrize("added", ["noop", "noop probability=0.5", "duplicate name=more times=1"])
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
-    """The existing rules fire at the same frames as before."""
+    """If a rule is added, the existing rules still fire at the same frames."""
     said = interleaved(random.Random(3))
 
     def fired(rules: list[str]) -> set[tuple[str, int]]:
@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """An unnamed rule keeps its draws when another one of its kind comes before it."""
+    """An unnamed rule keeps its draws if another rule of its kind is inserted before it."""
     said = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

@@ -1,4 +1,4 @@
-"""Folding loses no row, and a text that is cut fits into its columns."""
+"""Folding loses no row, and a cut text fits into its columns."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ WIDE = st.text(
 
 @given(said=WIDE, columns=st.integers(1, 20))
 def test_cut_text_fits(said: str, columns: int) -> None:
-    """A cut text is a beginning of the text, and no wider than the given columns."""
+    """A cut text is a prefix of the text, and no wider than the given columns."""
     shown = visible(said)
     cut = fit(shown, columns)
     assert sum(map(columns_of, clusters(cut))) <= columns

@@ -1,4 +1,4 @@
-"""Any conversation, written as another tool has it, is imported with equal values."""
+"""Any conversation in another tool's format is imported with equal values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_format_has_a_writer() -> None:
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
 def test_what_is_written_is_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
-    """In pieces of any size, with every line accounted for."""
+    """A log read in pieces of any size gives the same messages, and each line is counted."""
     writer = WRITERS[name]
     conversation = [
         entry for entry in conversation if entry.stream is not STDERR or writer.has_stderr
@@ -73,7 +73,7 @@ def test_what_is_written_is_read(name: str, conversation: list[Sent], data: st.D
 
 @given(st.lists(json_values, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]))
 def test_objects_are_found_in_an_array(items: list[Any], size: int, indent: int | None) -> None:
-    """Cut anywhere, and whatever their strings have."""
+    """The objects of an array are found wherever it is cut and whatever its strings contain."""
     text = json.dumps(items, indent=indent).encode()
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     parts = ObjectSplitter(b"[").split(pieces)

@@ -1,4 +1,4 @@
-"""Secrets that are added one by one are found like those that were known from the start."""
+"""Secrets that are added one by one are found like those known from the start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = st.lists(
     min_size=1,
     max_size=12,
 )
-"""Values of few distinct characters, so that some are parts and beginnings of others."""
+"""Values of few distinct characters, so that some are parts or prefixes of others."""
 
 
 def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """Words that are added at any time, between any searches, are found as by one automaton."""
+    """Words added between any searches are found as by a single automaton."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -52,7 +52,7 @@ def test_words_are_found_as_by_one_automaton(
 
 @given(VALUES, st.data())
 def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
-    """Matches do not overlap: leftmost first, then longest; so are partial matches at the end."""
+    """Matches, also partial ones at the end, are leftmost first and longest; none overlap."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)
@@ -71,7 +71,7 @@ def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataO
 
 @given(VALUES, st.data())
 def test_pieces_are_found_as_by_new_values(values: list[str], data: st.DataObject) -> None:
-    """Pieces of values are found the same whether or not they were searched for before."""
+    """Pieces of values are found whether or not they were searched for before."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

@@ -1,4 +1,4 @@
-"""The rows of a log do not depend on how it is indexed, and hold all that passed."""
+"""The rows of a log do not depend on how it is indexed, and contain all that passed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def joined(chunks: Chunks, stream: int) -> bytes:
 
 @contextlib.contextmanager
 def log_of(chunks: Chunks, ends: set[int]) -> Iterator[LogWriter]:
-    """Returns a log of chunks, after which some streams end and the recorder may be killed."""
+    """Yields a log of chunks; then some streams end, and the recorder may be killed."""
     with TemporaryDirectory() as directory, LogWriter(Path(directory, "x.db")) as recorder:
         for stream, chunk in chunks:
             recorder.chunk(stream, chunk)
@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """A line that is too large to hold differs at most in the labels that were read from it."""
+    """A line that is too large for memory differs at most in the labels read from it."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 
@@ -136,7 +136,7 @@ def test_large_lines_are_indexed_as_lines(
 def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
-    """A frame is marked delivered, partial or undelivered by the number of lost bytes."""
+    """The number of lost bytes marks frames as delivered, partial or undelivered."""
     with log_of(chunks, set()) as recorder, new_database() as connection:
         recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:
@@ -188,7 +188,7 @@ class Flaky:
 def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
-    """After any failed commits, with or without a restart, each frame is there once."""
+    """After any failed commits, with or without a restart, each frame is stored once."""
     with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))

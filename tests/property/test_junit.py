@@ -1,4 +1,4 @@
-"""Any text at any place gives valid XML, with escapes for characters that XML cannot have."""
+"""Any text at any place gives valid XML, with escapes for characters that XML forbids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acp_proxy.base.safe_text import visible
 from acp_proxy.cli.screens.junit import Case, Failure, suite
 
 texts = st.text(st.characters(), max_size=20)
-"""Halves of surrogate pairs included."""
+"""Texts with halves of surrogate pairs."""
 lists = st.lists(texts, max_size=3)
 failures = st.builds(Failure, texts, texts, lists)
 cases = st.builds(

@@ -1,4 +1,4 @@
-"""Records that are appended to a log are read back, up to the position where it was cut."""
+"""Records that are appended to a log are read back, up to the position where it is cut."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ values = st.text(
     st.characters(codec="utf-8", exclude_characters="\0") | st.characters(min_codepoint=0xDC80,
     max_codepoint=0xDCFF)
 )  # fmt: skip
-"""Texts as the system's bytes are decoded, including bytes in unknown encodings."""
+"""Texts decoded from the system's bytes, including bytes in unknown encodings."""
 
 
 def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
@@ -41,7 +41,7 @@ def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
 
 
 def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
-    """Returns the contents of records in the form in which they were given to the log."""
+    """Returns the contents of records in the form that was passed to the log."""
     assert [record.t_ns for record in records] == sorted(record.t_ns for record in records)
     return [(record.stream, record.payload) for record in records]
 
@@ -62,7 +62,7 @@ def test_what_is_appended_is_read(appended: list[tuple[int, bytes]], limit: int)
 
 @given(chunks, st.data())
 def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
-    """Wherever the file ends, exactly the whole records are read."""
+    """Exactly the complete records are read, wherever the file ends."""
     with new_log() as log:
         write(log, appended)
         cut = data.draw(st.integers(0, log.physical_size))
@@ -89,7 +89,7 @@ def test_junk_between_records_is_skipped(
 
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
-    """Trimmed or not, each record stands at the same logical offset."""
+    """A record keeps its logical offset when the log is trimmed."""
     records: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):
@@ -106,7 +106,7 @@ def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[
 
 @given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))
 def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
-    """Fields survive being packed, written and read, whatever bytes the system had in them."""
+    """Fields are the same after being packed, written and read, whatever bytes they contain."""
     lists = {key: v if isinstance(v, list) else [v] for key, v in packed.items()}
     assert unpack_fields(pack_fields(packed)) == lists
     with new_log() as log:

@@ -1,4 +1,4 @@
-"""The quick reader of options and click agree."""
+"""The fast reader of options agrees with click."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def by_click(args: list[str]) -> RecordOptions:
 
 @given(arguments, environments)
 def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
-    """Whatever the quick reader accepts, click parses into the same options.
+    """If the fast reader accepts options, click parses them into the same values.
 
-    Click accepts or refuses the rest. A refusal is one line on stderr and exit code 2.
+    Click accepts or refuses the others. A refusal is one line on stderr and exit code 2.
     """
     quick = parse(args, environ)
     with mock.patch.dict(os.environ, environ, clear=True):
@@ -85,7 +85,7 @@ def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
 
 
 def plain_value(option: Any) -> st.SearchStrategy[str]:
-    """Values that an option takes."""
+    """Draws values that an option accepts."""
     good = {
         "output": ["x.db", "a/b"], "name": ["n"], "redact": ["none"],
         "max_size": ["1k", "0"], "grace": ["0", "1.5"], "keep": ["7d", "2GB"],
@@ -95,7 +95,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
 
 @given(st.data())
 def test_right_use_needs_no_click(data: st.DataObject) -> None:
-    """Plain use, by arguments or variables, is read by the quick reader."""
+    """The fast reader accepts ordinary arguments and variables."""
     args, environ = [], {}
     for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):
         value = data.draw(plain_value(option)) if option.read else ""

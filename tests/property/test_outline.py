@@ -14,14 +14,14 @@ from acp_proxy.protocol.outline import read_outline
 from tests.support.strategies import messages, shuffled
 
 MARK = "\U0001f4a5"
-"""Stands where the large string will be."""
+"""The placeholder of the large string."""
 
 PIECES = ("a", "\\", '"', "{", "}", "[", ",", ":", "\n", "é", "\U0001f600", "null", ', "id": 7}')
 
 
 @st.composite
 def lines(draw: st.DrawFn) -> tuple[bytes, int]:
-    """Draws a line with one large string, and a size of edges that hold the rest of the line."""
+    """Draws a line with one large string, and a size of edges that cover the rest."""
     message = draw(messages)
     if isinstance(params := message.get("params"), dict):  # an id is a scalar
         assume(not isinstance(params.get("requestId"), dict | list))

@@ -1,4 +1,4 @@
-"""The automaton of all rules finds what each rule matches by itself."""
+"""The automaton of all rules agrees with the single rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
 @given(st.lists(st.tuples(patterns, st.booleans()), max_size=4), st.lists(keys, max_size=4))
 @example([(["**", "a"], True), (["a", "*"], False)], ["a", "a"])
 def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way: list[str]) -> None:
-    """A state ignores a place, or names its value, exactly if a rule by itself says so."""
+    """A state ignores a place, or names its value, exactly if a single rule says so."""
     rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:
@@ -43,5 +43,5 @@ def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way:
 
 @given(st.lists(st.text(max_size=5), max_size=4))
 def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
-    """Keys with a tilde or a slash are escaped in pointers, and read back (RFC 6901)."""
+    """Tildes and slashes in keys are escaped in a pointer and restored (RFC 6901)."""
     assert parts_of(pointer(parts)) == tuple(parts)

@@ -1,4 +1,4 @@
-"""Secrets of every shape are masked wherever they are cut; texts that look like them are not."""
+"""Secrets in every form are masked wherever they are cut; similar harmless texts are not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def masking(path: Path, **start: Any) -> LogWriter:
 
 @pytest.mark.parametrize("dialect", ["draft-1.0", pytest.param("unstable", marks=pytest.mark.soak)])
 def test_no_cut_lets_a_secret_through(tmp_path: Path, dialect: str) -> None:
-    """No secret leaks if it is cut into pieces at any of its characters."""
+    """A secret does not leak, whichever character it is cut at."""
     made = conversation(dialect, every_cut=True, large=0, early=True)
     with masking(tmp_path / "x.db", arg=["agent", *made.command]) as recorder:
         for side, line in made.steps:
@@ -46,11 +46,11 @@ def _output(words: str) -> dict[str, Any]:
 
 
 AT_ONCE = 40
-"""Secrets in one recording; each is searched for in all lines that follow it."""
+"""Secrets per recording; each is searched for in all lines after it."""
 
 
 def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
-    """Secrets are masked in tool output with any text around them; a third of all is tested."""
+    """Secrets in tool output are masked with any text around them (a third are tested)."""
     chosen = secrets()[::3]
     assert len(chosen) > 250
     for first in range(0, len(chosen), AT_ONCE):
@@ -63,7 +63,7 @@ def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
 
 
 def test_look_alikes_stay_as_they_are(tmp_path: Path) -> None:
-    """Of texts that look like secrets, at most one in 200 is masked, and no id and no method."""
+    """At most one in 200 harmless texts is masked, and never an id or a method."""
     lines = [_output(words) for words in look_alikes()]
     with masking(tmp_path / "x.db") as recorder:
         recorder.to_client(*lines)

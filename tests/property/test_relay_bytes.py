@@ -1,4 +1,4 @@
-"""Any bytes, in any chunks, in both directions at once, pass unchanged and are recorded as such."""
+"""Any bytes, in any chunks, in both directions at once, pass and are recorded unchanged."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, m
 def test_any_bytes_pass_in_any_chunks(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Both peers receive what the other wrote, and the recording has the same bytes."""
+    """The client, the agent and the recording get the bytes that were sent."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
 def expect_unchanged(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Sends two streams in chunks of these sizes, and compares what arrived and was recorded."""
+    """Sends two streams in chunks of given sizes, and compares the received and recorded bytes."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         (directory / "said").write_bytes(to_client)
@@ -110,7 +110,7 @@ def test_no_level_of_masking_changes_what_is_forwarded(
     agent_sizes: list[int],
     client_sizes: list[int],
 ) -> None:
-    """With every level of masking, both peers receive exactly what the other wrote."""
+    """At every level of masking, both peers receive exactly the other's bytes."""
     planted = b"".join(secret + b"\n" for secret in [*SECRET_LINES, *secrets])
     to_agent, to_client = planted + to_agent, planted[::-1] + planted + to_client
     for level in ("none", "secrets", "private"):
@@ -173,7 +173,7 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
 @needs_proc
 @pytest.mark.slow
 def test_a_line_of_64_mb_that_is_no_message_costs_no_memory(tmp_path: Path) -> None:
-    """A line of 64 MB that is not JSON is recorded within the same memory, with the reason."""
+    """A line of 64 MB that is not JSON is recorded in the same memory, with the reason."""
     line = b"not json, " * ((64 << 20) // 10) + b"\n"
     with Recorder(ACP_PROXY, tmp_path) as record:
         (tmp_path / "said").write_bytes(line)

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
-    """Every recording in the repository and every captured conversation."""
+    """Yields every recording in the repository and every captured conversation."""
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(RecordingReader(path)) for path in every_recording]
         yield [Conversation.load(reader) for reader in readers]
 
 
 def assert_faithful(played: Played, order: Order) -> None:
-    """Checks that the client received what was recorded, and that nothing diverged."""
+    """Checks that the client received the recorded bytes, and that nothing diverged."""
     conversation = played.conversation
     assert [d for d in played.divergences if d.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
@@ -61,7 +61,7 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """G0: a reactive client receives the recorded bytes of each lane; in recorded order, of all."""
+    """G0: a reactive client receives the recorded bytes of each lane, in strict order of all."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If an omitted message does not count, the log names every request without an answer."""
+    """If an omitted message is not a divergence, the log names each unanswered request."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -140,13 +140,13 @@ MISTAKES: dict[Callable[[Step, bytes], list[bytes]], dict[str, str]] = {
         "error": "outcome-differs",
     },
 }
-"""The mistakes of a client, and which divergence each is for a kind of message."""
+"""The mistakes of a client, and the divergence of each by the kind of message."""
 
 
 def twins(conversation: Conversation, step: Step) -> set[int]:
-    """Returns the numbers of all messages that are equal to a message, its own included.
+    """Returns the numbers of all messages equal to a message, including its own.
 
-    Which of them is missing, or one too many, cannot be known; it is reported for the last.
+    It is unknown which of them is missing or surplus, so the last one is reported.
     """
     by_seq = {say.step.seq: say for say in conversation.frames}
 
@@ -199,9 +199,8 @@ def test_one_mistake_is_one_divergence(
 ) -> None:
     """A mistake at a required message gives one primary divergence, of its kind, at that frame.
 
-    There are two exceptions. Of equal
-    requests it is unknown which one is missing or too many. And if the agent ended its output,
-    nothing is read of the client after the last frame.
+    There are two exceptions. Among equal requests it is unknown which one is missing or surplus.
+    And if the agent closed its output, nothing is read from the client after the last frame.
     """
     places = [
         (conversation, step) for conversation in conversations for step in conversation.required
@@ -236,7 +235,7 @@ def assert_one_divergence(
 
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
-    """Whether the agent's output ended after a message, and no further message is expected."""
+    """Whether the agent's output ended after a message, and no other message is expected."""
     left_at = RecordedSteps(conversation.reader).agent_left_at
     return left_at is not None and all(
         other.seq <= step.seq or other.seq > left_at for other in conversation.required
@@ -246,7 +245,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """A reply that is sent before its request is one divergence; every recorded reply is tried."""
+    """A reply sent before its request is one divergence; every recorded reply is tried."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -276,7 +275,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
-    """``_meta``, another client, other spellings, other ids and other content do not diverge."""
+    """Other spellings, ids, contents, client names and ``_meta`` do not diverge."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name
@@ -316,10 +315,10 @@ def without_ids(stream: bytes) -> list[Any]:
     return messages
 
 
-# Conversations that nobody had.
+# Generated conversations.
 
 Line = tuple[str, Any]
-"""A direction, and a message without its final id: None for a request's, or a key."""
+"""A direction, and a message whose id is provisional: None for a request, otherwise a key."""
 
 
 @st.composite
@@ -358,7 +357,7 @@ EVENTS: list[Callable[[str, int], list[Line]]] = [
 
 @st.composite
 def talks(draw: st.DrawFn) -> list[Line]:
-    """Draws several sessions, interleaved with requests that belong to no session."""
+    """Draws several interleaved sessions, with requests that belong to no session."""
     lanes = [draw(sessions(name)) for name in ("a", "b", "c")[: draw(st.integers(1, 3))]]
     lists: list[Line] = [("->", ("session/list", {})), ("<-", ("answer", {"sessions": []}))]
     lanes.append([line for _ in range(draw(st.integers(0, 2))) for line in lists])
@@ -371,7 +370,7 @@ def talks(draw: st.DrawFn) -> list[Line]:
 
 
 def record(said: list[Line], path: Path) -> None:
-    """Records generated sessions, and gives their messages ids."""
+    """Records generated sessions, and assigns ids to their messages."""
     next_id, next_ask = 1, 0
     open_requests: dict[int, list[int]] = {}
     open_asks: dict[int, list[int]] = {}
@@ -411,7 +410,7 @@ def recorded(said: list[Line]) -> Iterator[Conversation]:
 
 @given(talks(), st.sampled_from(Order))
 def test_any_conversation_replays_against_itself(said: list[Line], order: Order) -> None:
-    """G0, of several sessions with requests of both sides, late updates and cancellations."""
+    """G0 holds for several sessions with requests of both peers, late updates and cancellations."""
     for conversation in recorded(said):
         assert_faithful(play(conversation, order=order), order)
 
@@ -421,7 +420,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 
 @given(talks(), st.randoms(use_true_random=False))
 def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: random.Random) -> None:
-    """G1: the order and the pace in which the client serves the lanes change no lane."""
+    """G1: the order and pace of the client's lanes do not change any lane."""
     for conversation in recorded(said):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)

@@ -1,4 +1,4 @@
-"""Any message can be compared with its type; a dialect allows what one of its versions allows."""
+"""Any message can be compared with its type; a dialect allows what any of its versions allows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def places(value: Any) -> Any:
 
 @cache
 def types_of(name: str) -> DialectSchema:
-    """Returns the types of one version alone."""
+    """Returns the types of a single version."""
     return DialectSchema(json.dumps(merged([of_version(name)])))
 
 
@@ -75,9 +75,9 @@ def types_of(name: str) -> DialectSchema:
 def test_what_fits_a_version_fits_its_dialect(
     dialect: str, name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """No message is wrong in all versions together that one of them allows, nor any of its members.
+    """A message that one version allows is not wrong in the whole dialect, nor are its members.
 
-    A version alone is closed as the dialect is, so no other version has typed a member of it.
+    A single version is closed like the dialect, so no other version has typed a member of it.
     """
     direction, method, is_params, value = body
     types = types_of(name)
@@ -95,7 +95,7 @@ METHODS = sorted({(direction, method) for direction, method, _, _ in BODIES})
 def test_any_json_is_judged(
     dialect: str, method: tuple[Direction, str], is_result: bool, value: Any
 ) -> None:
-    """Any JSON is judged without raising, and long values are not quoted in full."""
+    """Any JSON is compared without raising, and long values are not quoted in full."""
     comparison = SCHEMAS[dialect].compare(*method, is_result, value)
     for problem in comparison.problems:
         assert problem.pointer.startswith("/result" if is_result else "/params")
@@ -107,6 +107,6 @@ def test_any_json_is_judged(
 def test_any_change_of_an_example_is_judged(
     dialect: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """A changed example is judged without raising."""
+    """A changed example is compared without raising."""
     direction, method, is_params, value = body
     SCHEMAS[dialect].compare(direction, method, not is_params, value)

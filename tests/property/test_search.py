@@ -20,7 +20,7 @@ PATTERNS = ("a+b", "[ab]é", "(a|b)(A|s)", "^a", "b$", r"a\Z", r"\n.", "b(?=a)",
 
 
 def escaped(value: str, choices: list[int]) -> str:
-    """Returns a JSON string with some characters escaped that need no escape."""
+    """Returns a JSON string with unnecessary escapes for some characters."""
     written = []
     for n, character in enumerate(value):
         if choices[n % len(choices)]:
@@ -32,7 +32,7 @@ def escaped(value: str, choices: list[int]) -> str:
 
 
 def chunk(seq: int, text: str, choices: list[int]) -> StoredFrame:
-    """Makes the frame of a chunk."""
+    """Returns the frame of a chunk."""
     raw = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":'
         f'"agent_message_chunk","content":{{"type":"text","text":{escaped(text, choices)}}}}}}}}}'
@@ -49,7 +49,7 @@ def found_by(pattern: Pattern, frames: list[StoredFrame]) -> list[int]:
 
 
 def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]) -> list[int]:
-    """Returns the frames whose line or strings match, or in which a match in the message begins."""
+    """Returns the frames with a match in their line or strings, or at the start of a text match."""
     whole, starts, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):
         assert frame.raw is not None
@@ -68,7 +68,7 @@ def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]
 def test_a_text_is_found_exactly_where_it_is(
     pieces: list[str], needle: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """The hits are exactly the frames in which an occurrence of the text begins."""
+    """The hits are exactly the frames where an occurrence of the text begins."""
     pattern = Pattern(needle, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)
@@ -81,7 +81,7 @@ def test_a_text_is_found_exactly_where_it_is(
 def test_a_regular_expression_is_found_exactly_where_it_matches(
     pieces: list[str], source: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """Regular expressions, also with anchors and lookaround, have the hits of a naive search."""
+    """Regular expressions, even with anchors and lookaround, have the hits of a naive search."""
     pattern = Pattern(source, is_regex=True, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)
@@ -91,7 +91,7 @@ def test_a_regular_expression_is_found_exactly_where_it_matches(
 def test_the_size_of_the_search_window_does_not_matter(
     pieces: list[str], needle: str, full: int
 ) -> None:
-    """A message that is searched in parts has the same hits as if it were searched whole."""
+    """A message that is searched in parts has the same hits as when searched whole."""
     pattern = Pattern(needle, ignore_case=True)
     frames = [chunk(n, text, [0]) for n, text in enumerate(pieces, 1)]
     searcher = Searcher(pattern)

@@ -1,7 +1,7 @@
-"""Secrets in all forms that can be told from other text are stored nowhere, however they are sent.
+"""Secrets in all recognizable forms are stored nowhere, however they are sent.
 
 Each is planted in a message, in the output of a tool and on stderr; whole and in pieces, with a
-letter before it. The forms that cannot be told are listed in SECURITY.md.
+letter before it. SECURITY.md lists the forms that cannot be recognized.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEY = "00" * 16
 
 
 class Form(NamedTuple):
-    """A secret in the text by which it is recognized."""
+    """A secret in the text that makes it recognizable."""
 
     before: str
     secret: str
@@ -119,7 +119,7 @@ def leaked(path: Path, secret: str) -> list[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_secret_is_stored_nowhere(tmp_path: Path, way: str | int) -> None:
-    """Neither the database, its free pages included, nor the text form has eight letters of it."""
+    """No eight characters of a secret are in the database, its free pages or the text form."""
     path = tmp_path / "x.db"
     with LogWriter(path, **{"redaction": "secrets", MARKER_KEY: KEY}) as recorder:
         for form in FORMS:
@@ -139,7 +139,7 @@ PLACES = ("env", "header", "argument", "path", "query", "member", "variable")
 def test_a_secret_by_its_place_is_stored_nowhere(
     tmp_path: Path, place: str, first: str, way: str | int
 ) -> None:
-    """It makes no difference whether it is shown before or after the place that makes it one."""
+    """A secret is masked both before and after the place that reveals it."""
     path, secret = tmp_path / "x.db", "Vb7QxL2mRk9TzWp4/Yc8NdHf5"
     if place in ("path", "query"):
         secret = secret.replace("/", "-")

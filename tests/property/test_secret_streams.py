@@ -1,4 +1,4 @@
-"""Secrets are found however their text is cut into pieces and escaped."""
+"""Secrets are found however their text is cut and escaped."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def as_frame(text: str, how: str) -> bytes:
 def test_a_line_with_a_secret_is_not_passed_over(
     case: Planted, before: str, after: str, how: str
 ) -> None:
-    """The quick check lets no line with a secret pass, whatever its JSON escapes are."""
+    """The quick check reports every line with a secret, whatever its JSON escapes are."""
     line = as_frame(before + case.text + " " + after, how)
     assert may_hold(line)
 
 
 @given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
 def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
-    """If the search finds a secret in a text, the quick check says that it may hold one."""
+    """If the search finds a secret in a text, the quick check says that it may have one."""
     if find(text, loose=loose):
         assert may_hold(text.encode())
         assert may_hold(json.dumps(text).encode())
@@ -51,9 +51,9 @@ def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> N
 def test_a_secret_in_two_pieces_is_kept_back(
     case: Planted, before: str, data: st.DataObject
 ) -> None:
-    """No part of a secret is released before it is found, once three characters of it are there.
+    """A secret is kept back from its third character on, until it is complete and found.
 
-    A text that was kept back is searched again with what follows.
+    A text that was kept back is searched again with the text that follows.
     """
     text = before + case.text
     start, end = len(before) + case.start, len(before) + case.end
@@ -68,14 +68,14 @@ def test_a_secret_in_two_pieces_is_kept_back(
 
 
 def too_early(text: str) -> bool:
-    """Whether a text ends before there is enough of a secret to recognize its beginning."""
+    """Whether a text ends before the start of a secret can be recognized."""
     beginnings = "|".join(word[:end] for word in COMMANDS for end in range(1, len(word)))
     early = rf"(?:^|[^A-Za-z_])[A-Za-z_]{{1,2}}$|curl[^\n]*$|(?:{beginnings})$"
     return re.search(early, text, re.IGNORECASE) is not None
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """Little is kept back of the manual and of texts by agents when they are cut after any word."""
+    """Little text of the manual and of agents is kept back when it is cut after any word."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

@@ -62,7 +62,7 @@ def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> st
 
 
 def replayed(recorded: RecordedTranscript, client: str) -> list[tuple[str, str]]:
-    """Returns the divergences of a client that count."""
+    """Returns the divergences of a client, except informational ones."""
     live = recorded.replay()
     for line in client.splitlines():
         if line.startswith("-> "):
@@ -78,7 +78,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
     prompts: list[list[tuple[str, int]]],
     others: list[list[tuple[str, int]]],
 ) -> None:
-    """Masked or not, a recording has the same divergences, with its own and with other secrets."""
+    """A recording has the same divergences masked or not, with its own or with other secrets."""
     own, live = secrets[:2], secrets[2:]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         recordings = []
@@ -104,7 +104,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
 
 
 def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) -> None:
-    """A masked recording is replayed without divergence to a client that sends the real secrets."""
+    """A masked recording replays without divergence to a client that sends the real secrets."""
     for path in every_recording:
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)

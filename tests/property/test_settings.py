@@ -34,7 +34,7 @@ _NAMES = ("theme", "//", "/*", "command", "a,}", "OpenCode", "x", "é")
 
 
 def documents() -> st.SearchStrategy[bytes]:
-    """Draws settings as people write them, and stranger ones."""
+    """Draws settings as people write them, and unusual ones."""
     return st.integers(0, 1 << 40).map(lambda seed: document_of(Random(seed)))
 
 
@@ -119,7 +119,7 @@ class Writer:
 
 
 def value_or_nothing(data: bytes) -> Any:
-    """Returns what the oracle reads, and an empty object for an empty text."""
+    """Returns the value that the oracle reads, or an empty object for an empty text."""
     parsed = value_of(data)
     return {} if parsed is None else parsed
 
@@ -138,7 +138,7 @@ def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
 @settings(max_examples=200)
 @given(documents())
 def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
-    """The new value is the old one with the entry; the old text remains in one piece or two."""
+    """The new value is the old one with the entry; the old text is kept in one or two parts."""
     change = insertion(data, SECTION, NAME, ENTRY)
     old = value_or_nothing(data)
     assert value_of(change.after) == {**old, SECTION: {**old.get(SECTION, {}), NAME: ENTRY}}
@@ -164,7 +164,7 @@ def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> No
     old = value_or_nothing(data)
     assert value_of(rest) == {**old, SECTION: old.get(SECTION, {})}
     rest_of_after = iter(change.after)
-    assert all(byte in rest_of_after for byte in rest)  # nothing is new, moved or written anew
+    assert all(byte in rest_of_after for byte in rest)  # nothing is added, moved or rewritten
 
 
 @given(documents(), st.sampled_from(["file", "link", "missing"]))
@@ -187,7 +187,7 @@ def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
 def test_undo_after_another_change_removes_the_entry_alone(
     data: bytes, where: int, value: Any
 ) -> None:
-    """Text that was added before, after or inside the section in the meantime remains."""
+    """Text added in the meantime before, after or inside the section is kept."""
     change = insertion(data, SECTION, NAME, ENTRY)
     edits = [
         change.after.rstrip() + b" // more\n",
@@ -214,13 +214,13 @@ def test_undo_after_another_change_removes_the_entry_alone(
 def _added(data: bytes, section: str, name: str, value: Any) -> bytes:
     try:
         return insertion(data, section, name, value).after
-    except BadSettings:  # such as a member of this name that is no object
+    except BadSettings:  # such as when this member is not an object
         return data + b" "
 
 
 @given(documents())
 def test_a_change_in_between_is_refused(data: bytes) -> None:
-    """If the file changes after it was read, it is not overwritten, and no file is left over."""
+    """A file that changed after it was read is not overwritten, and no file is left over."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, "file")
         file = read(path)
@@ -234,7 +234,7 @@ def test_a_change_in_between_is_refused(data: bytes) -> None:
 
 @given(documents(), st.booleans())
 def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
-    """A read-only file, or a file in a read-only directory, is not changed, even as superuser."""
+    """A read-only file, or one in a read-only directory, is not changed, even by the superuser."""
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place, "config")
         directory.mkdir()
@@ -268,7 +268,7 @@ def test_undo_of_a_changed_entry_is_refused(data: bytes, other: bytes) -> None:
 
 
 def settings_in(directory: Path, data: bytes, kind: str) -> Path:
-    """Makes a settings file of a kind, and returns its path."""
+    """Creates a settings file of some kind, and returns its path."""
     path = directory / "settings.json"
     if kind == "link":
         (directory / "real").mkdir()
@@ -290,7 +290,7 @@ def write(path: Path) -> bytes:
 
 
 def log_of(path: Path, file: SettingsFile) -> ChangeLog:
-    """Returns the path of a file's log, which is in the same directory."""
+    """Returns the log of a file's changes, in the same directory."""
     return ChangeLog(path.parent / "log", file)
 
 

@@ -76,7 +76,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
-    """The captured conversations of real agents."""
+    """Yields the captured conversations of real agents."""
     captured = [path for path in every_recording if path not in SHIPPED]
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(RecordingReader(path)) for path in captured]
@@ -100,9 +100,9 @@ uses other tool call ids. Nothing that the clients send before distinguishes the
 def test_each_start_plays_its_own_recording(
     conversations: list[Conversation], agent: str, played: str
 ) -> None:
-    """The output is byte for byte the recorded one, except for session ids of earlier starts.
+    """The output equals the recorded bytes, except for session ids of earlier starts.
 
-    Each client of whose name `played` is a part is played, with all recordings of its agent.
+    All clients with `played` in their names are played, with all recordings of their agent.
     """
     of_agent = [other for other in conversations if other.path.name.startswith(agent)]
     assert len(of_agent) >= 5

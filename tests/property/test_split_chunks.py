@@ -1,4 +1,4 @@
-"""What remembers the chunk before returns the same as what does not."""
+"""The cache of the previous chunk does not change the result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lines(draw: st.DrawFn) -> bytes:
 
 @given(st.lists(lines(), max_size=12))
 def test_the_cache_does_not_change_the_result(raws: list[bytes]) -> None:
-    """Also if a chunk only resembles the one before at an end."""
+    """The result is the same even if a chunk resembles the previous one only at an end."""
     splitter, reader = ChunkSplitter(), ChunkReader()
     for raw in raws:
         assert splitter.split(raw) == split(raw)

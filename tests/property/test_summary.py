@@ -105,7 +105,7 @@ def look_at(path: Path) -> None:
 
 
 def told(findings: Iterable[Finding]) -> list[Finding]:
-    """Returns all findings but those of pauses, for which every frame is read."""
+    """Returns all findings except those of pauses, which need every frame."""
     return [
         finding for finding in findings if finding.rule not in ("wait.silence", "agent.slow-start")
     ]

@@ -64,7 +64,7 @@ happenings = st.lists(
 
 @contextlib.contextmanager
 def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -> Iterator[Path]:
-    """Makes a recording of drawn reads and events."""
+    """Yields a recording of drawn reads and events."""
     names = ("", *Stream)
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db"), dialect=dialect) as recorder:
@@ -96,7 +96,7 @@ def test_a_recording_comes_back_from_its_text(
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """A line that is too large to hold is read by its edges in both forms."""
+    """A line that is too large for memory is read by its edges in both forms."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
@@ -134,7 +134,7 @@ rows = st.lists(
 
 @given(rows, st.integers(-(2**63), 2**63 - 1), texts)
 def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: str | None) -> None:
-    """Jumps in the numbers, marks, masks, faults and times that go backwards are kept."""
+    """Jumps in the numbers, marks, masks, faults and backward times are kept."""
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)
@@ -149,7 +149,7 @@ def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: 
 
 
 def add(write: RowWriter, frame: dict[str, Any]) -> None:
-    """Adds a frame, with a gap in the numbers, and the faults that fired at it."""
+    """Adds a frame with a gap in the numbers, and the faults that fired at it."""
     write.state.next_seq += frame.pop("seq") - 1
     seq, fired = write.state.next_seq, frame.pop("fired")
     stderr = frame["stream"] is Stream.STDERR
@@ -169,7 +169,7 @@ def test_milliseconds_are_exact(ns: int) -> None:
 
 @given(st.dictionaries(st.sampled_from(["wall", "bytes", "x", "é"]), json_values, max_size=3))
 def test_the_data_of_events_come_back(data: dict[str, Any]) -> None:
-    """The column of an event is the same text again."""
+    """The data of an event is restored as the same text."""
     for text in (
         json.dumps(data),
         json.dumps(data, indent=1),

@@ -1,4 +1,4 @@
-"""An agent that has not changed is verified without divergence, in any interleaving."""
+"""An unchanged agent is verified without divergence, in any interleaving."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 CAPTURES = captures.all_captures()
 NAMELESS = ("gemini-0.61.0-parallel.db", "gemini-0.61.0-perm_allow.db", "gemini-0.61.0-plan.db")
-"""Recordings with a permission for a call that only a title names; only lenient repeats it."""
+"""Recordings with a permission for a call that only has a title; only lenient repeats it."""
 
 
 @pytest.fixture(
     scope="module", params=[*HEALTHY, *CAPTURES], ids=lambda p: p.parent.name[:12] + "-" + p.name
 )
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns one of the healthy recordings of the repository or of the captured conversations."""
+    """Returns a healthy recording of the repository or of a captured conversation."""
     path: Path = request.param
     return path if path in HEALTHY else record_capture(path, tmp_path_factory.mktemp("capture"))
 
 
 def check(played: Verified) -> None:
-    """Checks that everything was sent as it was recorded, and that nothing diverged."""
+    """Checks that everything was sent as recorded, and that nothing diverged."""
     assert played.divergences == []
     assert played.engine.is_played_out
     assert {send.seq: send.data for send in played.sent} == played.recorded
@@ -60,7 +60,7 @@ def test_an_unchanged_agent_passes_with_all_options(
 
 
 def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
-    """A call that only a title describes gets no permission, since titles are not compared."""
+    """A call described only by its title gets no permission, since titles are not compared."""
     count = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
@@ -77,7 +77,7 @@ def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
 def test_any_conversation_is_verified_in_any_order(
     words: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    """The order in which an agent serves its sessions makes no difference."""
+    """An agent may serve its sessions in any order."""
 
     def choose(ready: list[AgentFrame]) -> AgentFrame:
         return data.draw(st.sampled_from(ready), label="next")
@@ -96,7 +96,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
         re.sub(rb'"result":\s*\{.*\}(?=\})', b'"error":{"code":1,"message":"n"}', raw)
     ],
 }
-"""The faulty agents: each maps a frame to the lines that are sent instead."""
+"""Faulty agents: each maps a frame to the lines that are sent instead."""
 
 
 @given(
@@ -106,7 +106,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """If not all was played, there is a primary divergence; frames are sent as recorded."""
+    """A primary divergence explains unplayed frames, and sent frames equal the recorded ones."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:

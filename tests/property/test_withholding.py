@@ -57,7 +57,7 @@ def withholding(*, parses: bool) -> Withholding:
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
 def test_any_line_is_withheld_as_if_parsed(wrap: str, parts: list[str]) -> None:
-    """Both checks agree on lines with any spelling, and on lines that are not messages."""
+    """The two checks agree on lines in any spelling, and on lines that are not messages."""
     text = "".join(parts)
     line = wrap.format(*[text] * wrap.count("{}")).encode()
     wire = Wire(line, "\n", 0, "notification", None)

@@ -36,7 +36,7 @@ def test_words_that_come_later_are_found() -> None:
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
     assert needles.are_in(b"a THREE")
-    for _ in range(5):  # after as many searches as there are words one automaton has them all
+    for _ in range(5):  # after as many searches as words, one automaton has all words
         assert sorted(needles.places(b"three, one")) == [(0, 7), (2, 0)]
     assert needles.count == 3
 
