@@ -38,7 +38,7 @@ def apply(raw: bytes, edits: Edits) -> bytes:
 def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> Iterator[bytes]:
     """Yields the bytes of a line with edits applied.
 
-    pieces: the bytes of the line, or of its end.
+    Args:
         pieces: the bytes of the line, or of its end.
         edits: sorted by their starts, without overlaps; those before ``start`` are skipped.
         start: the offset of the first piece in the line.

@@ -136,8 +136,7 @@ class Redactor:
             searched: the result of `search_lines` for a block of lines that contains this one.
 
         Raises:
-            NotYet: raised by ``following`` if it needs lines that have not arrived; pass the line
-            again.
+            NotYet: raised by ``following`` if lines are missing; pass the line again.
         """
         if stream is _STDERR:
             return self._stderr_line(raw)

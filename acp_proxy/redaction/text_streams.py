@@ -110,8 +110,7 @@ class TextStreams:
             following: returns the lines after it; only called if they are needed.
 
         Raises:
-            NotYet: raised by ``following`` if it needs lines that have not arrived; pass the piece
-            again.
+            NotYet: raised by ``following`` if lines are missing; pass the piece again.
         """
         stream = self.kept.get(piece.key, _NOTHING)
         left, spans = stream
