@@ -70,7 +70,7 @@ class Params(Struct, gc=False):
     update: Update | None = None
     type: str | None = None
     data: Update | str | None = None
-    """A string in the draft's ``terminal/output``."""
+    """The data of the draft; a string in its ``terminal/output``."""
     toolCall: ToolCall | None = None  # noqa: N815
     subject: Subject | None = None
     toolCallId: str | None = None  # noqa: N815
@@ -94,7 +94,7 @@ class Result(Struct, gc=False):
     stopReason: str | None = None  # noqa: N815
     modes: Modes | None = None
     currentMode: str | None = None  # noqa: N815
-    """Sent for ``session/set_mode`` of the draft."""
+    """Only in the draft, in the result of ``session/set_mode``."""
 
 
 class Error(Struct, gc=False):

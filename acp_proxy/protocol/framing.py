@@ -19,7 +19,7 @@ class Line:
 
     segments: tuple[Segment, ...]
     size: int
-    """Bytes, including the newline."""
+    """The length in bytes, including the newline."""
     t_first_ns: int
     t_ns: int
     terminated: bool

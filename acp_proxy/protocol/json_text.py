@@ -151,7 +151,7 @@ class Member(NamedTuple):
     """The place of an object's member, or of an array's item."""
 
     key: str
-    """``*`` for an item."""
+    """The name of the member; ``*`` for an item."""
     start: int
     """The start of the value's character range."""
     end: int

@@ -23,7 +23,7 @@ class PermissionAnswer:
     """The answer of a client to a permission request."""
 
     result: Any
-    """None if the answer is an error."""
+    """The result of the answer; None if it is an error."""
     kinds: tuple[Any, ...] = ()
     """The kinds of the offered options with the selected id, perhaps several."""
 

@@ -85,7 +85,7 @@ class RecordedExchange:
     session: str | None
     request_seq: int
     response_seq: int | None
-    """None if there is no answer."""
+    """The number of the answer's frame; None if there is no answer."""
     seconds: float | None
     """Seconds from the request to its answer."""
     outcome: str | None
@@ -101,7 +101,7 @@ class RecordedMessage:
     text: str
     session: str | None
     turn: int | None
-    """None outside of turns, such as in the history of a loaded session."""
+    """The number of the turn; None outside of turns, as in the history of a loaded session."""
     first_seq: int
     last_seq: int
     seconds: float | None
@@ -121,7 +121,7 @@ class RecordedToolCall:
     has_failed: bool
     session: str | None
     turn: int | None
-    """None outside of turns, such as in the history of a loaded session."""
+    """The number of the turn; None outside of turns, as in the history of a loaded session."""
     first_seq: int
     last_seq: int
     seconds: float | None

@@ -202,7 +202,7 @@ class Recording:
     name: str
     tool_version: str
     started_at: str
-    """ISO 8601, UTC."""
+    """When the recording began, in ISO 8601 and UTC."""
     ended_at: str | None = None
     state: str = "recording"
     """recording, complete, unindexed (a log is left) or incomplete (the writer died)."""
@@ -330,7 +330,7 @@ class FrameRun(NamedTuple):
     stream: str
     kind: str
     raw: bytes | None
-    """None for a line of stderr, or one too large to keep."""
+    """The line; None for a line of stderr, or one too large to keep."""
     last_seq: int
     """The last frame of the run, which has no gaps."""
     last_ns: int

@@ -83,6 +83,6 @@ class Known:
 
 
 SEVERAL = Known(lambda _: False, None)
-"""For a filter of several recordings."""
+"""The facts for a filter of several recordings."""
 UNREAD = Known(lambda _: False, 0)
-"""For a filter that is only checked, before its recording is opened."""
+"""The facts for a filter that is only checked, before its recording is opened."""

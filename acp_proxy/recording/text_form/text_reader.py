@@ -41,7 +41,7 @@ class EventLine(NamedTuple):
     t_ns: int
     kind: str
     data: str
-    """A JSON object."""
+    """The data as a JSON object."""
 
 
 class FiredLine(NamedTuple):
