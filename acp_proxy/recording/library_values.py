@@ -22,7 +22,7 @@ class RecordedFrame:
     seconds: float | None
     """Seconds since the recording began; None if it was imported from a source without times."""
     time: datetime | None
-    """The time of day, with a time zone; None if the source has no times or no zone."""
+    """The time of day, with a time zone; None if the start of the recording is unknown."""
     stream: str
     """``to-agent``, ``to-client`` or ``stderr``."""
     kind: str
