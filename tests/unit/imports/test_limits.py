@@ -1,4 +1,4 @@
-"""The limits of the readers of foreign logs, and what they read of times and methods."""
+"""Readers of foreign logs have limits of size, and read times, methods and commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHORT = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is one error with its lines, and what follows it is read."""
+    """A message that is too long is one error, and the lines after it are read."""
     for module in (log_entries, embedded_json, message_lines):
         monkeypatch.setattr(module, "LONGEST", 2000)
     writer = WRITERS[name]
@@ -42,8 +42,8 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
     entries = list(
         source_named(writer.format).read(iter(lambda: file.readline(512), b""), text.encode())
     )
-    found = [entry for entry in entries if isinstance(entry, LoggedLine | UnreadLines)]
-    kinds = [type(entry) for entry in found]
+    lines = [entry for entry in entries if isinstance(entry, LoggedLine | UnreadLines)]
+    kinds = [type(entry) for entry in lines]
     assert [kinds[0], kinds[-1]] == [LoggedLine] * 2
     assert set(kinds[1:-1]) == {UnreadLines}
 
@@ -52,23 +52,25 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
 def test_long_text_between_messages_is_no_blank_line(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is counted once, with its own line alone."""
+    """Long text between messages is one remark, with its own line only."""
     monkeypatch.setattr(embedded_json, "LONGEST", 2000)
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
     entries = read_as(name, text)
-    long = [one for one in entries if isinstance(one, Remark) and one.kind is RemarkKind.REMARK]
+    long = [
+        entry for entry in entries if isinstance(entry, Remark) and entry.kind is RemarkKind.REMARK
+    ]
     last = text.count("\n")
-    assert [(one.first, one.last) for one in long if one.first in (1, last)] == [
+    assert [(entry.first, entry.last) for entry in long if entry.first in (1, last)] == [
         (1, 1),
         (last,) * 2,
     ]
-    assert [one.raw for one in messages(entries)] == [SHORT]
+    assert [entry.raw for entry in messages(entries)] == [SHORT]
 
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_quotation_marks_in_words_are_read_once(name: str) -> None:
-    """A line of forty thousand took seconds, and a megabyte hours."""
+    """A line with many quotation marks is read in linear time."""
     before = time.process_time()
     read_as(name, '\\"' * 20_000 + "\n")
     assert time.process_time() - before < 1
@@ -79,11 +81,11 @@ def test_quotation_marks_in_words_are_read_once(name: str) -> None:
 def test_the_command_of_an_export_is_read_beside_its_messages(
     indent: int | None, mark: str
 ) -> None:
-    """However it is laid out, and however many messages it has."""
+    """The command of an export is read in any layout and with any number of messages."""
     export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
     entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
-    found = [one.command for one in entries if isinstance(one, Facts)]
-    assert found == [("npx", "-y", "an agent")]
+    commands = [item.command for item in entries if isinstance(item, Facts)]
+    assert commands == [("npx", "-y", "an agent")]
 
 
 @pytest.mark.parametrize(
@@ -99,13 +101,13 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """Only blanks go, and only where the JSON has several lines."""
-    found = read_message(text)
-    assert (found and found.raw) == expected
+    """Only blanks of JSON in several lines are removed; all other text is kept."""
+    read = read_message(text)
+    assert (read and read.raw) == expected
 
 
 def test_times_are_read() -> None:
-    """With and without date, zone and fractions; midnight passes; what is no time is none."""
+    """Times are read with and without date, zone and fractions, and across midnight."""
     stamp = read_stamp(b"x 2026-01-02 03:04:05,678 y")
     assert stamp is not None
     assert stamp == (1767323045678000000, True, False)
@@ -135,13 +137,13 @@ def test_times_are_read() -> None:
     ],
 )
 def test_hours_before_and_after_noon_are_told_apart(text: str, hour: int | None) -> None:
-    """As clocks of twelve hours write them."""
+    """Times with AM and PM are read."""
     stamp = read_stamp(text.encode())
     assert (stamp and stamp.ns) == (None if hour is None else (hour * 3600 + 4 * 60 + 5) * 10**9)
 
 
 def test_methods_tell_who_sends_them() -> None:
-    """As the table of the protocol has it, but for what both may send and the draft's exception."""
+    """Methods have the direction of the protocol's table, unless both peers may send them."""
     for dialect, methods in METHODS.items():
         for direction, method in methods:
             both = {other for other, name in methods if name == method}
@@ -151,15 +153,15 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """Messages there are not read, and they are not counted as other text."""
+    """Messages inside other brackets are errors, not remarks."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
-    assert [one.raw for one in messages(entries)] == [SHORT]
+    assert [line.raw for line in messages(entries)] == [SHORT]
     assert len(bad(entries)) == 1
 
 
 def test_long_ids_of_open_requests_are_not_kept() -> None:
-    """Each may be as long as a line, and ten thousand may be open."""
+    """Long ids of open requests are hashed, since thousands of requests may be open."""
     finder = DirectionFinder()
     finder.note({"id": "warm up", "method": "session/prompt"}, Stream.TO_AGENT)
     long = "x" * 100_000
@@ -175,7 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """Nobody knows whether a person has copied all that was between them."""
+    """Messages may be missing between two arrays, so a gap is noted."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

@@ -1,4 +1,4 @@
-"""Lines of messages: each is read with its time and its direction, or named with its number."""
+"""Each line of a log is a message with time and direction, or an error with its number."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ _PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
 
 
 def test_a_byte_order_mark_hides_no_message() -> None:
-    """Programs for Windows write it; the first message is still the first."""
+    """A byte order mark before the first message is ignored."""
     _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "acpx")
-    assert [json.loads(one.raw) for one in messages(entries)] == [json.loads(_I), json.loads(_A)]
+    assert [json.loads(message.raw) for message in messages(entries)] == [
+        json.loads(_I),
+        json.loads(_A),
+    ]
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """If no mark stands before it; otherwise it is a batch, which one side has sent."""
+    """An array without a mark is read as messages; with a mark it is a batch."""
     array = f"[{_I},\n  {_A}]\n"
-    assert [one.raw for one in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
+    assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))
     assert (batch.stream, batch.first, batch.last) == (TO_CLIENT, 1, 2)
-    assert [json.loads(one) for one in (_I, _A)] == json.loads(batch.raw)
+    assert [json.loads(message) for message in (_I, _A)] == json.loads(batch.raw)
 
 
 @pytest.mark.parametrize(
@@ -56,49 +59,52 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """With what was expected; the messages around it are read."""
+    """A line with other text is an error, and the messages around it are read."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
-    (unread,) = [one for one in entries if isinstance(one, UnreadLines)]
+    (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
     assert unread.reason.startswith(reason)
-    assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
+    assert [entry.raw for entry in messages(entries)] == [INITIALIZE, ANSWER]
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """Also colours of a terminal, a comma after a message, and blanks before it."""
+    """Fences, comments, blanks, colours of a terminal and a comma after a message are skipped."""
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
-    assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
+    assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
     kinds = [entry.kind for entry in entries if isinstance(entry, Remark)]
     assert kinds == [*[RemarkKind.REMARK] * 3, RemarkKind.BLANK, *[RemarkKind.REMARK] * 2]
 
 
 def test_time_and_mark_may_stand_on_the_lines_before() -> None:
-    """As CodeCompanion writes its messages."""
+    """Time and mark may be on the lines above a message, as in logs of CodeCompanion."""
     text = "".join(
         f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
         for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
     )
-    found = [*messages(read(text, "lines")[1])]
-    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT]
-    first, second = (one.time_ns or 0 for one in found)
+    lines = [*messages(read(text, "lines")[1])]
+    assert [line.stream for line in lines] == [TO_AGENT, TO_CLIENT]
+    first, second = (line.time_ns or 0 for line in lines)
     assert second - first == 10**9
 
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """As in the last line of a log that is still being written."""
+    """An incomplete last message is an error, as in a log that is still being written."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
 def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
-    """Neither in an indented block, nor if a line without JSON begins the next one."""
+    """The messages after an incomplete message are read, whatever their layout is."""
     _, entries = read(f"    → {_I[:40]}\n    ← {_A}\n    ← {_U}\n", "lines")
-    assert (bad(entries), [one.raw for one in messages(entries)]) == ([(1, 1)], [ANSWER, UPDATE])
+    assert (bad(entries), [message.raw for message in messages(entries)]) == (
+        [(1, 1)],
+        [ANSWER, UPDATE],
+    )
     stamp = "[2026-01-02T03:04:05.678Z]"
     text = f"{stamp} >>> CLIENT → AGENT\n{_PRETTY[:30]}\n{stamp} <<< AGENT → CLIENT\n{_A}\n"
     _, entries = read(text, "lines")
-    assert (bad(entries), [one.raw for one in messages(entries)]) == ([(2, 4)], [ANSWER])
+    assert (bad(entries), [message.raw for message in messages(entries)]) == ([(2, 4)], [ANSWER])
     text = '→ {\n"jsonrpc":"2.0",\n"x":"03:04:05 sent",\n"id":1,"method":"m"}\n'
     assert len(list(messages(read(text, "lines")[1]))) == 1
 
@@ -117,7 +123,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """Arrows, words and the names of the peers; a time alone says nothing of it."""
+    """Arrows, words and names of peers show the direction of a message; a time does not."""
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -125,36 +131,39 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """What a person writes before a message is not read as a part of a log."""
+    """A sentence before a message is an error, not a mark."""
     assert read_heading(prefix.encode()) is None
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If the first methods contradict them; the directions count as inferred."""
+    """Arrows are reversed if the first methods contradict them, and count as inferred."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
-    found = [(one.stream, one.is_inferred) for one in messages(entries)]
-    assert found == [(TO_AGENT, True), (TO_CLIENT, True)]
+    directions = [(message.stream, message.is_inferred) for message in messages(entries)]
+    assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]
 
 
 def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
-    """An agent may send back what it got: that is to be seen."""
+    """A single message may contradict its arrow, since an agent may send it back."""
     entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
-    found = [(one.stream, one.is_inferred) for one in messages(entries)]
-    assert found == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
+    directions = [(message.stream, message.is_inferred) for message in messages(entries)]
+    assert directions == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
 
 
 def test_a_direction_that_nothing_shows_is_asked_for() -> None:
-    """Of an answer without its question, and of a method that is not of the protocol."""
+    """An answer without its request, or an unknown method, needs a mark."""
     text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
     update, *unknown = connections(read_as("lines", text))
     assert isinstance(update, Sent)
-    assert [one.reason for one in unknown if isinstance(one, UnreadLines)] == [
+    assert [entry.reason for entry in unknown if isinstance(entry, UnreadLines)] == [
         "expected > (to the agent) or < (to the client) before the message: neither its method nor"
         " its id shows which way it went"
     ] * 2
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """It may be a megabyte of JSON after the word error, and is no message."""
+    """A megabyte of JSON after a word is read in linear time, and is not a message."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
-    assert ([one.raw for one in messages(entries)], bad(entries)) == ([INITIALIZE], [(1, 1)])
+    assert ([message.raw for message in messages(entries)], bad(entries)) == (
+        [INITIALIZE],
+        [(1, 1)],
+    )

@@ -1,6 +1,6 @@
-"""What people paste into bug reports is read, or the error says what to change in it.
+"""Text that people paste into bug reports can be read, or the error says what to change.
 
-The shapes are those of public reports, which ``index.json`` names; the content is ours.
+The forms are from public reports, which ``index.json`` lists; the content is ours.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from tests.support.text_recordings import run_with
 
 DIRECTORY = Path(__file__).parents[2] / "data" / "foreign_logs" / "pastes"
 PASTES = json.loads((DIRECTORY / "index.json").read_text(encoding="utf-8"))
-_READ = [one for one in PASTES if "refused" not in one]
-_REFUSED = [one for one in PASTES if "refused" in one]
+_READ = [paste for paste in PASTES if "refused" not in paste]
+_REFUSED = [paste for paste in PASTES if "refused" in paste]
 
 
 def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
-    """Imports a paste from standard input; returns the exit code and what is on stderr."""
+    """Imports a paste from standard input; returns the exit code and the text on stderr."""
     text = (DIRECTORY / f"{paste['file']}.txt").read_bytes()
     result = run_with(text, "inspect", "import", "-", "--name", "bug", home=home)
     return result.exit_code, result.stderr
 
 
 def test_the_index_has_every_paste() -> None:
-    """At least eight of more than ten are read."""
-    names = [one["file"] for one in PASTES]
+    """The index lists every paste, and at least eight can be read."""
+    names = [paste["file"] for paste in PASTES]
     assert sorted(names) == sorted(path.stem for path in DIRECTORY.glob("*.txt"))
     assert len(_READ) >= 8
 
 
-@pytest.mark.parametrize("paste", _READ, ids=[one["file"] for one in _READ])
+@pytest.mark.parametrize("paste", _READ, ids=[paste["file"] for paste in _READ])
 def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
-    """Every message has its direction, and the recording says which lines may be missing."""
+    """Every message of a paste has a direction, and the recording notes possible gaps."""
     code, stderr = imported(paste, tmp_path)
     assert code == 0, stderr
     with RecordingReader(tmp_path / "bug.db") as reader:
@@ -48,9 +48,9 @@ def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
     assert "".join(frames) == paste["frames"]
 
 
-@pytest.mark.parametrize("paste", _REFUSED, ids=[one["file"] for one in _REFUSED])
+@pytest.mark.parametrize("paste", _REFUSED, ids=[paste["file"] for paste in _REFUSED])
 def test_the_error_says_what_to_change(paste: dict[str, Any], tmp_path: Path) -> None:
-    """It is one line, and no recording is made."""
+    """The error about a paste is one line with advice, and no recording is made."""
     code, stderr = imported(paste, tmp_path)
     assert code == 2
     assert stderr == f"acp-proxy: cannot read standard input as a recording: {paste['refused']}\n"

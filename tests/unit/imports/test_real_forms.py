@@ -36,20 +36,20 @@ from tests.support.shipped_recordings import DIRECTORY
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("recording", ["tour", "terminal"])
 def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
-    """Directions and times are what was written, or said to be inferred; so are the values."""
+    """Directions, times and values come back from every format, or are marked as inferred."""
     writer = WRITERS[name]
     sent = conversation_of(DIRECTORY / f"{recording}.db")
-    sent = [one for one in sent if one.stream is not STDERR or writer.has_stderr]
+    sent = [line for line in sent if line.stream is not STDERR or writer.has_stderr]
     _, entries = read(writer.write(sent), writer.format)
     assert bad(entries) == []
-    found = directed(entries)
-    assert [one.stream for one in found] == [one.stream for one in sent]
-    assert [one.line.is_inferred for one in found] == [not writer.has_directions] * len(sent)
-    assert_same(found, sent, writer)
+    lines = directed(entries)
+    assert [line.stream for line in lines] == [line.stream for line in sent]
+    assert [line.line.is_inferred for line in lines] == [not writer.has_directions] * len(sent)
+    assert_same(lines, sent, writer)
 
 
 def test_formats_are_not_mistaken() -> None:
-    """What one tool writes no other format claims before it."""
+    """The output of each tool is recognized as its own format."""
     names = [source.name for source in SOURCES]
     sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
     for writer in WRITERS.values():
@@ -62,7 +62,7 @@ def test_formats_are_not_mistaken() -> None:
 
 
 def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
-    """An agent may print anything; a stack trace belongs to the log."""
+    """JetBrains logs keep lines that are not JSON; stack traces are remarks."""
     text = (
         "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
         "\tat java.base/java.lang.Thread.run\n"
@@ -71,12 +71,12 @@ def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
         "2025-11-14 19:57:13,500 [    560]   FINE - AcpTransport - OUT: " + INITIALIZE.decode()
     )
     _, entries = read(text, "jetbrains")
-    found = list(messages(entries))
-    assert [(one.stream, one.raw) for one in found] == [
+    lines = list(messages(entries))
+    assert [(line.stream, line.raw) for line in lines] == [
         (TO_CLIENT, b"Loading..."),
         (TO_AGENT, INITIALIZE),
     ]
-    assert not found[0].has_zone
+    assert not lines[0].has_zone
     remarks = [entry.kind for entry in entries if isinstance(entry, Remark)]
     assert remarks == [RemarkKind.REMARK, RemarkKind.REMARK, RemarkKind.BLANK]
 
@@ -92,22 +92,22 @@ def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, int]]) -> None:
-    """With its number, in every format; the others are read."""
+    """In every format, an unreadable line is named by its number, and the others are read."""
     _, entries = read(text)
     assert bad(entries) == where
 
 
 def test_a_client_that_starts_again_begins_a_connection() -> None:
-    """A second request ``initialize`` of the client, but not one of the agent."""
+    """A second ``initialize`` request of a client begins another connection."""
     sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["arrows"].write(sent))
-    begun = [isinstance(one, ConnectionBegins) for one in connections(entries)]
+    begun = [isinstance(entry, ConnectionBegins) for entry in connections(entries)]
     assert begun == [False, False, True, False]
 
 
 def test_streams_without_a_direction_are_inferred() -> None:
-    """Both peers may use the same id, one after the other."""
-    talk: list[tuple[Stream, dict[str, Any]]] = [
+    """Directions are inferred even if both peers use the same id one after the other."""
+    conversation: list[tuple[Stream, dict[str, Any]]] = [
         (TO_AGENT, {"id": 1, "method": "session/prompt"}),
         (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),
         (TO_AGENT, {"id": 1, "result": {"content": ""}}),
@@ -117,13 +117,13 @@ def test_streams_without_a_direction_are_inferred() -> None:
         (TO_CLIENT, {"id": 2, "error": {"code": 1, "message": ""}}),
         (TO_AGENT, {"method": "session/cancel"}),
     ]
-    text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for _, message in talk)
-    found = [one.stream for one in directed(read_as("acpx", text))]
-    assert found == [stream for stream, _ in talk]
+    text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for _, message in conversation)
+    directions = [line.stream for line in directed(read_as("acpx", text))]
+    assert directions == [stream for stream, _ in conversation]
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """Its lines are no messages, and only a whole stream is taken for one of acpx."""
+    """Lines of the acpx journal are remarks, and only a complete stream counts as acpx."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [
@@ -139,7 +139,7 @@ def test_the_journal_of_acpx_is_beside_its_messages() -> None:
 
 
 def test_stderr_is_told_apart() -> None:
-    """Only Zed writes it among the messages."""
+    """Lines of stderr among Zed's messages are recognized."""
     sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["zed"].write(sent))
-    assert [one.stream for one in messages(entries)] == [Stream.STDERR, TO_AGENT]
+    assert [line.stream for line in messages(entries)] == [Stream.STDERR, TO_AGENT]

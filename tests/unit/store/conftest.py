@@ -1,4 +1,4 @@
-"""What the tests of the store share."""
+"""Fixtures that the tests of the store share."""
 
 from __future__ import annotations
 

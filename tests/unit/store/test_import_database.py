@@ -1,4 +1,4 @@
-"""A database that is made of a text is whole or is not there."""
+"""A database that is imported from a text is complete, or no file is left."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def make(text: bytes, directory: Path, **options: str) -> Path:
-    """Makes a database of a text."""
+    """Makes a database from a text."""
     return import_text_form(io.BytesIO(text), Path("x.jsonl"), directory, **options)
 
 
 def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
-    """It has the rows of the text, belongs to its owner alone, and nothing is beside it."""
+    """An imported database is one file with the rows of the text, readable by its owner only."""
     text = text_of(record_conversation(tmp_path / "x.db"))
     home = tmp_path / "home"
     home.mkdir()
@@ -43,7 +43,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """A database, a file of any kind and a log that will be one each keep their name."""
+    """An import never overwrites a database, another file, or the future name of a log."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with LogWriter(tmp_path / "x-2.db"):
@@ -58,20 +58,20 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
      ("n" * 300, f"{'n' * 60}.db")],
 )  # fmt: skip
 def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, file: str) -> None:
-    """With any name, the file is in its directory and can be typed."""
+    """Any name in a text becomes a plain file name inside the directory."""
     text = HEADER.replace(b'"x"', json.dumps(name).encode())
     assert make(text, tmp_path) == tmp_path / file
     assert list(tmp_path.iterdir()) == [tmp_path / file]
 
 
 def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
-    """The new name is in the row."""
+    """A new name is stored in the recording's row."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
 
 
 def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong line, a disk that is full and a kill between lines leave an empty directory."""
+    """A wrong line, a full disk or a kill between lines leaves an empty directory."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
 
@@ -93,13 +93,13 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
-    """It is not created."""
+    """An import does not create a missing directory."""
     with pytest.raises(FileNotFoundError):
         make(HEADER, tmp_path / "none")
 
 
 def test_rows_can_be_temporary() -> None:
-    """Without a path they are in a temporary file."""
+    """Rows without a path are in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

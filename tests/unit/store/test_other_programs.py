@@ -45,18 +45,18 @@ def names(path: Path) -> list[str]:
 
 
 def test_every_kept_recording_has_all_views() -> None:
-    """A copy made by `export -o X.db` has all views, also of an older recording."""
+    """A copy made by `export -o X.db` has all views, even from an older recording."""
     for path in RECORDINGS:
         assert set(STORED_VIEWS) <= set(names(path)), path
 
 
 def test_datasette_opens_everything(tmp_path: Path) -> None:
-    """No page is an error, and the bytes of a frame can be downloaded."""
+    """Datasette shows every page without an error, and downloads the bytes of a frame."""
     asyncio.run(visit([*RECORDINGS, odd_recording(tmp_path / "odd.db")]))
 
 
 async def visit(paths: Iterable[Path]) -> None:
-    """Opens the page of every table and view, in this process."""
+    """Opens the page of every table and view in this process."""
     datasette = Datasette([str(path) for path in paths], settings={"num_sql_threads": 0})
     await datasette.invoke_startup()
     for path in paths:
@@ -74,7 +74,7 @@ async def visit(paths: Iterable[Path]) -> None:
 
 
 def test_sqlite_utils_reads_everything(tmp_path: Path) -> None:
-    """Each table and view is read to its end, and the views are listed first in the manual."""
+    """sqlite-utils reads every table and view, and lists the views."""
     odd = odd_recording(tmp_path / "odd.db")
     for path in [*RECORDINGS, odd]:
         with closing(sqlite3.connect(path)) as connection:

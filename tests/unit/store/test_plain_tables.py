@@ -1,4 +1,4 @@
-"""A recording's tables are tables: nothing of the file's own runs when they are read or changed."""
+"""No code in a recording's file runs when its tables are read or changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRIGGERS = {
 
 @pytest.fixture
 def press_ctrl_c() -> Iterator[Callable[[], object]]:
-    """Has Ctrl-C pressed once, after a twentieth of a second of this process's own work."""
+    """Sends one Ctrl-C after a twentieth of a second of this process's CPU time."""
     sqlite3.enable_callback_tracebacks(False)  # Datasette, in another test, reports exceptions
     before = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
     yield lambda: signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
@@ -43,7 +43,7 @@ def press_ctrl_c() -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
-    """A view may never end, so a recording whose table is a view is refused unread."""
+    """A recording with a view instead of a table is refused unread, since it may never end."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     said = complaint("inspect", "show", path)
@@ -53,7 +53,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
 
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
-    """Code of a program would compute it."""
+    """A recording with a virtual table is refused, since code of a program computes it."""
     path = record_conversation(tmp_path / "x.db")
     alter(
         path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"
@@ -63,7 +63,7 @@ def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
-    """SQLite could compute a gigabyte that is not in the file."""
+    """A computed column is refused, since SQLite could compute a gigabyte from nothing."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
     with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
@@ -72,7 +72,7 @@ def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
-    """A note is refused where writing it would do something else as well."""
+    """A note is refused if writing it would fire a trigger."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
     before = path.read_bytes()
@@ -82,7 +82,7 @@ def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
 
 
 def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> None:
-    """A log is left as it was where its database would do something else as well."""
+    """A log is not finished if that would fire a trigger in its database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -113,7 +113,7 @@ def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """A query that does not end is ended by Ctrl-C, and that is no damage of the file's."""
+    """Ctrl-C interrupts a query that does not end, and the file is not called damaged."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         press_ctrl_c()
         with pytest.raises(KeyboardInterrupt):
@@ -121,7 +121,7 @@ def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object])
 
 
 def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """So is a change of a note."""
+    """Ctrl-C interrupts writing a note."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
         database.allow_interrupts(connection)

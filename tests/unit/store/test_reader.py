@@ -1,4 +1,4 @@
-"""A reader sees all that was logged, once: while it is recorded, after a crash, and later."""
+"""A reader sees each logged frame once: while it is recorded, after a crash, and later."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def texts(reader: RecordingReader, after: int = 0) -> list[bytes]:
 
 
 def chunk(number: int) -> bytes:
-    """A streamed chunk with a number in it."""
+    """Returns a streamed chunk with a number in it."""
     return line(update("s-1", "agent_message_chunk", content=text(f"chunk {number}")))
 
 
@@ -79,7 +79,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """As long as its recorder lives, a recording is live and its state is `recording`."""
+    """A recording with a running recorder is live, and its state is `recording`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -92,7 +92,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """Each frame is there as soon as it is in the log, whether or not anything is indexed."""
+    """A frame is readable as soon as it is in the log, indexed or not."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -102,7 +102,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """The newest number is that of the last frame or event, so that nothing is looked at twice."""
+    """The newest number is that of the last frame or event, so a follower reads none twice."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -117,7 +117,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """What has no end yet is not shown, and is shown once when its end has come."""
+    """An unfinished line is not shown; after its end it is shown once."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -128,7 +128,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """A reader that meets half a record at the end of the log sees it when it is whole."""
+    """A reader sees a half written record once it is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -147,9 +147,9 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
-    """A follower gets each frame once while rows are made and the log is emptied meanwhile."""
+    """A follower gets each frame once while the log is indexed and emptied."""
     chance = random.Random(seed)
-    seen: list[int] = []
+    numbers: list[int] = []
     said = 0
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
 
@@ -161,8 +161,8 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
         def look() -> None:
             reader.refresh()
-            rows = [*reader.frames(after=seen[-1] if seen else 0)]
-            seen.extend(row["seq"] for row in rows)
+            rows = [*reader.frames(after=numbers[-1] if numbers else 0)]
+            numbers.extend(row["seq"] for row in rows)
 
         def trim() -> None:
             recorder.index()
@@ -175,12 +175,12 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
         recorder.abandon()
         look()
         assert not reader.live
-        assert seen == list(range(2, 2 + said))
+        assert numbers == list(range(2, 2 + said))
         assert texts(reader) == [chunk(n)[:-1] for n in range(1, said + 1)]
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """Requests that are rows are paired with answers that are still in the log."""
+    """Indexed requests are paired with answers that are still in the log."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -196,22 +196,22 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """When its recorder has finished, a live recording becomes a complete one by refreshing."""
+    """A refresh after the recorder's end makes a live recording complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
         reader.refresh()
-        seen = [(reader.live, reader.recording.state)]
+        states = [(reader.live, reader.recording.state)]
         recorder.finish()
         recorder.abandon()
         reader.refresh()
-        seen.append((reader.live, reader.recording.state))
-        assert seen == [(True, "complete"), (False, "complete")]
+        states.append((reader.live, reader.recording.state))
+        assert states == [(True, "complete"), (False, "complete")]
         assert len(texts(reader)) == 2
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A follower that kept the recorder from folding its write-ahead log in does so itself."""
+    """A follower folds in the write-ahead log that it kept the recorder from folding in."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -226,7 +226,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """A recording that is not live stays what it is."""
+    """Refreshing a recording that is not live changes nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -241,7 +241,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """A log, with or without some rows, becomes one plain file; its state is how it ended."""
+    """A reader turns a log, with or without some rows, into one plain file with its end state."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -250,16 +250,16 @@ def test_the_next_reader_finishes_a_dead_recording(
         assert not reader.live
         assert reader.recording.state == ("complete" if closed else "incomplete")
         assert reader.recording.exit_code == 3
-        found = everything(reader)
+        tables = everything(reader)
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
     reference = read(record_conversation(tmp_path / "reference.db", name="x"))
-    assert found["frames"] == reference["frames"]
-    assert found["exchanges"] == reference["exchanges"]
-    assert read(recorder.path) == found
+    assert tables["frames"] == reference["frames"]
+    assert tables["exchanges"] == reference["exchanges"]
+    assert read(recorder.path) == tables
 
 
 def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
-    """A recording whose recorder died ends with the last thing it logged."""
+    """A recording whose recorder died ends with the last logged record."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -273,7 +273,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """Where the database cannot be finished, all is read from the log, and nothing is touched."""
+    """If a recording cannot be finished, all is read from the log, and no file changes."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -287,17 +287,17 @@ def test_a_reader_that_may_not_write_reads_the_same(
         before = recorder.log_path.read_bytes()
         with RecordingReader(recorder.path) as reader:
             assert not reader.live
-            found = everything(reader)
+            tables = everything(reader)
             assert reader.recording.state == ("complete" if closed else "incomplete")
         assert recorder.log_path.read_bytes() == before
         assert recorder.path.exists() == bool(indexed)
-    assert read(recorder.path) == found
+    assert read(recorder.path) == tables
 
 
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A log that may only be read is read."""
+    """A read-only log can be read."""
     plain_open = os.open
 
     def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -313,7 +313,7 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
-    """Where the recorder had no time to index, the next reader does it and the state follows."""
+    """A reader indexes what its recorder had no time to index, and sets the state."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -326,14 +326,14 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """A reader that meets another one finishing the recording reads the same beside it."""
+    """A reader reads the same while another reader finishes the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        found = read(recorder.path)
+        tables = read(recorder.path)
         assert recorder.log_path.exists()
-    assert read(recorder.path)["frames"] == found["frames"]
+    assert read(recorder.path)["frames"] == tables["frames"]
     assert not recorder.log_path.exists()
 
 
@@ -342,13 +342,13 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
 def test_a_finishing_reader_is_not_taken_for_the_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """A reader that comes while another one finishes does not take that for a running recorder."""
-    seen: list[tuple[bool, str, object]] = []
+    """A recording that another reader is finishing is not live."""
+    states: list[tuple[bool, str, object]] = []
     finish = log_recovery.finish
 
     def look() -> None:
         with RecordingReader(recorder.path) as second:
-            seen.append((second.live, second.recording.state, everything(second)["frames"]))
+            states.append((second.live, second.recording.state, everything(second)["frames"]))
         assert recorder.log_path.exists()
 
     def finish_slowly(*arguments: Any) -> None:
@@ -363,7 +363,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
     monkeypatch.setattr(log_recovery, "finish", finish_slowly)
     with RecordingReader(recorder.path) as first:
         state, frames = first.recording.state, everything(first)["frames"]
-    assert seen == [(False, state, frames)] * 2
+    assert states == [(False, state, frames)] * 2
     assert state == ("complete" if closed else "incomplete")
 
 
@@ -372,7 +372,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
 def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """A finishing reader may write rows at any moment of a second reader's life."""
+    """No frame is read twice while another reader moves frames to rows."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -397,14 +397,14 @@ def test_frames_that_another_reader_indexes_are_not_read_twice(
             assert not second.live
             if moment == "while it is open":
                 finish()
-            found = everything(second)
-    assert read(recorder.path) == found
+            tables = everything(second)
+    assert read(recorder.path) == tables
 
 
 def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also while somebody else is finishing the recording."""
+    """A follower notices a dead recorder even while another reader finishes the recording."""
     finish = log_recovery.finish
 
     def finish_slowly(*arguments: Any) -> None:
@@ -423,7 +423,7 @@ def test_a_follower_learns_that_its_recorder_died(
 
 
 def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
-    """The permissions that it left on the log do not hinder the next reader."""
+    """A reader finishes a recording although a killed reader changed the log's permissions."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     recorder.log_path.chmod(0o400)
@@ -435,7 +435,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its log can be written again, so that it can be locked everywhere, and is not locked."""
+    """A failed finish restores the log's permissions and releases its lock."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -451,7 +451,7 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
 
 def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
-    """A database without a write-ahead log is read as it lies, so it may not change meanwhile."""
+    """A recording is not finished while another reader reads its tail."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as log:
@@ -468,7 +468,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """Lines that were used up cannot be read a second time; the error is about the first one."""
+    """Damage in given lines is reported at once, since they cannot be read a second time."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -483,7 +483,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """Unless another reader is finishing it, which must not be taken for the recorder."""
+    """A reader that fails to lock the log restores its permissions, unless another holds it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -497,7 +497,7 @@ def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
 
 
 def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> None:
-    """Only a reader that finishes a recording changes the permissions, not one that tries to."""
+    """Readers leave the permissions of a log unchanged while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
@@ -507,7 +507,7 @@ def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
 def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
-    """A recording that should have a log and has none is opened with a warning."""
+    """An unfinished recording without its log is opened with a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -519,7 +519,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """A recorder may die between emptying its log and writing its first record: all is in rows."""
+    """An empty log beside a database with all rows is not reported as a loss."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -531,18 +531,18 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
-    """A recorder makes an empty file at its start: until it is filled, the log is the recording."""
+    """While the database is still empty, the recording is read from the log."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         path.touch(0o600)
         write_conversation(recorder)
         with RecordingReader(path) as reader:
             assert reader.live
-            found = texts(reader)
+            frames = texts(reader)
         assert path.stat().st_size == 0
     with RecordingReader(path) as reader:
         assert not reader.live
-        assert texts(reader) == found
+        assert texts(reader) == frames
         assert reader.recording.state == "incomplete"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
     assert path.stat().st_mode & 0o777 == 0o600
@@ -551,7 +551,7 @@ def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
 def test_a_log_without_its_first_record_is_awaited(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A recorder may lose the processor between creating its log and writing to it."""
+    """A reader waits for the first record of a log that was just created."""
     whole = record_conversation_log(tmp_path / "whole.db")
     log = tmp_path / "x.db.log"
     log.touch(0o600)
@@ -579,13 +579,13 @@ def record_conversation_log(path: Path) -> bytes:
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
-    """A path where nothing is, is called that."""
+    """The error about a path without a file says that there is no such file."""
     with pytest.raises(NotARecording, match="no such file"):
         RecordingReader(tmp_path / "x.db")
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """An empty file is not an empty recording."""
+    """An empty file is an error, not an empty recording."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -595,7 +595,7 @@ def test_an_empty_database(tmp_path: Path) -> None:
 def test_an_empty_log_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """A log without records becomes no recording: it may be another program's, or a new one."""
+    """A log without records is refused and not changed, since it may be new or foreign."""
     monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
@@ -606,7 +606,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A file that is no capture log is called that, and stays as it is."""
+    """A file that is not a capture log is refused and not changed."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -614,7 +614,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
-    """A directory in the log's place is called that."""
+    """The error about a directory instead of a log says that it is a directory."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
@@ -622,7 +622,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """A log that was emptied needs its database; alone it is refused, and left alone."""
+    """A log that was emptied is refused without its database, and not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -639,7 +639,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
-    """A log whose first record is not the start is refused, and left alone."""
+    """A log that does not begin with a start record is refused and not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
         content = recorder.log_path.read_bytes()
@@ -651,7 +651,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """A log that begins beyond its database's rows is refused, and left alone."""
+    """A log that begins after the end of its database's rows is refused and not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -663,7 +663,7 @@ def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
-    """The log of a recording in a newer format is left to the newer program."""
+    """The log of a recording in a newer format is not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -699,14 +699,14 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """What SQLite itself would let pass is found out before anybody relies on it."""
+    """Values that SQLite accepts but no recorder writes are reported as damage."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
 
 
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """Where what the indexer remembered makes no sense, nothing is read and the log is kept."""
+    """An invalid indexing state is an error, and the log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -719,7 +719,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """A file's own `frames` may say what it likes: the reader makes its own."""
+    """A reader ignores the file's own view `frames`."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -728,7 +728,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """The reader makes its own `frames`; other views of a file may say what they like, unmasked."""
+    """No query reads the other views of a file, which are not masked."""
     others = "|".join(STORED_VIEWS.keys() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -737,7 +737,7 @@ def test_no_query_reads_another_view_of_the_file() -> None:
 
 
 def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable[[], bytes]]:
-    """Ways to spoil a file."""
+    """Returns ways to damage a file."""
 
     def truncate() -> bytes:
         return content[: chance.randrange(len(content))]
@@ -765,7 +765,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """Whatever has happened to a file, a reader reads it or reports that it cannot be read."""
+    """A reader reads a damaged file, or reports that it cannot be read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()
@@ -786,7 +786,7 @@ def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> Non
 
 
 def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
-    """A reader that gives up has closed every file."""
+    """A reader that fails to open a recording closes every file."""
     if not Path("/dev/fd").exists():
         pytest.skip("expected /dev/fd, to count open files")
     (tmp_path / "a.db").touch()
@@ -803,7 +803,7 @@ def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
 
 
 def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
-    """Writes the conversation; some of its frames become rows, the rest stays in the log."""
+    """Writes the conversation; some frames become rows, the rest stays in the log."""
     write_conversation(recorder)
     content = recorder.log_path.read_bytes()
     if not indexed:
@@ -821,7 +821,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """What cannot be read while its files change is read again; else it is damaged."""
+    """Opening is repeated only if the files changed meanwhile; otherwise they are damaged."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

@@ -1,4 +1,4 @@
-"""Rows of fired faults are read beside frames, each once."""
+"""Rows of fired faults are read alongside frames, each once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from acp_proxy.store.rows import FiredRows
 
 
 def fired_rows(*seqs: int) -> FiredRows:
-    """Rows at some frames, each with its place."""
+    """Returns rows for some frames, each with its index."""
     return FiredRows(iter([{"seq": seq, "n": n} for n, seq in enumerate(seqs)]))
 
 
 def test_each_frame_gets_its_own_rows() -> None:
-    """Several at one frame come in their order, and a frame without any gets none."""
+    """A frame gets all its rows in order, or none."""
     fired = fired_rows(2, 2, 5)
     assert [row["n"] for row in fired.upto(2)] == [0, 1]
     assert list(fired.upto(3)) == []
@@ -21,7 +21,7 @@ def test_each_frame_gets_its_own_rows() -> None:
 
 
 def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
-    """The caller decides whether to use them; none is yielded twice."""
+    """Rows of omitted frames are yielded once, before the next frame, for the caller to use."""
     fired = fired_rows(1, 3, 4, 9)
     assert [row["seq"] for row in fired.upto(3)] == [1, 3]
     assert [row["seq"] for row in fired.upto(4)] == [4]
@@ -30,7 +30,7 @@ def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """A recording without faults costs nothing."""
+    """Fired faults are not read before they are needed."""
     read = []
 
     def source() -> object:

@@ -1,4 +1,4 @@
-"""``bundle``: what a bug report needs, in one file without secrets."""
+"""``bundle`` packs the files for a bug report, without secrets, into one archive."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ NAMES = ["recording.jsonl", "report.html", "transcript.md", "show.txt", "version
 
 
 def contents(path: Path) -> dict[str, str]:
-    """The files of an archive."""
+    """Returns the files of an archive."""
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
-    """Each as its own command writes it; stderr says what is there."""
+    """Each file of a bundle equals the output of its own command; stderr lists the files."""
     output = tmp_path / "bug.zip"
-    done = run("inspect", "bundle", TOUR, "-o", output)
-    assert (done.exit_code, done.stdout) == (0, "")
-    found = contents(output)
-    assert [*found] == NAMES
-    first, *rest = found["recording.jsonl"].splitlines()
+    result = run("inspect", "bundle", TOUR, "-o", output)
+    assert (result.exit_code, result.stdout) == (0, "")
+    files = contents(output)
+    assert [*files] == NAMES
+    first, *rest = files["recording.jsonl"].splitlines()
     assert '"redaction":"secrets"' in first
     assert rest == run("inspect", "export", TOUR).stdout.splitlines()[1:]
-    assert found["transcript.md"] == run("inspect", "transcript", TOUR).stdout
-    page = decode_page(found["report.html"])
+    assert files["transcript.md"] == run("inspect", "transcript", TOUR).stdout
+    page = decode_page(files["report.html"])
     assert page.lines is not None
     assert page.meta["summary"]["path"] == "tour.db"
-    assert str(TOUR.parent) not in found["report.html"]
-    assert re.match(r"tour  \([0-9a-f]{12}\)  complete  no problems, 1 info\n", found["show.txt"])
-    assert str(TOUR.parent) not in found["show.txt"]
+    assert str(TOUR.parent) not in files["report.html"]
+    assert re.match(r"tour  \([0-9a-f]{12}\)  complete  no problems, 1 info\n", files["show.txt"])
+    assert str(TOUR.parent) not in files["show.txt"]
     for line in (f"acp-proxy    {__version__}", "agent        demo-agent 1.0", "dialect      v1"):
-        assert f"{line}\n" in found["versions.txt"]
-    first, second = done.stderr.splitlines()
+        assert f"{line}\n" in files["versions.txt"]
+    first, second = result.stderr.splitlines()
     assert first.startswith(f"acp-proxy: {output} has recording.jsonl (14.1 kB), report.html (")
     assert first.endswith("; no secret was found")
     assert second.startswith("acp-proxy: read it before you share it: prompts, files and paths")
@@ -53,7 +53,7 @@ def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
 
 
 def test_the_same_recording_makes_the_same_archive(tmp_path: Path) -> None:
-    """Whenever it is made."""
+    """Bundles of the same recording are identical, whenever they are made."""
     for name in ("a.zip", "b.zip"):
         run("inspect", "bundle", TOUR, "-o", tmp_path / name)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
@@ -62,7 +62,7 @@ def test_the_same_recording_makes_the_same_archive(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
-    """Unless --force is given."""
+    """An existing archive is replaced only with --force."""
     output = tmp_path / "bug.zip"
     output.write_text("mine")
     assert "exists" in complaint("inspect", "bundle", TOUR, "-o", output)
@@ -72,28 +72,28 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_always(tmp_path: Path) -> None:
-    """Also where all commands show them; with --level private prompts are masked as well."""
-    talk = Talk()
-    talk.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
-    path, output = write(talk, tmp_path / "x.jsonl"), tmp_path / "bug.zip"
-    done = run("--unredacted", "inspect", "bundle", path, "-o", output)
-    assert "1 secret is masked in 1 place" in done.stderr
-    found = contents(output)
-    assert all(SECRET not in part for part in found.values())
-    assert "the token is [redacted:" in found["transcript.md"]
+    """A bundle masks secrets even with --unredacted; --level private also masks prompts."""
+    conversation = Talk()
+    conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
+    path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "bug.zip"
+    result = run("--unredacted", "inspect", "bundle", path, "-o", output)
+    assert "1 secret is masked in 1 place" in result.stderr
+    files = contents(output)
+    assert all(SECRET not in part for part in files.values())
+    assert "the token is [redacted:" in files["transcript.md"]
     private = run("inspect", "bundle", path, "-o", output, "--force", "--level", "private")
     assert "private text is masked" in private.stderr
     assert all("the token is" not in part for part in contents(output).values())
 
 
 def test_a_chat_that_hangs_can_be_bundled(tmp_path: Path) -> None:
-    """While its recorder runs."""
+    """A recording can be bundled while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text(f"so far {SECRET}")))
-        done = run("inspect", "bundle", recorder.path, "-o", tmp_path / "bug.zip")
-        assert done.exit_code == 0
-        found = contents(tmp_path / "bug.zip")
-    assert "so far [redacted:" in found["transcript.md"]
-    assert "running" in found["show.txt"]
-    assert all(SECRET not in part for part in found.values())
+        result = run("inspect", "bundle", recorder.path, "-o", tmp_path / "bug.zip")
+        assert result.exit_code == 0
+        files = contents(tmp_path / "bug.zip")
+    assert "so far [redacted:" in files["transcript.md"]
+    assert "running" in files["show.txt"]
+    assert all(SECRET not in part for part in files.values())

@@ -1,4 +1,4 @@
-"""``acp-proxy export``: the text form, the bytes, parts of both, and files."""
+"""``acp-proxy export`` writes the text form, the bytes, parts of both, and files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A recording with a bit of everything."""
+    """A recording with all kinds of frames."""
     return record_conversation(tmp_path / "x.db")
 
 
 def test_the_text_form_is_the_default(path: Path) -> None:
-    """Without options standard output is the whole recording as text."""
+    """Without options, standard output is the whole recording as text."""
     result = run("inspect", "export", path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == text_of(path)
@@ -31,7 +31,7 @@ def test_the_text_form_is_the_default(path: Path) -> None:
 
 
 def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
-    """The same text comes of a text, by its path or on standard input."""
+    """Exporting a text gives the same text, by its path or on standard input."""
     text = text_of(path)
     (tmp_path / "y.jsonl").write_bytes(text)
     assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text
@@ -39,7 +39,7 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
 
 
 def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
-    """The bytes and the newlines of one stream, or of all as they came, and nothing else."""
+    """The format raw has exactly the bytes of one stream, or of all streams in recorded order."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(1, b"\xff\0\r\nab")
         recorder.chunk(2, b"\n\r\n")
@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """A filter and --dir both hold; the text begins with what they were."""
+    """A filter and --dir apply together, and the text begins with both."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"
@@ -67,7 +67,7 @@ def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
 
 
 def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
-    """Nothing is printed, and only the owner can read the file."""
+    """With -o nothing is printed, and only the owner can read the file."""
     made = tmp_path / "made.jsonl"
     result = run("inspect", "export", path, "-o", made)
     assert (result.exit_code, result.output) == (0, "")
@@ -77,7 +77,7 @@ def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
-    """What is there stays as it is, and --force replaces it."""
+    """An existing file is replaced only with --force."""
     made = tmp_path / "made.jsonl"
     made.write_text("mine")
     said = complaint("inspect", "export", path, "-o", made)
@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
-    """The source is read before it is replaced."""
+    """A text can be exported to its own path, since it is read before it is replaced."""
     made = tmp_path / "made.jsonl"
     made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
     assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0
@@ -100,7 +100,7 @@ def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
-    """A complaint in one line, and no half of a text."""
+    """A damaged recording is an error in one line, and no partial file is left."""
     content = bytearray(path.read_bytes())
     content[4096 * 3 :] = b"\xaa" * (len(content) - 4096 * 3)
     path.write_bytes(content)
@@ -109,7 +109,7 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_wrong_option_is_refused(path: Path) -> None:
-    """A format that there is not and an invalid filter are wrong use."""
+    """An unknown format and an invalid filter are usage errors."""
     assert "'csv' is not one of" in complaint("inspect", "export", path, "--format", "csv")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
 
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Every command prints the same for both, except for their paths and sizes."""
+    """Every command prints the same for a text and its database, except paths and sizes."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form
@@ -141,7 +141,7 @@ def test_the_text_form_is_shown_like_its_database(
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
-    """In its last note and on stderr; a filter is a remark above it."""
+    """A diagram's last note and stderr tell how much is left out; a remark names the filter."""
     whole = run("inspect", "export", path, "--format", "mermaid")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout

@@ -1,4 +1,4 @@
-"""``acp-proxy import`` and ``-``: recordings that come as text."""
+"""``acp-proxy import`` and ``-`` accept recordings as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.text_recordings import HEADER, rows_of_recording, run_with, t
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """A recording's text form, in a directory that is not that of recordings."""
+    """The text form of a recording, outside of the recordings directory."""
     source = tmp_path / "source"
     source.mkdir()
     path = source / "story.jsonl"
@@ -29,12 +29,12 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The recordings directory, which is not there yet."""
+    """A recordings directory that does not exist yet."""
     return tmp_path / "home"
 
 
 def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) -> None:
-    """It is named after the text, its path is printed, and the directory is made as record does."""
+    """An import creates the recordings directory and a database named after the text."""
     result = run("inspect", "import", text, home=home)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{home / 'story.db'}\n"
@@ -44,7 +44,7 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
 
 
 def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """The first is untouched, and a line names the path of the second."""
+    """The second import of a name gets another path, which a line on stderr names."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)
@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
 
 
 def test_a_recording_can_be_named(text: Path, home: Path) -> None:
-    """--name is the recording's name, and its file's where nothing else is said."""
+    """--name is the name of the recording, and of its file unless --output is given."""
     assert run("inspect", "import", text, "--name", "n", home=home).stdout == f"{home / 'n.db'}\n"
     assert rows_of_recording(home / "n.db")["recording"][0]["name"] == "n"
     out = home / "o"
@@ -67,7 +67,7 @@ def test_a_recording_can_be_named(text: Path, home: Path) -> None:
 
 
 def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
-    """Each has a line; --output and --name are for one alone."""
+    """Each of several imports prints a line; --output and --name are for a single one."""
     other = text.with_name("other.jsonl")
     other.write_bytes(HEADER)
     result = run("inspect", "import", other, text, home=home)
@@ -77,7 +77,7 @@ def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
 
 
 def test_standard_input_is_named_as_it_was(home: Path) -> None:
-    """What has no file has the name of the recording."""
+    """A recording from standard input keeps its name."""
     result = run_with(HEADER, "inspect", "import", "-", home=home)
     assert result.stdout == f"{home / 'x.db'}\n"
 
@@ -98,16 +98,16 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """One line names the mistake and its place, and no file is made."""
+    """An error names the mistake and its place in one line, and no file is made."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
-    found = complaint("inspect", "import", path, home=home)
-    assert found.startswith(f"cannot read {path} as a recording: {said}")
+    error = complaint("inspect", "import", path, home=home)
+    assert error.startswith(f"cannot read {path} as a recording: {said}")
     assert not list(home.iterdir())
 
 
 def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_path: Path) -> None:
-    """A file that is not there, a directory, and a place where nothing can be made."""
+    """A missing file, a directory and an unwritable place are reported."""
     assert complaint("inspect", "import", tmp_path / "no", home=home).endswith(
         "no such file or directory"
     )
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
 def test_every_command_reads_standard_input(command: str) -> None:
-    """A dash is the text form on standard input; messages name it so."""
+    """A dash means a text form on standard input for every command, also in messages."""
     result = run_with(HEADER, "inspect", command, "-")
     assert (result.exit_code, result.stderr) == (0, "")
     result = run_with(b"hello\n", "inspect", command, "-")
@@ -135,7 +135,7 @@ def test_every_command_reads_standard_input(command: str) -> None:
 
 
 def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No person has to type a recording, and stdin may be closed."""
+    """Commands other than import refuse a terminal or a closed standard input."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -148,7 +148,7 @@ def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
-    """A line warns that there was more to come."""
+    """Importing an unfinished recording prints a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         (tmp_path / "y.jsonl").write_bytes(text_of(recorder.path))
@@ -160,7 +160,7 @@ def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
-    """A pipe without a writer would block an open forever, so it is not opened."""
+    """A pipe is refused without opening it, since that would block."""
     os.mkfifo(tmp_path / "story.jsonl")
     for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):
         result = run("inspect", "import", path, home=home)
@@ -172,7 +172,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
 @pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
 @pytest.mark.parametrize("head", [1 << 10, 4])
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
-    """One Ctrl-D ends what a person pastes, whoever meets it: the head, or a line."""
+    """One Ctrl-D ends pasted text, in the head of the input or in a later line."""
     import pty
     import termios
 
@@ -182,8 +182,8 @@ def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> No
     termios.tcsetattr(terminal, termios.TCSANOW, attributes)
     os.write(keys, b"one\nsecond\n\x04later\n\x04")
     with os.fdopen(terminal, "rb") as pasted:
-        found = HeadedInput(pasted, head, Path("-"))
-        assert list(found.lines()) == [b"one\n", b"second\n"]
-        assert list(found.lines())[:1] == [b"one\n"]
+        headed = HeadedInput(pasted, head, Path("-"))
+        assert list(headed.lines()) == [b"one\n", b"second\n"]
+        assert list(headed.lines())[:1] == [b"one\n"]
         assert pasted.readline() == b"later\n"
     os.close(keys)

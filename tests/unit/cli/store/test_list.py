@@ -1,4 +1,4 @@
-"""``list``, ``inspect`` and ``acp-proxy`` alone: which recordings are there?"""
+"""``list``, ``inspect`` and ``acp-proxy`` without a command list the recordings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UNCHECKED = "; rules of the protocol: not checked (--check)"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A recordings directory, with nothing of ours in the current one."""
+    """A recordings directory; the current directory is elsewhere."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     (tmp_path / "here").mkdir()
@@ -50,7 +50,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """Newest first, and in a pipe everything there is to say, with absolute times."""
+    """A list is newest first; in a pipe it has all columns and absolute times."""
     size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
@@ -70,7 +70,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
 
 
 def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None:
-    """AGENT is what the recorder would name the recording after, if the agent named nothing."""
+    """The column AGENT has a name from the command if the agent did not give a name."""
     with LogWriter(home / "x.db", arg=["npx", "-y", "@zed-industries/codex-acp"]) as recorder:
         recorder.end()
     line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -78,7 +78,7 @@ def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None
 
 
 def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
-    """Names in wide characters take the columns they need, and the next column begins in line."""
+    """Columns stay aligned after names in wide characters."""
     record_conversation(home / "你好.db", name="你好你好")
     record_conversation(home / "plain.db", name="plain")
     lines = run("inspect", "list", home=home).stdout.splitlines()[1:3]
@@ -86,7 +86,7 @@ def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
 
 
 def test_a_running_recording_is_marked(home: Path) -> None:
-    """A recording whose recorder lives is `running`, with what it has so far."""
+    """A recording with a running recorder is `running`, and its frames so far are counted."""
     with LogWriter(home / "x.db") as recorder:
         write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -94,14 +94,14 @@ def test_a_running_recording_is_marked(home: Path) -> None:
 
 
 def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
-    """An agent that was ended by a signal is listed with the signal's number."""
+    """An agent that was killed is listed with the signal's number."""
     with LogWriter(home / "x.db") as recorder:
         recorder.event(6, signal=9)
     assert " sig 9 " in run("inspect", "list", home=home).stdout
 
 
 def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
-    """DIR is looked into in place of the recordings directory."""
+    """With DIR, the list is of that directory instead of the recordings directory."""
     (tmp_path / "other").mkdir()
     record_conversation(tmp_path / "other" / "x.db")
     assert " x " in run("inspect", "list", tmp_path / "other", home=home).stdout
@@ -109,7 +109,7 @@ def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
-    """A DIR that is not a directory is wrong use."""
+    """A DIR that is not a directory is a usage error."""
     path = record_conversation(home / "x.db")
     for word in (path, home / "nowhere"):
         answer = complaint("inspect", "list", word, home=home)
@@ -117,7 +117,7 @@ def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
 
 
 def test_an_empty_list_is_not_an_error(home: Path) -> None:
-    """Without recordings, stdout is empty, stderr has one line, and the code is 0."""
+    """Without recordings, stdout is empty, stderr has one line, and the exit code is 0."""
     for arguments in (["list"], ["list", str(home)]):
         result = run("inspect", *arguments, home=home)
         assert (result.exit_code, result.stdout) == (0, "")
@@ -130,7 +130,7 @@ def test_an_empty_list_is_not_an_error(home: Path) -> None:
 
 
 def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
-    """Each unreadable file has a line on stderr, and the others are listed."""
+    """An unreadable file has a line on stderr, and the others are listed."""
     record_conversation(home / "good.db")
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
@@ -147,7 +147,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
 
 
 def test_the_list_reports_a_lost_log(home: Path) -> None:
-    """A recording that lost its log is listed, with the warning on stderr."""
+    """A recording without its log is listed, with a warning on stderr."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -158,7 +158,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """Its note, if it has no other, says what made it, and so does the JSON."""
+    """The note of a recording without one names the command that made it, also in JSON."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
@@ -166,15 +166,18 @@ def test_a_run_of_verify_is_marked(home: Path) -> None:
 
 
 def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
-    """JSON Lines, newest first, broken ones included with their problem."""
+    """JSON output has an object for each recording, newest first, broken ones with a problem."""
     path = record_conversation(home / "x.db")
     (home / "bad.db").write_text("hello")
     result = run("inspect", "list", "--json", home=home)
     good, bad = (json.loads(line) for line in result.stdout.splitlines())
     assert good["recording"]["started_at"] == STARTED_AT
     del good["recording"]
-    found = good.pop("findings")
-    assert [(one["rule"], one["severity"], one["by"], one["seq"]) for one in found] == [
+    findings = good.pop("findings")
+    assert [
+        (finding["rule"], finding["severity"], finding["by"], finding["seq"])
+        for finding in findings
+    ] == [
         ("answer.error", "info", None, 12),
         ("wait.unanswered", "info", None, 16),
         ("agent.ended", "info", None, 23),
@@ -200,7 +203,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """Directory, agent, age and number choose; the total counts only these."""
+    """A list can be filtered by directory, agent, age and number, and its total counts the rest."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -225,7 +228,7 @@ def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
-    """--cwd without a directory is the one that one is in."""
+    """--cwd without a directory means the current directory."""
     record_conversation(home / "a.db", cwd=str(tmp_path / "here"))
     record_conversation(home / "b.db")
     lines = run("inspect", "list", "--cwd", home=home).stdout.splitlines()
@@ -234,7 +237,7 @@ def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
 def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
-    """--since takes an age or a date."""
+    """--since accepts an age or a date, and refuses anything else."""
     answer = complaint("inspect", "list", "--since", text, home=home)
     assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
 
@@ -243,7 +246,7 @@ def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
 def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """No line is wider than the terminal, and what matters most is on it at any width."""
+    """No line is wider than the terminal, and the most important columns are always shown."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
@@ -259,7 +262,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Running, incomplete or ended with a code: one column and its colour show it."""
+    """On a terminal, one coloured column shows a running, incomplete or failed recording."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -277,7 +280,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """✗ is an error, and nothing is a chat that its editor ended with a signal in good health."""
+    """✗ marks an error; a healthy conversation that its client ended by a signal has no mark."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -299,7 +302,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A healthy chat that its editor ended with SIGTERM is not red."""
+    """A healthy conversation that its client ended with SIGTERM is not red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -310,7 +313,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """! is a fault that fired where nothing else went wrong."""
+    """! marks a recording in which a fault fired and nothing else went wrong."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -323,7 +326,7 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 def test_a_list_says_for_whom_a_running_chat_waits(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the place of what is wrong, and as a member of its JSON."""
+    """A running conversation shows whom it waits for instead of a problem, also in JSON."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -346,7 +349,7 @@ def ends_by_signal(recorder: LogWriter) -> None:
 
 
 def listed(home: Path, **environment: str) -> list[str]:
-    """The rows of the list."""
+    """Returns the rows of the list."""
     return run("inspect", "list", home=home, **environment).stdout.splitlines()[1:-1]
 
 
@@ -354,7 +357,7 @@ def listed(home: Path, **environment: str) -> list[str]:
 def test_the_overview_shows_the_newest_and_the_next_command(
     home: Path, arguments: list[str]
 ) -> None:
-    """`acp-proxy` and `inspect` alone answer "did it work?"."""
+    """`acp-proxy` and `inspect` alone show the newest recordings and the next command."""
     for number in range(7):
         record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
@@ -371,7 +374,7 @@ def test_the_overview_shows_the_newest_and_the_next_command(
 def test_the_overview_without_recordings_says_how_to_begin(
     home: Path, arguments: list[str]
 ) -> None:
-    """Where nothing is recorded yet, the answer is what to put into the editor's settings."""
+    """Without recordings, the overview shows the command for the editor's settings."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
@@ -381,13 +384,13 @@ def test_the_overview_without_recordings_says_how_to_begin(
 
 
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
-    """While the newest one runs, the suggestion is to follow it."""
+    """While the newest recording runs, the overview suggests to follow it."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """Of two recordings with one name the suggestion finds the newest, and can be pasted."""
+    """The suggested command finds the newest of two recordings with one name."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
@@ -398,7 +401,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """A directory of broken files is not an empty one, and nothing is suggested."""
+    """A directory of broken files is not called empty, and no command is suggested."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0
@@ -407,7 +410,7 @@ def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
 
 
 def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
-    """Without ACP_PROXY_RECORDINGS it is the user's data directory."""
+    """The recordings directory is ACP_PROXY_RECORDINGS, else in the user's data directory."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
@@ -425,7 +428,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """A file with a date at an end of the calendar is damaged; the others are listed."""
+    """A recording with a date at an end of the calendar is damaged; the others are listed."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -442,7 +445,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """Like an invalid time; the line is named."""
+    """A text with a date at an end of the calendar is refused with its line."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
@@ -451,7 +454,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """The time at which a file was last written may be beyond the calendar."""
+    """A file can be pruned although its modification time is beyond the calendar."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

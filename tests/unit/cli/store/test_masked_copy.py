@@ -1,4 +1,4 @@
-"""``export`` makes copies of recordings, also such as hold no secrets."""
+"""``export`` makes copies of recordings, with or without secrets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD = Path(__file__).parents[3] / "data/format-1.db"
 @pytest.mark.parametrize("name", ["copy.db", "copy.jsonl"])
 @pytest.mark.parametrize("level", ["secrets", "private"])
 def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None:
-    """The copy says that it is masked, and only its owner can read it."""
+    """A copy with --level is marked as masked, and only its owner can read it."""
     path, copy = record_planted(tmp_path / "x.db", large=3 << 20), tmp_path / name
     result = run("inspect", "export", path, "-o", copy, "--level", level)
     assert result.exit_code == 0
@@ -40,10 +40,10 @@ def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None
 def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
     """A copy of a masked recording keeps its markers; pointers and patterns add to them."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
-    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    run("inspect", "export", path, "-o", one)
-    markers = {word for word in one.read_text().split('"') if word.startswith("[redacted:env")}
-    run("inspect", "export", one, "-o", two, "--path", "/params/cwd", "--pattern", "as (you) see")
+    first, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    run("inspect", "export", path, "-o", first)
+    markers = {word for word in first.read_text().split('"') if word.startswith("[redacted:env")}
+    run("inspect", "export", first, "-o", two, "--path", "/params/cwd", "--pattern", "as (you) see")
     text = two.read_text()
     assert all(marker in text for marker in markers)
     assert "/srv/app" not in text
@@ -51,7 +51,7 @@ def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
 
 
 def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> None:
-    """Otherwise they are masked as in all outputs, and stderr says so."""
+    """With masking options, stdout counts the masked secrets; otherwise stderr does."""
     path = record_planted(tmp_path / "x.db")
     asked = run("inspect", "export", path, "-o", tmp_path / "a.db", "--level", "secrets")
     assert " secrets are masked in " in asked.stdout
@@ -65,7 +65,7 @@ def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> Non
 
 
 def test_a_part_can_be_a_database(tmp_path: Path) -> None:
-    """It has what matches the filter, with the numbers of the recording."""
+    """A database of a part has the matching frames with their original numbers."""
     path = record_conversation(tmp_path / "x.db")
     run("inspect", "export", path, "kind:request", "-o", tmp_path / "y.db")
     with RecordingReader(path) as whole, RecordingReader(tmp_path / "y.db") as part:
@@ -74,7 +74,7 @@ def test_a_part_can_be_a_database(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
-    """A recording that acp-proxy made when there was no note, and no view of messages."""
+    """A recording of version 1, without notes and later views, can be read and exported."""
     copy = tmp_path / "y.db"
     assert run("inspect", "show", OLD).exit_code == 0
     assert run("inspect", "export", OLD, "-o", copy).exit_code == 0
@@ -87,7 +87,7 @@ def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
 
 
 def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """A file that is there stays, and so does one that SQLite would find beside the copy."""
+    """Without --force, no existing file or side file of the copy is replaced."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "y.db"
     before = path.read_bytes()
     export = ("inspect", "export", path, "-o")
@@ -114,7 +114,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
-    """Half a recording would look like a whole one."""
+    """A running recording is refused, since half a recording would look complete."""
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -127,7 +127,7 @@ def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is bad use, and no copy is left."""
+    """A pattern that takes too long is a usage error, and no copy is left."""
     monkeypatch.setattr("acp_proxy.cli.explain.time_limit._TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("x", y="a" * 40 + "!"))

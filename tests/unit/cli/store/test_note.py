@@ -1,4 +1,4 @@
-"""``note``: a person's own words for a recording."""
+"""``note`` writes, prints and removes a user's note."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A recordings directory with one recording, and nothing of ours in the current one."""
+    """A recordings directory with one recording; the current directory is elsewhere."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     directory = tmp_path / "recordings"
@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_note_is_written_read_and_cleared(home: Path) -> None:
-    """Writing says nothing; reading prints the note and nothing else."""
+    """Writing a note prints nothing; reading it prints only the note."""
     assert run("inspect", "note", "run", "it hangs", home=home).output == ""
     result = run("inspect", "note", "abc", home=home)
     assert (result.stdout, result.stderr) == ("it hangs\n", "")
@@ -40,7 +40,7 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
 
 
 def test_a_secret_in_a_note_is_masked(home: Path) -> None:
-    """It would go wherever the recording goes; whoever wants that has to say so."""
+    """A secret in a note is masked unless --unredacted is given."""
     token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
     result = run("inspect", "note", "run", f"fails with {token}", home=home)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -65,17 +65,17 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     ],
 )
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """Wrong use is refused, and nothing is written."""
+    """A usage error is one line, and no note is written."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
 
 
 def test_a_note_is_utf8(home: Path) -> None:
-    """Otherwise the note is refused; the recording is not called damaged."""
+    """A note that is not UTF-8 is refused, and the recording is not called damaged."""
     answer = complaint("inspect", "note", "run", "a\udcff", home=home)
     assert answer == r"expected a note in UTF-8, got 'a\udcff'"
 
 
 def test_a_note_keeps_its_lines(home: Path) -> None:
-    """They are the person's own."""
+    """A note may have several lines, which are printed unchanged."""
     run("inspect", "note", "run", "one\ntwo\x1b", home=home)
     assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"

@@ -1,4 +1,4 @@
-"""``prune``: old recordings go, and what they took is told."""
+"""``prune`` deletes old recordings, and reports their sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAY = 86400.0
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A recordings directory: recordings of 10, 5 and 0 days, and something else of 20."""
+    """A directory with recordings of 10, 5 and 0 days, and another file of 20 days."""
     for name, days in (("old", 10), ("mid", 5), ("new", 0)):
         age(record_conversation(tmp_path / f"{name}.db", id=f"{name}1"), days)
     (tmp_path / "other.db").write_text("somebody's")
@@ -31,18 +31,18 @@ def home(tmp_path: Path) -> Path:
 
 
 def age(path: Path, days: float) -> None:
-    """Makes the files of a recording look so old."""
+    """Sets the modification times of a recording's files."""
     for entry in path.parent.glob(f"{path.name}*"):
         os.utime(entry, (time.time() - days * DAY, time.time() - days * DAY))
 
 
 def names(directory: Path) -> list[str]:
-    """Returns the names of the files of a directory."""
+    """Returns the names of the files in a directory."""
     return sorted(entry.name for entry in directory.iterdir())
 
 
 def test_older_recordings_are_deleted(home: Path) -> None:
-    """Each has a line with its size, and the last line has the total."""
+    """Each deleted recording has a line with its size, and the last line has the total."""
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     line, total = result.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_older_recordings_are_deleted(home: Path) -> None:
 
 
 def test_a_dry_run_deletes_nothing(home: Path) -> None:
-    """It prints the same lines, as what would be deleted."""
+    """A dry run prints the lines of recordings that would be deleted."""
     before = names(home)
     result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
     lines = result.stdout.splitlines()
@@ -66,21 +66,21 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 
 
 def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
-    """The oldest are deleted until the rest takes no more; other files count and stay."""
+    """The oldest recordings are deleted until the rest fits; other files stay."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
 
 
 def test_age_and_size_may_be_combined(home: Path) -> None:
-    """Recordings that either of them matches are deleted."""
+    """With an age and a size, recordings that either limit matches are deleted."""
     result = run("inspect", "prune", "--older-than", "7d", "--larger-than", "1TB", home=home)
     assert result.exit_code == 0
     assert names(home) == ["mid.db", "new.db", "other.db"]
 
 
 def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
-    """Whatever a file is called."""
+    """A file name with line ends is printed on one line."""
     (home / "old.db").rename(home / "a\nb.db")
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stdout.startswith("deleted a\\nb.db  ")
@@ -97,7 +97,7 @@ def test_a_note_keeps_a_recording(home: Path) -> None:
 
 
 def test_a_running_recording_stays(tmp_path: Path) -> None:
-    """However old it is."""
+    """A running recording is not deleted, however old it is."""
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -109,14 +109,14 @@ def test_a_running_recording_stays(tmp_path: Path) -> None:
 
 
 def test_json_has_an_object_for_each(home: Path) -> None:
-    """Also of a dry run, in which nothing is deleted."""
+    """JSON output has an object for each recording, also in a dry run."""
     arguments = ("inspect", "prune", "--older-than", "7d", "--json")
     size = (home / "old.db").stat().st_size
     dry = json.loads(run(*arguments, "--dry-run", home=home).stdout)
-    done = json.loads(run(*arguments, home=home).stdout)
-    assert dry == {**done, "deleted": False}
-    assert time.time() - 11 * DAY < _timestamp(done.pop("last_written")) < time.time() - 9 * DAY
-    assert done == {
+    deleted = json.loads(run(*arguments, home=home).stdout)
+    assert dry == {**deleted, "deleted": False}
+    assert time.time() - 11 * DAY < _timestamp(deleted.pop("last_written")) < time.time() - 9 * DAY
+    assert deleted == {
         "path": str(home / "old.db"),
         "recording": "old1",
         "size": size,
@@ -133,7 +133,7 @@ def _timestamp(text: str) -> float:
 def test_a_recording_that_cannot_be_deleted_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording that stays is not called deleted, and the code is 1."""
+    """A recording that cannot be deleted is reported, and the exit code is 1."""
     monkeypatch.setattr("acp_proxy.cli.store.prune.delete", lambda _: False)
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stderr.splitlines()[0] == f"acp-proxy: cannot delete {home}/old.db"
@@ -153,7 +153,7 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """Without a limit nothing is deleted; ages and sizes are those of `record --keep`."""
+    """Without a limit nothing is deleted; ages and sizes have the syntax of `record --keep`."""
     before = names(home)
     assert answer in complaint("inspect", "prune", *arguments, home=home)
     assert names(home) == before

@@ -1,4 +1,4 @@
-"""``acp-proxy export --format pytest``: the files, what they hold, and what is refused."""
+"""``acp-proxy export --format pytest`` writes a test and its recording, or refuses to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIVERGENCE = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "connection", "n
 
 @pytest.fixture
 def turns(tmp_path: Path) -> Path:
-    """A recording with four turns, the last of which never ended: the recorder was killed."""
+    """A recording with four turns; the last one never ended, since the recorder was killed."""
     with LogWriter(tmp_path / "Four Turns!.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
@@ -45,7 +45,7 @@ def turns(tmp_path: Path) -> Path:
 
 
 def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
-    """Both are named after the recording, their paths are printed, and the text is all of it."""
+    """The test and the complete text are named after the recording; both paths are printed."""
     made = run(*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path / "new" / "tests")
     test = tmp_path / "new" / "tests" / "test_hello.py"
     recording = test.parent / "recordings" / "hello.jsonl"
@@ -71,7 +71,7 @@ def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
 def test_turns_are_chosen(
     turns: Path, tmp_path: Path, words: str, name: str, numbers: list[int]
 ) -> None:
-    """One, several, as many as there are; each of them replays, though the recorder was killed."""
+    """Exported turns replay although the recorder was killed: one, several, or an open range."""
     made = run(*EXPORT, turns, "--turn", words, *PYTEST, tmp_path)
     recording = tmp_path / "recordings" / f"{name}.jsonl"
     assert made.stdout.splitlines() == [str(tmp_path / f"test_{name}.py"), str(recording)]
@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """An agent does not end after the last turn that is kept if it did not when recorded."""
+    """The agent's end is left out if later turns are."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]
@@ -92,7 +92,7 @@ def test_later_events_are_left_out(tmp_path: Path) -> None:
 
 
 def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
-    """If one of the two files is there, neither is made, unless it may be replaced."""
+    """If one of both files exists, neither is written without --force."""
     test = tmp_path / "test_hello.py"
     test.write_text("mine")
     command = (*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path)
@@ -104,7 +104,7 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
-    """No directory, a filter, turns that are not there or that are none."""
+    """A missing directory, a filter, and missing or invalid turns are errors."""
     expected = "expected -o DIR with --format pytest, which writes several files"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected
@@ -124,11 +124,11 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording that diverges from its own client makes no test; the reason is printed."""
+    """No test is written if the recording diverges from its own client."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
-    found = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))
-    monkeypatch.setattr("acp_proxy.testing.rehearsal.rehearse", lambda _: found)
+    diverged = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))
+    monkeypatch.setattr("acp_proxy.testing.rehearsal.rehearse", lambda _: diverged)
     told = complaint(*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path / "tests")
     assert told.endswith(
         "hello.db does not replay, so no test was written: "
@@ -139,7 +139,7 @@ def test_a_recording_that_does_not_replay_is_refused(
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[str]) -> None:
-    """Whatever names and prompts are, the test is the same code, of ordinary lines."""
+    """Names and prompts change only the docstring of a test, never its code."""
     name = name_of_test(name)
     source = source_of_test(
         name, client=client, agent=client, date=client, what="turn 1", prompts=prompts
@@ -161,7 +161,7 @@ def test_python_syntax_in_a_name_is_plain_text(text: str) -> None:
 
 
 def statements(source: str) -> str:
-    """The code of a file, without its docstrings."""
+    """Returns the code of a file, without its docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef):
@@ -171,7 +171,7 @@ def statements(source: str) -> str:
 
 
 def test_names_are_those_of_modules() -> None:
-    """A recording's name becomes one that a file, a function and a recording can have."""
+    """A recording's name becomes a valid name for a file, a function and a recording."""
     assert name_of_test("2025-06-15 OpenCode/x.db") == "2025_06_15_opencode_x_db"
     assert name_of_test("test_hello") == "hello"
     assert name_of_test("你好") == "recording"
@@ -181,7 +181,7 @@ def test_names_are_those_of_modules() -> None:
 def test_the_test_imports_nothing_from_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file in the current directory that is called like a module of Python's is not run."""
+    """A test never imports a file of its directory that is named like a Python module."""
     for name in ("json", "queue", "selectors", "subprocess"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)

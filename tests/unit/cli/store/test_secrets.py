@@ -1,4 +1,4 @@
-"""``secrets`` lists what is masked, and is a gate for CI."""
+"""``secrets`` lists masked values, and ``--check`` is a check for CI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_values_are_listed_with_their_places(tmp_path: Path) -> None:
-    """Each has its marker and the numbers of its frames; no secret is printed."""
+    """Each value is listed with its marker and frame numbers; no secret is printed."""
     path = record_planted(tmp_path / "x.db")
     shown = run("inspect", "secrets", path)
     assert shown.exit_code == 0
@@ -33,15 +33,15 @@ def test_values_are_listed_with_their_places(tmp_path: Path) -> None:
 
 
 def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
-    """It names the file and what to do; files without secrets pass, in either form."""
+    """``--check`` fails for a file with secrets, in either form, and suggests a command."""
     bad, good = record_planted(tmp_path / "bad.db"), record_conversation(tmp_path / "good.db")
     masked = tmp_path / "masked.jsonl"
     assert run("inspect", "export", bad, "-o", masked).exit_code == 0
-    found = run("inspect", "secrets", "--check", bad, good, masked)
-    assert found.exit_code == 1
-    assert found.stdout == ""
-    assert found.stderr.count("\n") == 1
-    assert f"export {bad} -o FILE --level secrets" in found.stderr
+    result = run("inspect", "secrets", "--check", bad, good, masked)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert f"export {bad} -o FILE --level secrets" in result.stderr
     assert run("inspect", "secrets", "--check", good, masked).exit_code == 0
     assert run("inspect", "secrets", good).stdout == "no secret was found, and none is masked\n"
     assert run("inspect", "secrets", masked).stdout.endswith("the file itself holds none\n")
@@ -50,31 +50,31 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
 def test_the_gate_finds_what_others_may_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--unredacted` of the group changes nothing in it, nor does standard input."""
+    """``--check`` fails with `--unredacted`, too, and for a text on standard input."""
     bad = record_planted(tmp_path / "bad.db")
     assert run("inspect", "--unredacted", "secrets", "--check", bad).exit_code == 1
     text = run("inspect", "export", "--unredacted", bad).stdout_bytes
     monkeypatch.setattr("acp_proxy.cli.opening.read_stdin", lambda: io.BytesIO(text))
-    found = run("inspect", "secrets", "--check", "-")
-    assert found.exit_code == 1
-    assert "export - -o FILE" in found.stderr
+    result = run("inspect", "secrets", "--check", "-")
+    assert result.exit_code == 1
+    assert "export - -o FILE" in result.stderr
 
 
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
-    """A file that is no recording makes the gate fail with 2; the others are checked as well."""
+    """``--check`` exits with 2 if a file cannot be read; the others are still checked."""
     (tmp_path / "x.db").write_bytes(b"nothing of ours")
     assert "x.db" in complaint("inspect", "secrets", "--check", tmp_path / "x.db")
     bad = record_planted(tmp_path / "bad.db")
-    found = run("inspect", "secrets", "--check", tmp_path / "no.db", tmp_path / "x.db", bad)
-    assert found.exit_code == 2
-    no, unreadable, held = found.stderr.splitlines()
-    assert "no.db" in no
+    result = run("inspect", "secrets", "--check", tmp_path / "no.db", tmp_path / "x.db", bad)
+    assert result.exit_code == 2
+    missing, unreadable, bad_line = result.stderr.splitlines()
+    assert "no.db" in missing
     assert "x.db" in unreadable
-    assert "bad.db holds" in held
+    assert "bad.db holds" in bad_line
 
 
 def test_a_private_recording_says_so(tmp_path: Path) -> None:
-    """The last line says that private text has no markers."""
+    """The last line about a private recording says that its texts have no markers."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
     run("inspect", "export", path, "-o", copy, "--level", "private")
     assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")

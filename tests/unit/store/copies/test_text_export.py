@@ -1,4 +1,4 @@
-"""The text form is written: what its lines look like, and that it comes back."""
+"""The text form: the contents of its lines, and that reading it back gives the same recording."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ CODES = {"to-agent": TO_AGENT, "to-client": TO_CLIENT, "stderr": STDERR}
 
 
 def lines_of(path: Path) -> list[Any]:
-    """The lines of a recording's text form, as values."""
+    """Returns the lines of a recording's text form, decoded."""
     return [json.loads(line) for line in text_of(path).splitlines()]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_kept_recording_comes_back(path: Path) -> None:
-    """Every recording that is kept with the code gives equal rows, and can be read by a person."""
+    """Each recording in the repository comes back from its text with equal rows."""
     written = assert_comes_back(path)
     streams = [line for line in map(json.loads, written.splitlines()) if "stream" in line]
     odd = [line for line in streams if "message" not in line and line["stream"] != "stderr"]
@@ -55,7 +55,7 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
-    """Conversations of real agents give equal rows, each message as readable JSON."""
+    """Captured conversations come back with equal rows, and each message is readable JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for record in load(path).records:
             recorder.t_ns = record.t_ns
@@ -93,7 +93,7 @@ def test_jq_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
-    """What is only in the log is in the text as well, and the text says that there may be more."""
+    """The text of a running recording includes frames of the log, and shows its state."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -110,7 +110,7 @@ def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
-    """The header has the recording; a usual frame has a time, a stream and a message."""
+    """The header has the recording's row; a usual frame has only a time, a stream and a message."""
     header, start, first, second, *_ = lines_of(record_conversation(tmp_path / "x.db"))
     assert header["acp_proxy"] == 1
     assert header["recording"]["command"] == ["agent", "--acp"]
@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """Line endings, slow arrival, what was not delivered and what is no JSON are named."""
+    """A line names its line ending, slow arrival, failed delivery and invalid JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -155,10 +155,10 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """Each style of JSON has a name."""
-    found = find_style(raw)
-    assert found is not None
-    assert found[1] is style
+    """Each known style of JSON serializers has a name."""
+    style_found = find_style(raw)
+    assert style_found is not None
+    assert style_found[1] is style
 
 
 @pytest.mark.parametrize(
@@ -171,12 +171,12 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """A value that not every tool gives back as it was is kept as a string."""
+    """A value that some tools would change is written as a string."""
     assert find_style(raw) is None
 
 
 def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
-    """Control characters, marks of direction and line separators are escapes, and come back."""
+    """Control characters, direction marks and line separators are written as escapes."""
     hidden = "\x9b31m \u202e \u2028 \x7f \U000e0041 \ufeff"
     with LogWriter(tmp_path / "x.db", cwd=f"/{hidden}") as recorder:
         recorder.to_agent(request(1, hidden), f"{hidden}\n".encode())
@@ -188,7 +188,7 @@ def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
-    """The frames that a filter keeps have their times and numbers."""
+    """Frames in a filtered export keep their times and numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_text_form(reader, parse("kind:error or seq:20..21")))
@@ -201,7 +201,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
 
 
 def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
-    """Each has a line after the frame's; in a part only those of the frames that are kept."""
+    """A fired fault has a line after its frame; a filtered export has those of its frames."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
@@ -224,7 +224,7 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
 
 
 def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten times as many lines take no more memory, out or in."""
+    """Ten times as many lines need no more memory, neither in export nor in import."""
     monkeypatch.setattr("acp_proxy.store.copies.text_import._BATCH", 256)  # so many lines are held
     peaks = {}
     for count in (500, 5_000):
@@ -251,27 +251,27 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """Of a database they are those that `export` would write."""
+    """For a database, `text_lines` returns the lines that `export` would write."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]
-        found = text_lines(reader, seqs)
-        assert [*found] == seqs
+        lines = text_lines(reader, seqs)
+        assert [*lines] == seqs
         prompt = next(n for n, line in enumerate(written, 1) if b"session/prompt" in line)
         row = next(row for row in reader.frames() if row["method"] == "session/prompt")
-        assert found[row["seq"]] == prompt
+        assert lines[row["seq"]] == prompt
         assert text_lines(reader, []) == text_lines(reader, [10**6]) == {}
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """Blank lines and comments have lines, too."""
+    """For a text form, `text_lines` counts its blank lines and comments."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)
         seqs = [row["seq"] for row in reader.rows()]
     path.write_bytes(b"".join([b"# a remark\n", header, b"\n", *rest[:2], b"#\n", *rest[2:]]))
     with RecordingReader(path) as reader:
-        found = text_lines(reader, seqs)
+        numbers = text_lines(reader, seqs)
     lines = path.read_bytes().splitlines()
-    assert [found[seq] for seq in seqs[:4]] == [4, 5, 7, 8]
-    assert found[seqs[-1]] == len(lines)
+    assert [numbers[seq] for seq in seqs[:4]] == [4, 5, 7, 8]
+    assert numbers[seqs[-1]] == len(lines)

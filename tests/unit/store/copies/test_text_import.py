@@ -1,4 +1,4 @@
-"""The text form is read: what a person may do to it, what is refused, what becomes of it."""
+"""Reading the text form: accepted edits, refused texts, and the resulting rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def complaint(text: bytes) -> str:
-    """What is said of a text that is wrong, without the file's name."""
+    """Returns the error about a wrong text, without the file's name."""
     with pytest.raises(UnreadableRecording) as caught:
         rows_of_text(text)
     said = str(caught.value)
@@ -45,7 +45,7 @@ def complaint(text: bytes) -> str:
 
 
 def test_remarks_may_occur_anywhere() -> None:
-    """Comments, blank lines, spaces, Windows line ends and a byte order mark are no data."""
+    """Comments, blank lines, spaces, Windows line ends and a byte order mark are ignored."""
     plain = HEADER + b'{"stream":"stderr","text":"a"}\n{"event":"note"}\n'
     edited = (
         b"\xef\xbb\xbf# from a bug report\n\n \t\r\n"
@@ -61,7 +61,7 @@ def test_remarks_may_occur_anywhere() -> None:
 
 
 def test_a_text_can_be_written_by_hand() -> None:
-    """Little is needed: a header with four members, and frames with a stream and a message."""
+    """A header with four members, and frames with a stream and a message, are enough."""
     rows = rows_of_text(
         HEADER
         + b'{"stream":"to-agent","message":{"id":1,"method":"session/prompt"}}\n'
@@ -83,12 +83,12 @@ DRAFT_TALK = [
 ]  # fmt: skip
 
 
-def _said(talk: list[tuple[bytes, bytes]]) -> bytes:
-    return b"".join(b'{"stream":"to-%b","message":{%b}}\n' % line for line in talk)
+def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b'{"stream":"to-%b","message":{%b}}\n' % line for line in conversation)
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """Dialect, version and names; members that it has are kept."""
+    """The frames supply the dialect, version and names that a header omits."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -101,7 +101,7 @@ def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
 
 
 def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
-    """As it does while a connection is recorded."""
+    """Without a handshake, a later frame decides the dialect, as in a recorder."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[2:]))["recording"]
     assert row["dialect"] == "draft-1.0"
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[3:]))["recording"]
@@ -109,7 +109,7 @@ def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
 
 
 def test_a_header_may_name_the_dialect() -> None:
-    """Where the frames do not: in the draft, files belong to the one turn that is open."""
+    """A header decides the dialect if frames do not: draft files belong to the open turn."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
     assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
@@ -148,11 +148,11 @@ def test_a_header_may_name_the_dialect() -> None:
     ],
 )
 def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
-    """The complaint has the number of the line, what was expected and what came."""
+    """The error has the number of the line, the expected and the actual content."""
     text = HEADER + b"# a remark\n" + b'{"event":"note"}\n' + line + b"\n"
-    found = complaint(text)
-    assert found.startswith("line 4: ")
-    assert said in found
+    error = complaint(text)
+    assert error.startswith("line 4: ")
+    assert said in error
 
 
 @pytest.mark.parametrize(
@@ -174,25 +174,25 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     ],
 )
 def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
-    """The error names what is wrong in the header."""
-    found = complaint(b"# a remark\n" + HEADER.replace(old, new))
-    assert found.startswith("line 2: ")
-    assert said in found
+    """The error names the wrong member of the header."""
+    error = complaint(b"# a remark\n" + HEADER.replace(old, new))
+    assert error.startswith("line 2: ")
+    assert said in error
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """Each can be stored, and what lies between them cannot."""
+    """Two valid times are refused if the time between them cannot be stored."""
     far = b'"after_ms":"%d",'
-    found = complaint(
+    error = complaint(
         HEADER
         + b'{%s"stream":"to-agent","message":{"id":1,"method":"x"}}\n' % (far % -(9 * 10**12))
         + b'{%s"stream":"to-client","message":{"id":1,"result":1}}\n' % (far % (18 * 10**12))
     )
-    assert found == "line 3: its time is too far from the others"
+    assert error == "line 3: its time is too far from the others"
 
 
 def test_a_newer_format_is_refused() -> None:
-    """What a newer version wrote is neither read nor called damaged, whatever is in it."""
+    """A text of a newer version is refused as newer, not as damaged, whatever it contains."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
     with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
@@ -200,13 +200,13 @@ def test_a_newer_format_is_refused() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"# only\n\n", b"hello\n", b"SQLite format 3\0", b"[]\n"])
 def test_another_file_is_not_a_recording(text: bytes) -> None:
-    """What does not begin as the text form does is something else."""
+    """A file that does not begin like a text form is not called a damaged recording."""
     with pytest.raises(NotARecording, match=r"line [12]: expected"):
         rows_of_text(text)
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A frame and an event that share a number cannot be put in order."""
+    """A frame and an event with the same number are an error."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -219,19 +219,19 @@ def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
 
 
 def blocks() -> list[bytes]:
-    """The texts on the page of the text form."""
+    """Returns the examples on the page of the text form."""
     page = (Path(__file__).parents[4] / "docs" / "text-form.md").read_bytes()
-    found = re.findall(rb"^```(?:sh)?\n(.*?)^```", page, re.M | re.S)
-    return [block for block in found if b'"acp_proxy"' in block]
+    fenced = re.findall(rb"^```(?:sh)?\n(.*?)^```", page, re.M | re.S)
+    return [block for block in fenced if b'"acp_proxy"' in block]
 
 
 def test_the_examples_of_the_manual_are_texts() -> None:
-    """What the page shows can be imported."""
+    """Each example in the manual can be imported."""
     assert [len(rows_of_text(block)["frames"]) for block in blocks()] == [4, 2]
 
 
 def test_every_member_of_a_line_is_in_the_manual() -> None:
-    """The tables have the members that a line may have, and every style."""
+    """The manual's tables list every member that a line may have, and every style."""
     page = (Path(__file__).parents[4] / "docs" / "text-form.md").read_text()
     documented = set(re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.M))))
     names = {*_Line.__struct_fields__, *_Fired.__struct_fields__, *Style, "acp_proxy", "recording"}
@@ -242,7 +242,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """Whatever it is called, and whatever remarks come first."""
+    """A text form is recognized by its header after any remarks, whatever its name is."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
@@ -259,7 +259,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header has the id of a recording, so the rest need not be read."""
+    """The header has the recording's id, so the rest of the text need not be read."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -273,7 +273,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """All that can be asked of a recording can be asked of its text, by path or by its lines."""
+    """A reader answers all queries of a text, given by path or as lines."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
@@ -303,13 +303,13 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
-    """Numbers that a tool may change are strings, or in a string, and come back."""
+    """Numbers that other tools could change are kept in strings, and come back."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """A file that is named as text is read as text, so the complaint is about what it lacks."""
+    """A file with the suffix of text is read as text, so the error is about its header."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

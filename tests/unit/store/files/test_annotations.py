@@ -1,4 +1,4 @@
-"""Notes: written into any recording, by whoever may, without disturbing its recorder."""
+"""Notes can be written into any recording without disturbing its recorder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def make_old(path: Path) -> Path:
-    """Makes a database as version 1 has it: without the column for notes."""
+    """Makes a database of version 1, without the column for notes."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("ALTER TABLE recording DROP COLUMN note")
         connection.execute("DELETE FROM _sqlite_migrations WHERE name = '0002_note'")
@@ -33,13 +33,13 @@ def make_old(path: Path) -> Path:
 
 
 def note_of(path: Path) -> str | None:
-    """Returns a recording's note as any reader sees it."""
+    """Returns the note of a recording, as a reader returns it."""
     with RecordingReader(path) as reader:
         return reader.recording.note
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """A note is any text; the file stays one file, as old as it was."""
+    """A note can be any text, and the file keeps its modification time."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -52,7 +52,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """Reading migrates nothing, and the note is empty."""
+    """Reading a recording of version 1 does not migrate it, and its note is empty."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
@@ -61,7 +61,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
-    """An older recording gets the column with its first note, and nothing else changes."""
+    """The first note adds the column to an older recording, and changes nothing else."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
@@ -71,7 +71,7 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
-    """The tail of an older recorder's log has no room for a note, and needs none."""
+    """A running recording of version 1 is read although its tables have no column for notes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """What an older recorder left is finished with the column for notes."""
+    """Finishing the recording of a dead older recorder adds the column for notes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """It stays whatever the recorder writes later, and is seen at once."""
+    """A note on a running recording is readable at once, and the recorder keeps it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -103,18 +103,18 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
         write_conversation(recorder)
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
-                found = reader.recording
-                assert (found.note, found.exit_code) == ("words", 3)
+                row = reader.recording
+                assert (row.note, row.exit_code) == ("words", 3)
             recorder.index()
         recorder.close()
         recorder.finish()
     with RecordingReader(recorder.path) as reader:
-        found = reader.recording
-        assert (found.note, found.state) == ("words", "complete")
+        row = reader.recording
+        assert (row.note, row.state) == ("words", "complete")
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """A new recording has no row yet; the error suggests to try again."""
+    """A note is refused before the recording has a row, and the error suggests to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),
@@ -125,7 +125,7 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
 def test_a_locked_recording_is_reported_as_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another program writes, the advice is to try again."""
+    """While another program writes, the error suggests to try again."""
     monkeypatch.setattr("acp_proxy.store.files.annotations._PATIENCE_S", 0.0)
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
-    """Only the header line of a text changes; remarks, frames and permissions stay."""
+    """A note changes only the header of a text; remarks, frames and permissions stay."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"

@@ -1,4 +1,4 @@
-"""Databases are made for their owner alone, end as one file, and are opened without trust."""
+"""Databases are private to their owner, end as one file, and are opened without trust."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def names(path: Path) -> set[str]:
-    """Returns the names of the files of a directory."""
+    """Returns the names of the files in a directory."""
     return {entry.name for entry in path.iterdir()}
 
 
 def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """The database and what SQLite puts beside it have mode 0600, whatever the umask."""
+    """A database and its side files have mode 0600, whatever the umask is."""
     before = os.umask(0)
     try:
         with contextlib.closing(database.create(tmp_path / "x.db")):
@@ -40,7 +40,7 @@ def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
-    """It counts towards --max-size, so ten megabytes in small batches leave less than one there."""
+    """Ten megabytes in small batches leave less than one megabyte in the write-ahead log."""
     with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
         for number in range(100):
             connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """A database that is closed has no write-ahead log, and asks for none when it is opened."""
+    """A closed database has no write-ahead log, and needs none when it is opened again."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """A write-ahead log that stayed for a reader's sake is folded in once the reader is gone."""
+    """A write-ahead log that a reader kept open is folded in once the reader is gone."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -90,7 +90,7 @@ def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    """A recording that is opened to be read cannot be changed by any statement."""
+    """No statement can change a recording that is opened for reading."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         for statement in ("DELETE FROM events", "CREATE TABLE t (x)", "PRAGMA user_version = 7"):
@@ -99,14 +99,14 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers of a file cannot call functions that could do harm."""
+    """Views and triggers in a file cannot call harmful functions."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error says that a file is no SQLite database."""
+    """The error says that a file is not a SQLite database."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
@@ -119,7 +119,7 @@ def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """A SQLite database without our application id is called that."""
+    """A SQLite database without our application id is called a database of another program."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):
@@ -127,7 +127,7 @@ def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
-    """A recording of a later version is refused, and the advice is to upgrade."""
+    """A recording of a newer version is refused with the advice to upgrade."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
@@ -150,7 +150,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_not_called_damaged(tmp_path: Path) -> None:
-    """A file that another program has locked is called locked, and the advice is to try again."""
+    """A file that another program has locked is called locked, with the advice to try again."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -168,5 +168,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """Whatever it quotes of a file."""
+    """An error is one line, even if it quotes line ends from a file."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

@@ -1,4 +1,4 @@
-"""Recordings are listed whatever their state, and old ones, and no other file, are deleted."""
+"""Recordings are listed in any state; only old ones, and no other files, are deleted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAY = 86400.0
 
 
 def write_text(path: Path, name: str, **start: str) -> Path:
-    """Makes a recording's text form, and only that."""
+    """Makes the text form of a recording without its database."""
     database = record_conversation(path.with_suffix(".db"), name=name, **start)
     path.write_bytes(text_of(database))
     database.unlink()
@@ -36,7 +36,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
-    """A directory's recordings are its databases, and the logs that have none yet."""
+    """The recordings of a directory are its databases, and the logs without a database."""
     record_conversation(tmp_path / "b.db")
     with LogWriter(tmp_path / "a.db"):
         pass
@@ -47,13 +47,13 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
-    """A path that does not exist, or is no directory, has no recordings."""
+    """A path that does not exist, or is not a directory, has no recordings."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """Frames, turns, the first prompt and the bytes on the disk are in an entry."""
+    """An entry has the number of frames and turns, the first prompt and the size on disk."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
@@ -65,7 +65,7 @@ def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
-    """What is only in the log counts: frames, turns, the first prompt and the log's own size."""
+    """Frames, turns and the prompt of a running recording are read from its log as well."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -73,18 +73,18 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
         entry = read_listed(recorder.path)
         assert (entry.live, entry.frames, entry.turns) == (True, 20, 1)
         assert entry.first_prompt is not None
-        assert entry.size == sum(found.stat().st_size for found in tmp_path.glob("x.db*"))
+        assert entry.size == sum(file.stat().st_size for file in tmp_path.glob("x.db*"))
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """A log that reading turns into a database is listed with the database's size."""
+    """A log that becomes a database while it is listed has the size of the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
 
 
 def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
-    """A broken file neither hides nor spoils the list; it comes last, with its problem."""
+    """A broken file is listed last, with its problem, and does not affect the others."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(paths(tmp_path))
@@ -95,14 +95,14 @@ def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> N
 
 
 def test_the_newest_is_first(tmp_path: Path) -> None:
-    """A list is ordered by when the recordings began."""
+    """Recordings are listed by their start, newest first."""
     for number in (2, 3, 1):
         record_conversation(tmp_path / f"{number}.db", wall=number * 10**18)
     assert [entry.path.stem for entry in list_recordings(paths(tmp_path))] == ["3", "2", "1"]
 
 
 def test_texts_are_recordings(tmp_path: Path) -> None:
-    """A file named and begun like the text form counts; one that is only named so does not."""
+    """A file is a recording if it has the suffix and the header of the text form."""
     text = write_text(tmp_path / "a.jsonl", "story")
     record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """A list goes on, and names the line that is wrong."""
+    """A text with an error is listed with the number of the wrong line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
@@ -123,7 +123,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
-    """A damaged file is listed like others; what masking reads of it is less."""
+    """A recording with an unknown stream code is still listed; masking skips that frame."""
     path = alter(
         record_conversation(tmp_path / "x.db"),
         "UPDATE recording SET redaction = NULL",
@@ -133,26 +133,26 @@ def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
 
 
 def age(path: Path, seconds: float) -> None:
-    """Makes the files of a recording look so old."""
+    """Sets the modification times of a recording's files."""
     for entry in path.parent.glob(f"{path.name}*"):
         os.utime(entry, (time.time() - seconds, time.time() - seconds))
 
 
 def names(directory: Path) -> list[str]:
-    """Returns the names of the files of a directory."""
+    """Returns the names of the files in a directory."""
     return sorted(entry.name for entry in directory.iterdir())
 
 
 def prune(
     directory: Path, *, age: float | None = None, size: float | None = None, spare: Path
 ) -> list[Path]:
-    """Deletes what is too old, or too much, and returns it."""
-    found = prunable(directory, older_than=age, larger_than=size, spare=spare)
-    return [old.path for old in found if delete(old.path)]
+    """Deletes recordings that are too old, or too large together, and returns their paths."""
+    old_ones = prunable(directory, older_than=age, larger_than=size, spare=spare)
+    return [old.path for old in old_ones if delete(old.path)]
 
 
 def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
-    """Recordings that were last written before the age are deleted, the others stay."""
+    """Recordings that were last written before the limit are deleted; others stay."""
     for name, days in (("a", 10), ("b", 3), ("c", 0)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     assert prune(tmp_path, age=5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
@@ -160,12 +160,12 @@ def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
 
 
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
-    """The oldest go until what is left, the new recording included, is no larger than the size."""
+    """The oldest are deleted until the rest, the new recording included, fits the limit."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
-    one = disk_size(tmp_path / "a.db")
+    single = disk_size(tmp_path / "a.db")
     with LogWriter(tmp_path / "new.db") as recorder:
-        limit = 2 * one + disk_size(recorder.path)
+        limit = 2 * single + disk_size(recorder.path)
         assert prune(tmp_path, size=limit, spare=recorder.path) == [tmp_path / "b.db"]
         assert prune(tmp_path, size=limit, spare=recorder.path) == []
         assert prune(tmp_path, size=0, spare=recorder.path) == [
@@ -177,7 +177,7 @@ def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
 def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
-    """However old or large it is, a recording whose recorder lives stays."""
+    """A recording with a running recorder stays, however old or large it is."""
     with LogWriter(tmp_path / "a.db") as unindexed, LogWriter(tmp_path / "b.db") as indexed:
         handshake(indexed)
         indexed.index()
@@ -188,7 +188,7 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
 
 
 def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
-    """Where the oldest is running, the next oldest goes in its place."""
+    """If the oldest recording is running, the next oldest is deleted instead."""
     with LogWriter(tmp_path / "a.db") as running:
         write_conversation(running)
         running.index()
@@ -200,7 +200,7 @@ def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
-    """The log, and what SQLite put beside the database, are deleted with it."""
+    """The log and the side files of SQLite are deleted together with the database."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -210,7 +210,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
-    """Another program's files, broken ones and the new recording itself are left alone."""
+    """Files of other programs, broken files and the new recording are not deleted."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
@@ -229,7 +229,7 @@ def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
 
 
 def test_old_texts_are_pruned(tmp_path: Path) -> None:
-    """A text is deleted alone, and what only has its ending is not ours to delete."""
+    """Old text forms are deleted; other files with the same suffix are not."""
     text = write_text(tmp_path / "a.jsonl", "story")
     foreign = tmp_path / "b.jsonl"
     foreign.write_text("{}\n")

@@ -1,4 +1,4 @@
-"""Recordings are found the way people name them."""
+"""Recordings are found by the words that users give."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HERE = Path("/srv/project")
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A directory with three recordings, the newest made somewhere else."""
+    """A directory with three recordings; the newest was made in another directory."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     record_conversation(directory / "first.db", id="aaaa11", wall=10**18)
@@ -38,12 +38,12 @@ def library(tmp_path: Path) -> Path:
     "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
 )
 def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
-    """A recording has a name, a file name, and unambiguous starts of its id."""
+    """A recording is found by parts of its names and by unambiguous starts of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
 
 
 def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
-    """A path is taken for what it is, the log's and one without its suffix included."""
+    """A recording is found by its path, the path of its log, and its path without a suffix."""
     with LogWriter(tmp_path / "x.db") as recorder:
         assert resolve(str(recorder.log_path), library, HERE) == recorder.path
         assert resolve(str(recorder.path), library, HERE) == recorder.path
@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The current directory has precedence over the recordings directory."""
+    """A file in the current directory takes precedence over the recordings directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was imported from a log is found beside the log; else the log itself is tried."""
+    """A recording is found although the log it was imported from has the same name."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -76,36 +76,36 @@ def test_a_file_of_another_tool_hides_no_recording(
 
 
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
-    """The name in the recording counts as well as the file's."""
+    """A recording is found by its own name as well as by the name of its file."""
     record_conversation(library / "file.db", id="eeff44", name="given")
     assert resolve("given", library, HERE) == library / "file.db"
 
 
 def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
-    """`latest` is the newest of the current directory, or of all if it has none."""
+    """`latest` is the newest recording made in the current directory, else the newest of all."""
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """Whatever directory it was recorded in and whenever that was, since it was imported here."""
+    """An imported recording counts as made here, at the time of the import."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
-    for when, found in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
+    for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
         os.utime(made, (when, when))
-        assert resolve("latest", library, HERE) == found
+        assert resolve("latest", library, HERE) == expected
 
 
 def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None:
-    """Nobody knows that it was made elsewhere."""
+    """A recording without a known directory may be the latest in any directory."""
     record_conversation(library / "newest.db", id="ffff11", wall=4 * 10**18, cwd="")
     os.utime(library / "newest.db", (4 * 10**9, 4 * 10**9))
     assert resolve("latest", library, HERE) == library / "newest.db"
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """They count only if there is nothing else."""
+    """`latest` means a run of verify only if there is no other recording."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -119,7 +119,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """It was made in another directory; if `latest` is the newest of all, there is none."""
+    """`latest` also reports a newer recording from another directory, if there is one."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -127,26 +127,26 @@ def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
 
 
 def test_only_recordings_with_a_recorder_run(library: Path) -> None:
-    """A log that its recorder has left is no running recording; the newest that runs is meant."""
+    """A log without a recorder is not running; `latest` among the running is the newest."""
     with LogWriter(library / "dead.db"):
         pass
     assert latest_running(library, HERE) is None
     with LogWriter(library / "live.db") as live:
-        found = latest_running(library, Path("/elsewhere"))
-        assert found is not None
-        assert found.path == live.path
-        assert found.passed_over is not None
-        assert found.passed_over[0] == library / "third.db"
+        running = latest_running(library, Path("/elsewhere"))
+        assert running is not None
+        assert running.path == live.path
+        assert running.passed_over is not None
+        assert running.passed_over[0] == library / "third.db"
 
 
 def test_latest_skips_unreadable_recordings(library: Path) -> None:
-    """A broken file is not the latest recording."""
+    """`latest` never means a broken file."""
     (library / "zzz.db").write_text("no database")
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
 
 
 def test_a_start_that_fits_several_names_them(library: Path) -> None:
-    """An ambiguous start of an id is answered with the recordings it fits."""
+    """An ambiguous start of an id is an error that lists the matching recordings."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
@@ -158,7 +158,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """Wherever a row goes on in another page; and what is not there need not be read."""
+    """A search of the bytes finds text that continues in another page, and excludes other text."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -169,13 +169,13 @@ def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, argumen
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
-    """A slip of the finger costs no look at the list."""
+    """The error about an unknown word suggests the most similar name."""
     with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
         resolve("secnod", library, HERE)
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """A part of a name that fits several recordings lists them, newest first."""
+    """Names that begin with a word take precedence over names that contain it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -187,13 +187,13 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A recording can be named as others, or their ids, begin."""
+    """A complete name takes precedence over names and ids that begin with it."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
 
 def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -> None:
-    """Whoever imports an export of his own has two recordings with one name and one id."""
+    """Two recordings with the same name and id are distinguished by their files."""
     lines = text_of(library / "first.db").splitlines(keepends=True)
     import_text_form(lines, library, library, stem="exp2")
     with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
@@ -205,7 +205,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that was changed long before the newest recording began is not opened."""
+    """A file whose last change precedes the start of the newest recording is not opened."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -216,19 +216,19 @@ def test_few_recordings_are_read_to_find_the_newest(
 
     monkeypatch.setattr("acp_proxy.store.files.newest.read_recording", read)
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
-    assert opened == ["first", "third"]  # the first has a time at which nothing was recorded
+    assert opened == ["first", "third"]  # the time of the first file is too early for a recording
     assert [path.stem for path, _ in newest_first(library)] == ["third", "second", "first"]
 
 
 def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where no recording was made here, for which each file is looked through."""
+    """`latest` lists the directory only once, even if no recording was made here."""
     listed = []
 
-    def found(directory: Path) -> list[Path]:
+    def list_once(directory: Path) -> list[Path]:
         listed.append(directory)
         return paths(directory)
 
-    monkeypatch.setattr("acp_proxy.store.files.newest.paths", found)
+    monkeypatch.setattr("acp_proxy.store.files.newest.paths", list_once)
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
     assert listed == [library]
 
@@ -245,14 +245,14 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
-    """What is not found is named, with what was expected and where to look."""
+    """The error about an unknown word says what was expected and where to look."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve(word, library, HERE)
     assert str(caught.value).startswith(answer.format(library))
 
 
 def test_latest_without_recordings_explains_how_to_begin(tmp_path: Path) -> None:
-    """The error explains how to make a recording."""
+    """Without recordings, the error about `latest` explains how to make one."""
     with pytest.raises(
         NoSuchRecording, match="put `acp-proxy record --` before an agent's command"
     ):
@@ -263,7 +263,7 @@ def test_latest_without_recordings_explains_how_to_begin(tmp_path: Path) -> None
 
 
 def write_text(path: Path, name: str, **start: str) -> Path:
-    """Makes a recording's text form, and only that."""
+    """Makes the text form of a recording without its database."""
     database = record_conversation(path.with_suffix(".db"), name=name, **start)
     path.write_bytes(text_of(database))
     database.unlink()
@@ -271,7 +271,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
-    """By path, with and without its ending, by name and by id; a database of that name is first."""
+    """A text form is found by path, name and id; a database with that name takes precedence."""
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")
@@ -284,7 +284,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """One recording in two forms is one recording, and the database is quicker."""
+    """A recording and its text form count as one recording, and the database is used."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

@@ -1,4 +1,4 @@
-"""Whatever lies beside a recording, reading it touches no file but the recording's own."""
+"""Reading a recording never changes other files, whatever is beside the recording."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def super_journal(database_size: int, victim: Path) -> bytes:
 
 
 def make_whole(path: Path) -> None:
-    """A recording that is one file."""
+    """Makes a recording that is a single file."""
     record_conversation(path)
 
 
 def make_dead(path: Path) -> None:
-    """A recording whose recorder was killed when half of it was indexed."""
+    """Makes a recording whose recorder was killed when half of it was indexed."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -61,7 +61,7 @@ def make_dead(path: Path) -> None:
 
 
 def make_log(path: Path) -> None:
-    """A recording whose recorder was killed before it indexed anything."""
+    """Makes a recording whose recorder was killed before it indexed anything."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
 
@@ -74,33 +74,33 @@ RECORDINGS: dict[str, Callable[[Path], None]] = {
 
 
 def plant_pipe(place: Path, _victim: Path) -> None:
-    """A pipe without a writer."""
+    """Makes a pipe without a writer."""
     os.mkfifo(place)
 
 
 def plant_directory(place: Path, _victim: Path) -> None:
-    """A directory with a file in it."""
+    """Makes a directory with a file in it."""
     place.mkdir()
     (place / "inside").write_text("inside")
 
 
 def plant_link(place: Path, victim: Path) -> None:
-    """A symbolic link to a file of the user's."""
+    """Makes a symbolic link to a file of the user."""
     place.symlink_to(victim)
 
 
 def plant_link_to_nothing(place: Path, victim: Path) -> None:
-    """A symbolic link to where a file of the user's would be."""
+    """Makes a symbolic link to a missing file in the user's home."""
     place.symlink_to(victim.with_name("not there"))
 
 
 def plant_second_name(place: Path, victim: Path) -> None:
-    """A second name of a file of the user's."""
+    """Makes a hard link to a file of the user."""
     os.link(victim, place)
 
 
 def plant_text(place: Path, _victim: Path) -> None:
-    """A text that has the name by chance."""
+    """Makes a text file that has the name by chance."""
     place.write_text("notes of mine\n" * 300)
 
 
@@ -117,23 +117,23 @@ OWN = tuple(f"report/x.db{suffix}" for suffix in SLOTS)
 
 
 def look(root: Path) -> Tree:
-    """What there is below a directory, without following anything."""
+    """Returns the state of all files below a directory, without following links."""
     return {str(path.relative_to(root)): _look_at(path) for path in sorted(root.rglob("*"))}
 
 
 def _look_at(path: Path) -> tuple[Any, ...]:
-    found = path.lstat()
+    status = path.lstat()
     content: object = None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         content = path.readlink()
-    elif stat.S_ISREG(found.st_mode):
+    elif stat.S_ISREG(status.st_mode):
         content = path.read_bytes()
-    is_directory = stat.S_ISDIR(found.st_mode)
-    return (found.st_mode, content, None if is_directory else found.st_mtime_ns)
+    is_directory = stat.S_ISDIR(status.st_mode)
+    return (status.st_mode, content, None if is_directory else status.st_mtime_ns)
 
 
 def assert_untouched(before: Tree, after: Tree, *planted: str) -> None:
-    """Only the recording's own files may have changed, and nothing that is planted."""
+    """Asserts that only the recording's own files changed, and no planted file."""
     own = set(OWN) - set(planted)
     assert {k: v for k, v in after.items() if k not in own} == {
         k: v for k, v in before.items() if k not in own
@@ -142,7 +142,7 @@ def assert_untouched(before: Tree, after: Tree, *planted: str) -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A user's home with a directory in which a report was unpacked."""
+    """The home of a user, with a directory in which a bug report was unpacked."""
     for name in ("report", "home"):
         (tmp_path / name).mkdir()
     (tmp_path / "victim").write_text("precious")
@@ -151,7 +151,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def read_all(path: Path) -> None:
-    """Reads a recording as every command does that shows, compares or plays it."""
+    """Reads a recording like every command that shows, compares or replays it."""
     with RecordingReader(path) as reader:
         assert reader.recording
         list(reader.rows())
@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A pipe, a directory, a link or a text in a side file's place is neither used nor changed."""
+    """A pipe, directory, link or text with the name of a side file is neither used nor changed."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -208,7 +208,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def plant_super_journal(path: Path, victim: Path) -> None:
-    """A journal that makes SQLite delete the victim, and what makes us open the file to write."""
+    """Plants a journal that would make SQLite delete the victim when it opens the database."""
     size = path.stat().st_size if path.exists() else 0
     Path(f"{path}-journal").write_bytes(super_journal(size, victim))
     wal = Path(f"{path}-wal")
@@ -217,7 +217,7 @@ def plant_super_journal(path: Path, victim: Path) -> None:
 
 
 def command(root: Path, name: str) -> tuple[str, ...]:
-    """The words of a command."""
+    """Returns the words of a command."""
     path = root / "report" / "x.db"
     words = {"path": path, "directory": path.parent, "other": root / "home" / "other.db",
              "out": root / "home" / "out"}  # fmt: skip
@@ -227,7 +227,7 @@ def command(root: Path, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name: str) -> None:
-    """A journal that names another file is never given to SQLite, by any command."""
+    """No command gives SQLite a journal that names another file."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
@@ -242,7 +242,7 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
 
 
 def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
-    """A journal that is planted while a recorder runs is not rolled back when it ends."""
+    """A journal that is planted while a recorder runs is not rolled back at its end."""
     path = root / "report" / "x.db"
     connection = database.create(path)
     journal = Path(f"{path}-journal")
@@ -259,7 +259,7 @@ def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
-    """A journal as our own writing leaves it when it is killed is undone, and nothing is lost."""
+    """The journal of a killed writer of ours is rolled back, and no frame is lost."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     if recording != "log":
@@ -272,9 +272,9 @@ def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str)
 
 
 def kill_while_it_writes(path: Path) -> None:
-    """Leaves a database and its journal as a writer does that is killed before it commits."""
+    """Leaves the database and the journal of a writer that was killed before its commit."""
     log = Path(f"{path}.log")
-    held = log.read_bytes() if log.exists() else b""
+    content = log.read_bytes() if log.exists() else b""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("PRAGMA synchronous=OFF")
@@ -287,12 +287,12 @@ def kill_while_it_writes(path: Path) -> None:
         connection.rollback()
     for file, content in left.items():
         file.write_bytes(content)
-    if held:
-        assert log.read_bytes() == held
+    if content:
+        assert log.read_bytes() == content
 
 
 def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
-    """A database of another program is not changed, not even to be repaired."""
+    """A database of another program is not changed, not even to repair it."""
     path = root / "report" / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE recording (name)")
@@ -310,7 +310,7 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
-    """A database that asks for a write-ahead log, and has none, gets none beside it."""
+    """Reading a database in WAL mode without a write-ahead log creates none."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     record_conversation(path)
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """SQLite cuts the index of a write-ahead log to three bytes first, which others may see."""
+    """An index of three bytes is accepted, since SQLite cuts it before it makes a new one."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -339,7 +339,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """It changes what is read, and no other file; tables of another program are refused."""
+    """A foreign write-ahead log changes only the rows that are read; foreign tables are refused."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"
@@ -356,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """SQLite looks beside the file, not beside the link, and so do we."""
+    """Side files are searched beside the target of a link, as SQLite does."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

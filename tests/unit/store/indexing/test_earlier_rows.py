@@ -1,4 +1,4 @@
-"""A secret is masked also in what was recorded before it was recognized."""
+"""A secret is also masked in rows that were recorded before it was recognized."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def new_session() -> dict[str, Any]:
 
 
 def write(recorder: LogWriter, *, with_secret: bool = True) -> None:
-    """Writes a conversation in which a secret is shown, and recognized only at its end."""
+    """Writes a conversation that shows a secret before the secret is recognized at its end."""
     info = {"name": f"editor of {SECRET}", "version": "1"}
     recorder.to_agent(request(0, "initialize", protocolVersion=1, clientInfo=info))
     recorder.to_client(result(0, protocolVersion=1))
@@ -67,7 +67,7 @@ def masking_log(path: Path, **start: Any) -> LogWriter:
 
 
 def rows(path: Path) -> list[Any]:
-    """Returns everything of the rows that masking has to leave alone."""
+    """Returns the columns that masking must not change."""
     columns = "seq, flags & 63, kind, t_ns, lag_ns, method, rpc_id, exchange, session, turn"
     with closing(sqlite3.connect(path)) as connection:
         return [
@@ -77,7 +77,7 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
-    """Frames, pieces, stderr, argv, notes and made lines are masked; numbers and labels stay."""
+    """Earlier frames, pieces, stderr, argv, notes and injected lines are masked; labels stay."""
     path, plain = tmp_path / "x.db", tmp_path / "y.db"
     for place, level in ((path, "secrets"), (plain, "none")):
         with masking_log(place, redaction=level, name="x") as recorder:
@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """The process that finishes a recording masks its earlier rows, however many were indexed."""
+    """The reader that finishes a killed recording masks its earlier rows, indexed or not."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
@@ -107,15 +107,15 @@ def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
 
 
 def texts(opened: RecordingReader) -> str:
-    """Returns all lines, events and names of a recording, without the id that is a secret."""
+    """Returns all lines, events and names of a recording, except the secret session id."""
     lines = b"\n".join(row["raw"] for row in opened.frames())
-    found = [lines.decode(), *(row["data"] for row in opened.events()), repr(opened.recording)]
-    return "\n".join(found).replace(f'"sessionId":"{SECRET}"', "")
+    parts = [lines.decode(), *(row["data"] for row in opened.events()), repr(opened.recording)]
+    return "\n".join(parts).replace(f'"sessionId":"{SECRET}"', "")
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """A reader beside a living recorder masks earlier frames, also those it has in rows."""
+    """A reader of a running recording also masks earlier frames that are in rows."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -129,7 +129,7 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
 
 
 def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """Frames that were shown already are masked from then on."""
+    """A reader that follows a recording masks frames that it has already shown."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -141,7 +141,7 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """A reader masks what came before a secret was recognized, in rows and in the text form."""
+    """A reader masks the frames before a secret was recognized, in rows and in the text form."""
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()
@@ -152,7 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """Nothing is written if the time is over; the state says that rows are not searched yet."""
+    """If the time is over, no row is changed, and the state says that the search is due."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)
@@ -182,9 +182,9 @@ CHUNKS = st.lists(st.text("ab1 -=/\n", max_size=8), max_size=8)
 def test_without_a_secret_no_byte_changes(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str], with_env: bool
 ) -> None:
-    """A recording without a secret has the same rows, masked or not."""
+    """A recording without a secret has the same rows whether it is masked or not."""
     directory = tmp_path_factory.mktemp("rows")
-    found = []
+    tables = []
     for level in ("none", "secrets"):
         with LogWriter(directory / f"{level}.db", redaction=level, name="x", marker_key=KEY) as log:
             log.stderr("started with 1, true and /srv/project")
@@ -200,12 +200,12 @@ def test_without_a_secret_no_byte_changes(
         with closing(sqlite3.connect(directory / f"{level}.db")) as connection:
             connection.execute("UPDATE recording SET redaction = ''")
             connection.execute("UPDATE events SET data = json_remove(data, '$.redaction')")
-            found.append([query(connection, f"SELECT * FROM {table}") for table in TABLES])
-    assert found[0] == found[1]
+            tables.append([query(connection, f"SELECT * FROM {table}") for table in TABLES])
+    assert tables[0] == tables[1]
 
 
 def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
-    """The log of another tool is masked before the place at which a secret is recognized, too."""
+    """An imported log is also masked before the place where a secret is recognized."""
     said = update("s1", "agent_message_chunk", content=text(f"it is {SECRET}"))
     messages = [("<", said), (">", new_session()), ("<", result(1, sessionId="s1"))]
     log = "".join(f"{mark} {json.dumps(message)}\n" for mark, message in messages)
@@ -218,14 +218,14 @@ def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
 
 
 def hashed(*values: str) -> list[str]:
-    """Returns what the log has of values of the recorder's environment."""
+    """Returns the hashes that the log has of values in the recorder's environment."""
     environment = {f"MY_{n}_TOKEN": value for n, value in enumerate(values)}
     return secret_hashes(environment, bytes.fromhex(KEY))
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])
 def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
-    """It is masked whole and in pieces, though the log has only its hash."""
+    """A value of the environment is masked whole and in pieces, from its hash alone."""
     path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
     with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
         assert value[:8].encode() not in recorder.log_path.read_bytes()

@@ -1,4 +1,4 @@
-"""A log becomes rows, in batches that neither lose nor double anything."""
+"""A log becomes rows, in batches that neither lose nor repeat a frame."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[LogWriter]:
-    """A log that has begun."""
+    """A recorder's log with its first records."""
     with LogWriter(tmp_path / "x.db") as writing:
         yield writing
 
 
 def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -> Indexer:
-    """Indexes all that the log has."""
+    """Indexes the whole log."""
     with reader(recorder.log_path) as log:
         machine = Indexer(rows, log)
         while machine.step(limit):
@@ -56,12 +56,12 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
 
 
 def frames(rows: sqlite3.Connection, columns: str) -> list[Any]:
-    """Some columns of every frame, in order."""
+    """Returns some columns of every frame, in order."""
     return query(rows, f"SELECT {columns} FROM frames ORDER BY seq")
 
 
 def recording(rows: sqlite3.Connection) -> dict[str, Any]:
-    """The one row of the recording."""
+    """Returns the row of the recording."""
     cursor = rows.execute("SELECT * FROM recording")
     names = [column[0] for column in cursor.description]
     (row,) = cursor.fetchall()
@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """What belongs together has rows of its own, and so has what is no frame."""
+    """Exchanges, turns and events have rows of their own."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The one row has what was known at the start, then both peers, then how it ended."""
+    """The recording's row has the facts of the start, then of both peers, then of the end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -156,7 +156,7 @@ def test_the_recording_follows_the_conversation(
 
 
 def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A recording that is renamed while it runs keeps its new name."""
+    """A recording that is renamed while its recorder runs keeps the new name."""
     index(recorder, rows)
     with rows:
         rows.execute("UPDATE recording SET name = 'mine'")
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The dialect that the start names is that of the recording."""
+    """The dialect in the start record is the dialect of the recording."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -176,7 +176,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A text that many frames share is in one row, from the batch in which it came first."""
+    """A text that many frames share is stored once, in the batch where it first appears."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -188,7 +188,7 @@ def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """Lone surrogates, NULs and bytes that are no UTF-8 become text, wherever they come from."""
+    """Lone surrogates, NULs and bytes that are not UTF-8 are stored as text everywhere."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
     with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
@@ -202,9 +202,9 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
         recorder.chunk(STDERR, b"\xff\xfe\0\n")
         recorder.chunk(TO_CLIENT, b"\xff\xfe\0\n")
         index(recorder, rows)
-    found = recording(rows)
-    assert (found["name"], found["command"], found["cwd"]) == ("/\\xff", '["\\\\xfe"]', "/\\xff")
-    assert (found["client_name"], found["client_version"]) == ("\\ud800", "\0")
+    row = recording(rows)
+    assert (row["name"], row["command"], row["cwd"]) == ("/\\xff", '["\\\\xfe"]', "/\\xff")
+    assert (row["client_name"], row["client_version"]) == ("\\ud800", "\0")
     assert frames(rows, "seq, method, rpc_id, session") == [
         (2, "initialize", '"\\udc00"', None),
         (3, "\\ud800\0", None, "\\udfff"),
@@ -217,7 +217,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A line is a frame when the log has its newline or the end of its stream."""
+    """A line becomes a frame once the log has its newline or the end of its stream."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -235,7 +235,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The unfinished lines of a writer that died are frames, and its recording is incomplete."""
+    """Settling makes frames of unfinished lines, and marks the recording as incomplete."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
     settle(recorder.log_path, rows)
@@ -244,9 +244,9 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
         (3, "to-client", b"unfinished"),
         (4, "stderr", b"unfinished"),
     ]
-    found = recording(rows)
-    assert (found["state"], found["end_reason"]) == ("incomplete", record_handler._CUT_OFF)
-    assert found["ended_at"] == "2025-06-15T15:06:40.003000+00:00"
+    row = recording(rows)
+    assert (row["state"], row["end_reason"]) == ("incomplete", record_handler._CUT_OFF)
+    assert row["ended_at"] == "2025-06-15T15:06:40.003000+00:00"
     before = dump(rows)
     settle(recorder.log_path, rows)
     assert dump(rows) == before
@@ -255,7 +255,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A recording whose writer closed it stays complete, however often it is settled."""
+    """A complete recording stays complete however often it is settled."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -266,7 +266,7 @@ def test_settling_a_whole_recording_changes_nothing(
 
 
 def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """What stood before the gap is a frame; what comes after it is another."""
+    """The parts of a line before and after a gap are two frames."""
     recorder.chunk(TO_CLIENT, b"before")
     recorder.chunk(TO_AGENT, b"whole ")
     recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
@@ -283,7 +283,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Bytes that belong to no record are skipped, even if they are more than a batch."""
+    """Bytes between records are skipped, even if they are more than a batch."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -319,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """The frames that the last bytes of a stream belong to say how much of them arrived."""
+    """Frames at the end of a stream show how much of them was delivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -337,7 +337,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """What is known of a line's delivery outlives the batch and the writer."""
+    """The delivery of an unfinished line is remembered across batches and indexers."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -360,7 +360,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """A line that is too large to hold has the bytes and the labels of any other."""
+    """A line that is too large for memory has the same bytes and labels as any other."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -370,13 +370,13 @@ def test_large_lines_are_never_held(
     index(recorder, rows, limit=70)
     assert stream_bytes(rows, "to-client") == raw
     assert set(stream_bytes(rows, "stderr")) == set(b"z\n")
-    found = query(rows, "SELECT kind, method, rpc_id, session, newline, size FROM frames")
-    assert ("request", "fs/read", "7", "s", newline.decode(), len(raw.strip())) in found
+    stored = query(rows, "SELECT kind, method, rpc_id, session, newline, size FROM frames")
+    assert ("request", "fs/read", "7", "s", newline.decode(), len(raw.strip())) in stored
 
 
 @pytest.mark.usefixtures("small_limits")
 def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Large lines are marked like others, whole or unfinished."""
+    """Large lines are marked as undelivered like others, complete or unfinished."""
     for _ in range(3):
         recorder.chunk(TO_CLIENT, b"x" * 100)
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
@@ -390,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """While the database is locked nothing is indexed, and afterwards everything once."""
+    """While the database is locked nothing is indexed; afterwards everything is, once."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """The index is not whole as long as a batch waits for its commit."""
+    """The index is not complete while a batch waits for its commit."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -442,7 +442,7 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """All that has to be remembered is in the database, open requests and turns included."""
+    """A new indexer continues from the database alone, with open requests and turns."""
     recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
     index(recorder, rows)
     recorder.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
@@ -456,7 +456,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """What a foreign hand put there is a ValueError, whatever it is."""
+    """A stored state that cannot be read is a ValueError, whatever it contains."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
@@ -489,7 +489,7 @@ def test_any_number_in_an_event_is_indexed(
 
 
 def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Events without fields, or with others than theirs, are events."""
+    """Events without fields, or with unknown fields, are indexed."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):
@@ -505,7 +505,7 @@ def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Bad traffic is stored, with its reason, and stops nothing."""
+    """Invalid messages are stored with the reason, and do not stop the indexer."""
     for bad in (b"\xff\n", b"[]\n", b"[[1]]\n", b"{}\n", b"[" * 5000 + b"\n", b"\xef\xbb\xbf{}\n"):
         recorder.chunk(TO_CLIENT, bad)
     recorder.to_client(error(None, -32700, "Parse error"))
@@ -523,7 +523,7 @@ def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connecti
 
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 def test_only_the_first_start_counts(tmp_path: Path, limit: int) -> None:
-    """A log with two of them becomes the same rows in any batches."""
+    """A log with two start records gives the same rows in batches of any size."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_AGENT, b"x\n")
         recorder.event(capture_log.START, wall=1, origin=2, id="other", arg=["other"])

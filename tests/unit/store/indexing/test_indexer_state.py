@@ -1,4 +1,4 @@
-"""The indexing state of an earlier version is read as one of today."""
+"""The indexing state of an earlier version can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.indexed_rows import empty_database
 
 
 def exchange(number: int, method: str) -> dict[str, Any]:
-    """An open request as version 0.1 stored it."""
+    """Returns an open request as version 0.1 stored it."""
     return {
         "id": number, "direction": "to-agent", "method": method, "rpc_id": str(number),
         "session": None, "request_seq": number, "request_ns": 1000, "response_seq": None,
@@ -26,7 +26,7 @@ def exchange(number: int, method: str) -> dict[str, Any]:
 
 
 def stored(*methods: str, settled: bool) -> dict[str, Any]:
-    """A state as version 0.1 stored it, with some open requests."""
+    """Returns a state as version 0.1 stored it, with some open requests."""
     asked = {str(n): [exchange(n, method)] for n, method in enumerate(methods, 1)}
     turn = {
         "id": 1, "session": "a", "prompt_seq": 2, "prompt_ns": 2000, "end_seq": None,
@@ -46,7 +46,7 @@ def stored(*methods: str, settled: bool) -> dict[str, Any]:
     ("methods", "settled"), [(["initialize"], False), (["session/prompt"], True)]
 )
 def test_a_state_of_version_0_1_is_read(methods: list[str], settled: bool) -> None:
-    """The requests, turns and terminals of a state that an earlier version stored go on."""
+    """Requests, turns and terminals in a state of version 0.1 are continued."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(empty_database())
         values = (1, 100, json.dumps(stored(*methods, settled=settled)))

@@ -1,4 +1,4 @@
-"""No secret is stored in a row, whichever process indexes the log, and at any time."""
+"""No secret is ever stored in a row, whichever process indexes the log."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
 
 @pytest.mark.parametrize("level", ["none", "secrets", "private"])
 def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None:
-    """No row has a secret of the command line either."""
+    """No row contains the key of the markers or a secret of the command line."""
     with masking_log(tmp_path / "x.db", level, arg=["agent", "--token", SECRET]) as recorder:
         recorder.to_agent(new_session())
         recorder.end()
@@ -98,7 +98,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A piece whose end may begin a secret is not indexed before the next piece is known."""
+    """A piece that may end with the start of a secret waits for the next piece."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -110,7 +110,7 @@ def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Con
 
 
 def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
-    """A reader of a running recording shows all pieces, without the beginning of a known secret."""
+    """A reader of a running recording shows all pieces, except the start of a known secret."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(f"it is {SECRET[:10]}"))
     with RecordingReader(recorder.path) as opened:
@@ -168,7 +168,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """The log is indexed at once, by an indexer for each batch, or emptied in between."""
+    """One indexer, one per batch, or an emptied log give the same rows."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,
@@ -206,7 +206,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """Masking starts again, and finds the secrets that a line itself shows."""
+    """With an unreadable state, masking starts again and masks secrets that a line itself shows."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -217,7 +217,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Large lines are masked without being in memory as a whole."""
+    """Large lines are masked without reading them into memory completely."""
     monkeypatch.setattr(line_masking, "LARGE_LINE", 200)
     monkeypatch.setattr(line_masking, "LINE_EDGE", 100)
     recorder.to_agent(new_session())
@@ -233,7 +233,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """Undelivered frames are found by received bytes, though masked lines have other lengths."""
+    """Undelivered frames are found by received bytes, although masked lines have other lengths."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))
@@ -245,7 +245,7 @@ def test_undelivered_frames_are_found_by_what_was_received(
 
 
 def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Lines that a fault received, delivered or added are masked."""
+    """Lines that a fault received, delivered or injected are masked."""
     recorder.to_agent(new_session())
     recorder._record(capture_log.PART, TO_AGENT, line(new_session())[:-20])
     recorder.event(capture_log.FAULT, TO_AGENT, rule="r", action="truncate")

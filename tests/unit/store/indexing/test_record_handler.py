@@ -1,4 +1,4 @@
-"""What faults did becomes rows, wherever a batch ends and whoever reads the log."""
+"""Effects of faults become rows, wherever a batch ends and whoever reads the log."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ FIRED = "select seq, rule, action, received, delivered from faults_fired order b
 
 
 def fault(recorder: LogWriter, stream: int = TO_CLIENT, **fields: Any) -> None:
-    """A rule fires at the last line."""
+    """Logs that a rule fired on the last line."""
     recorder.event(capture_log.FAULT, stream, **{"rule": "r", "action": "drop", **fields})
 
 
 def part(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT) -> None:
-    """A piece of a line that was not read."""
+    """Logs a piece of a line that a fault made."""
     recorder._record(capture_log.PART, stream, data)
 
 
 def made(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT, **fields: Any) -> None:
-    """A rule makes a line up."""
+    """Logs that a rule injected a line."""
     part(recorder, data, stream)
     recorder.event(capture_log.MADE, stream, rule="m", action="stray-stdout", **fields)
 
 
 def tell(recorder: LogWriter) -> None:
-    """Everything that faults can do to lines; the numbers are those of the rows."""
+    """Logs every effect of faults on lines; the numbers are the numbers of the rows."""
     recorder.chunk(TO_CLIENT, b"one\ntwo\r\n")  # 2, 3
     fault(recorder, delivered="none")
     recorder.chunk(TO_CLIENT, b"thr")
@@ -81,11 +81,11 @@ FAULTS = [
 
 
 def check(connection: Any) -> None:
-    """The rows are those of the story."""
+    """Asserts that the rows are those of `tell`."""
     frames = query(connection, "select seq, raw, delivered, fault from frames order by seq")
-    for found, (seq, raw, delivered, by) in zip(frames, ROWS, strict=True):
-        assert (found[0], *found[2:]) == (seq, delivered, by)
-        assert raw is None or found[1] == raw
+    for frame, (seq, raw, delivered, by) in zip(frames, ROWS, strict=True):
+        assert (frame[0], *frame[2:]) == (seq, delivered, by)
+        assert raw is None or frame[1] == raw
     fired = query(connection, FIRED)
     for row, expected in zip(fired, FAULTS, strict=True):
         assert row[: len(expected)] == expected
@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """Batches of any size give the same rows, each marked though it was written before."""
+    """Batches of any size give the same rows and marks."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -114,7 +114,7 @@ def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
-    """The log is not emptied while it has a piece that belongs to a later record."""
+    """The log is not emptied while it contains a piece for a later record."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\n")
         part(recorder, b"piece")
@@ -126,7 +126,7 @@ def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
-    """A reader sees what fired while it is recorded, in rows, in the log, or in both."""
+    """A reader of a running recording sees the fired faults in rows and in the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         fault(recorder, delivered="none")
@@ -145,7 +145,7 @@ def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
-    """A fault that fired at a line of an earlier batch is stored with that line."""
+    """A fault that fired on a line of an earlier batch is stored with that line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         recorder.index()
@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """A late line has its delay, one that was held gets it later; an older log has none."""
+    """A late line has its delay, a held line gets it later, and older logs have none."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -173,12 +173,12 @@ def test_how_late_lines_went_out(tmp_path: Path) -> None:
         recorder.event(capture_log.SENT, TO_CLIENT, held=1, late=41)
         while indexer.step(1):
             pass
-        found = query(connection, "select late_ns from faults_fired order by seq")
-        assert found == [20, 40, None, 50]
+        delays = query(connection, "select late_ns from faults_fired order by seq")
+        assert delays == [20, 40, None, 50]
 
 
 def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
-    """An agent does not answer a request that a fault withheld."""
+    """A request that a fault withheld is not open, since the agent cannot answer it."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -189,7 +189,7 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
-    """What was on its way when the reader left is the latest of what had not been dropped."""
+    """Undelivered bytes are counted without the frames that a fault dropped."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\ntwo\n")
         fault(recorder, delivered="none")
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """Invalid records are ignored."""
+    """Invalid records about faults are ignored."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)
@@ -225,7 +225,7 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
     ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
 )
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
-    """Both are in the recording's row, if they are valid."""
+    """The recording's row has the seed and the fault plan if they are valid."""
     path = tmp_path / "x.db"
     with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
         recorder.close()

@@ -1,4 +1,4 @@
-"""Frames and events are numbered and correlated as they come, and written all or none."""
+"""Frames and events are numbered and correlated in order, and written all or not at all."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """What comes next has the next number, whichever it is, and its user may jump."""
+    """Frames and events are numbered together, and the caller may skip numbers."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -54,13 +54,13 @@ def test_frames_and_events_share_a_numbering() -> None:
         add(write, Stream.TO_CLIENT, result(1, sessionId="s"), 7)
         write.commit()
         assert query(rows, "SELECT seq FROM frames UNION SELECT seq FROM events") == [1, 2, 9]
-        found = query(rows, "SELECT method, session, exchange, latency_ns FROM exchanges"
+        exchanges = query(rows, "SELECT method, session, exchange, latency_ns FROM exchanges"
                             " JOIN (SELECT exchange FROM frames WHERE seq = 9)")  # fmt: skip
-        assert found == [("session/new", "s", 1, 7)]
+        assert exchanges == [("session/new", "s", 1, 7)]
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """A frame names the rule that touched it, and a fault that fired has its row."""
+    """A frame names the rule that touched it, and a fired fault has its own row."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -68,15 +68,15 @@ def test_faults_and_masks_are_kept() -> None:
         add(write, Stream.TO_AGENT, notification("y"))
         write.add_fired(1, "rule", "cut", b"\xff", None)
         write.commit()
-        found = query(rows, "SELECT delivered, fault, masked FROM frames ORDER BY seq")
-        assert found == [("partial", "cut", 1), ("full", None, 0)]
+        stored = query(rows, "SELECT delivered, fault, masked FROM frames ORDER BY seq")
+        assert stored == [("partial", "cut", 1), ("full", None, 0)]
         assert query(rows, "SELECT * FROM faults_fired") == [
             (1, "rule", "cut", b"\xff", None, None)
         ]
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """The pieces are asked for at the commit, and asked for again after one that failed."""
+    """Pieces are read at the commit, and again after a failed commit."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -98,7 +98,7 @@ def test_a_large_line_is_copied_piece_by_piece() -> None:
 
 
 class Broken:
-    """A connection to a disk that is full."""
+    """A connection to a full disk."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -107,12 +107,12 @@ class Broken:
         return getattr(self._connection, name)
 
     def commit(self) -> None:
-        """Fails as SQLite does."""
+        """Fails like SQLite on a full disk."""
         raise sqlite3.OperationalError("database or disk is full")
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """The next commit has what the failed one had, and nothing twice."""
+    """After a failed commit, the next one writes all rows exactly once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -131,7 +131,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """An indexer's batches say where they end; rows that are all there will be do not."""
+    """Only resumable batches store where they end."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -141,7 +141,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1 an answer ends the turn of its prompt, in v2 it only accepts it."""
+    """In v1 the answer to a prompt ends the turn, in v2 it only accepts the prompt."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -159,7 +159,7 @@ TABLES = (LABELS, "SELECT * FROM exchanges ORDER BY id", "SELECT * FROM turns OR
 
 
 def begin_as_v1(recorder: LogWriter) -> None:
-    """Writes a conversation of the draft that begins like one of v1, up to a file in the turn."""
+    """Writes a draft conversation that begins like v1, up to a file in the turn."""
     recorder.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities={}))
     recorder.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     recorder.to_agent(request(1, "authenticate", methodId="m"))
@@ -172,7 +172,7 @@ def begin_as_v1(recorder: LogWriter) -> None:
 
 
 def go_on_as_draft(recorder: LogWriter) -> None:
-    """Writes what outweighs the beginning, and the end of the turn."""
+    """Writes messages that decide for the draft, and the end of the turn."""
     for kind in ("agent_message_chunk", "tool_call"):
         recorder.to_client(
             notification("session/update", sessionId="s", type=kind, data={"id": "c"})
@@ -183,7 +183,7 @@ def go_on_as_draft(recorder: LogWriter) -> None:
 
 
 def write_draft(recorder: LogWriter) -> None:
-    """Writes the whole."""
+    """Writes the whole draft conversation."""
     begin_as_v1(recorder)
     go_on_as_draft(recorder)
 
@@ -204,12 +204,12 @@ def write_v2(recorder: LogWriter) -> None:
 
 
 def rows_of(connection: sqlite3.Connection) -> list[list[Any]]:
-    """All that follows from the dialect."""
+    """Returns the columns that depend on the dialect."""
     return [query(connection, sql) for sql in TABLES]
 
 
 def fresh_rows(tmp_path: Path, write: Callable[[LogWriter], None], dialect: str) -> list[list[Any]]:
-    """The rows of an index that has known the dialect from the start."""
+    """Returns the rows of an index that knew the dialect from the start."""
     with LogWriter(tmp_path / "forced.db", dialect=dialect) as recorder, new_database() as known:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -226,7 +226,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
     dialect: str,
     limit: int,
 ) -> None:
-    """Labels, exchanges and turns are written again, in whatever batches the log is read."""
+    """A late dialect corrects labels, exchanges and turns, in batches of any size."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -243,7 +243,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """What is stored for it is the state of a machine that knew the dialect."""
+    """After labels were corrected, the stored state is that of the detected dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -255,7 +255,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Labels, rows and state are changed together or not at all."""
+    """Labels, rows and state change together or not at all."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:
@@ -276,7 +276,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """Also those of frames that the file has, whose recorder has not written them again yet."""
+    """A reader corrects labels of frames that its recorder has not corrected yet."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
@@ -295,7 +295,7 @@ def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> 
 def test_a_recording_that_was_killed_has_the_same_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a reader finishes it, and where none may."""
+    """A killed recording has correct labels whether or not a reader may finish it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
         recorder.index()
@@ -313,7 +313,7 @@ def test_a_recording_that_was_killed_has_the_same_labels(
 def test_a_dialect_that_an_earlier_version_took_for_the_draft_is_detected_again(
     tmp_path: Path,
 ) -> None:
-    """Its client wrote initialize as the draft does, and all else as v1."""
+    """A recording is detected as v1 if only its initialize request looked like the draft."""
     with LogWriter(tmp_path / "x.db") as recorder:
         initialize = request(0, "initialize", protocolVersion=1, capabilities={}, clientInfo={})
         recorder.to_agent(initialize)

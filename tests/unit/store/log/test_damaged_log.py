@@ -35,7 +35,7 @@ JUNK = b"spoiled with a secret: Zq81xplKsecR7tv"
 
 
 def dead(path: Path, junk: bytes = JUNK, *, at_end: bool = False) -> Path:
-    """Makes a log of a dead recorder with damaged bytes between two records, or at its end."""
+    """Makes the log of a dead recorder with damaged bytes between two records, or at its end."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         place = recorder.log_path.stat().st_size
@@ -178,7 +178,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 
 
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
-    """The damaged part counts in the size of its recording, and is deleted with it."""
+    """The damaged part counts towards the size of its recording, and is deleted with it."""
     path = dead(tmp_path / "x.db")
     entry = directory.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)

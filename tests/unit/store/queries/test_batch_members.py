@@ -1,4 +1,4 @@
-"""The messages of a batch: what each belongs to, and what a summary shows of them."""
+"""The messages of a batch have their own labels, and summaries include them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_each_message_has_its_own_labels() -> None:
 
 
 def test_two_prompts_of_one_batch_are_two_turns() -> None:
-    """Each prompt of a batch has the turn that it begins, and its own text."""
+    """Each prompt of a batch has its own turn and its own text."""
     with recording((">", [prompt(1, "One"), prompt(2, "Two")])) as reader:
         (batch,) = reader.frames()
         assert [member["turn"] for member in members_of(batch, reader.query)] == [1, 2]
@@ -38,14 +38,14 @@ def test_two_prompts_of_one_batch_are_two_turns() -> None:
 
 
 def test_the_first_prompt_may_be_in_a_batch() -> None:
-    """A list of recordings shows the prompt of a batch as it shows one by itself."""
+    """A list of recordings shows the first prompt even if it is in a batch."""
     batch = [request(1, "session/list"), prompt(2, "Hello"), prompt(3, "there")]
     assert first_prompt(json.dumps(batch).encode()) == "Hello"
     assert first_prompt(b"[1]") == ""
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """A batch may be empty, and its members may be no messages."""
+    """A batch may be empty, and its members may be anything."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []
@@ -57,7 +57,7 @@ def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
 
 
 def test_a_summary_reads_the_messages_of_batches() -> None:
-    """Prompts, tool calls, questions, answers and errors count alike within a batch."""
+    """A summary counts prompts, tool calls, permissions, answers and errors in batches."""
     with recording(*CHAT) as reader:
         summary = summarize(reader)
     (turn,) = summary.turns
@@ -78,7 +78,7 @@ def test_an_error_within_a_batch_keeps_its_code() -> None:
 
 
 def test_an_unanswered_request_of_a_batch_is_described_by_its_own_text() -> None:
-    """Of two requests in one batch, the one that is unanswered is described."""
+    """A summary describes the unanswered request of a batch, not another request in it."""
     both = [request(1, "session/list"), prompt(2, "Hello")]
     with recording((">", both), ("<", result(1, sessions=[]))) as reader:
         (request_,) = summarize(reader).unanswered

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[RecordingReader]:
-    """A chat with one turn."""
+    """Makes a conversation with one turn."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         yield reader
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """With their method, direction and latency; one that is open has none."""
+    """Exchanges have method, direction and latency; an open exchange has no latency."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
-    assert [one.id for one in every] == [row["id"] for row in rows]
-    found = [one for one in every if one.latency_ns is not None]
-    assert found[0].method == "initialize"
-    assert found[0].direction == "to-agent"
-    assert (found[0].latency_ns or 0) > 0
+    assert [exchange.id for exchange in every] == [row["id"] for row in rows]
+    answered = [exchange for exchange in every if exchange.latency_ns is not None]
+    assert answered[0].method == "initialize"
+    assert answered[0].direction == "to-agent"
+    assert (answered[0].latency_ns or 0) > 0
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A span that only touches one of its ends is outside."""
+    """A span that only touches the start or end of an exchange does not count."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -49,7 +49,7 @@ def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingR
 
 
 def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
-    """Their data are decoded; without a kind all of them come, in order."""
+    """Events are decoded and in order; without a kind, all events are returned."""
     every = list(recorded_events.events(chat))
     assert [event.seq for event in every] == sorted(event.seq for event in every)
     assert {event.kind for event in recorded_events.events(chat, "start", "exit")} == {
@@ -62,7 +62,7 @@ def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
 
 
 def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
-    """Turns, their ends, methods, the first prompt, and whether a fault has fired."""
+    """Queries return turns, their ends, methods, the first prompt, and whether a fault fired."""
     turns = exchanges.turns(chat)
     assert exchanges.turn_count(chat) == len(turns) == 1
     assert isinstance(turns[0], TurnRow)
@@ -75,7 +75,7 @@ def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """All conditions that are given hold, and the first ones come first."""
+    """Exchanges meet all given conditions, and are limited to the first ones."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]
@@ -85,7 +85,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """A later one without an answer does not replace it."""
+    """A later unanswered initialization does not replace an answered one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))

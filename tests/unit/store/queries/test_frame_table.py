@@ -1,4 +1,4 @@
-"""Frames come as a filter or a run asks, as if every frame had been read."""
+"""Filters and runs return the same frames as a test of every frame."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ filters = st.recursive(
 
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RecordingReader]]:
-    """Finished recordings, and one that runs and is half indexed."""
+    """Readers of finished recordings, and of a running one that is half indexed."""
     directory = tmp_path_factory.mktemp("recordings")
     with contextlib.ExitStack() as stack:
         story = record_conversation(directory / "story.db")
@@ -108,7 +108,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """Frames, frames with events, and heads are those that a test of every row finds."""
+    """A filter returns the same frames, events and heads as a test of every row."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -136,7 +136,7 @@ def test_a_filter_can_start_after_a_number(path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [0, 1, 2, 3, 4])
 def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: int) -> None:
-    """A session finds session/new and a terminal terminal/create, wherever the answers are kept."""
+    """A filter finds session/new and terminal/create by the session or terminal in the answer."""
     said = [
         ("to_agent", {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
         ("to_client", {"id": 1, "result": {"sessionId": "s-new"}}),
@@ -207,23 +207,23 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The count is that of the frames, the tail of a running recording included."""
+    """The count of frames includes the tail of a running recording."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """Nothing is lost or doubled where one piece of a filter's numbers ends and the next begins."""
+    """No frame is lost or repeated when a filter's numbers are fetched in several pieces."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
     with RecordingReader(recorder.path) as reader:
-        found = [row["seq"] for row in reader.frames(parse("method:x"))]
-    assert found == list(range(3, 5002, 2))
+        numbers = [row["seq"] for row in reader.frames(parse("method:x"))]
+    assert numbers == list(range(3, 5002, 2))
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """A condition without SQL lets everything through and is marked inexact."""
+    """A condition without an SQL form matches every row, and is marked as inexact."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A code that no recorder writes is an error, and so is a label that is no text."""
+    """An unknown code, or a label that is not text, is damage."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """Each range of numbers gives the frames in it, those of the tail included."""
+    """A range of numbers returns the frames in it, those in the tail included."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -259,7 +259,7 @@ def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
-    """SQLite would refuse so many, so each row is tested."""
+    """A filter with too many terms for SQLite is tested on each row."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         for word in ("seq:6", "session:s-1", "method:session/prompt"):
@@ -272,7 +272,7 @@ def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
 
 
 def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
-    """SQLite would try every possible match."""
+    """A pattern with many stars is fast, since SQLite does not match it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a" * 2000))
         recorder.close()
@@ -284,7 +284,7 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
 def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
-    """To SQLite's own patterns it would be the end of the label, and of the pattern."""
+    """Patterns match labels with a NUL, where SQLite's own matching would stop."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
         recorder.close()
@@ -297,7 +297,7 @@ def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
 
 
 def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
-    """An argument of a command can; nothing that was recorded matches it."""
+    """A filter with bytes that are not UTF-8 matches nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert not list(reader.frames(parse("method:\udcff or session:\udcff* or id:\udcff")))
 
@@ -305,7 +305,7 @@ def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
                                   "kind:error and method:s*)" + ")" * 49])  # fmt: skip
 def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, text: str) -> None:
-    """SQLite's parser follows fewer levels, so such a filter is asked of each row."""
+    """A filter that is nested too deeply for SQLite is tested on each row."""
     chosen = parse(text)
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
@@ -317,36 +317,36 @@ FOREVER = 1 << 62
 
 
 def _chunk(recorder: LogWriter, session: str = "s", **more: Any) -> None:
-    """The agent streams a piece of a message."""
+    """Writes a streamed piece of the agent's message."""
     recorder.to_client(update(session, "agent_message_chunk", content=text("…"), **more))
 
 
 def _runs(recorder: LogWriter, pause_ns: int = 5 * MS) -> list[tuple[int, int]]:
-    """The first and the last number of each run from the prompt on."""
+    """Returns the first and the last number of each run, from the prompt on."""
     with RecordingReader(recorder.path) as reader:
         return [(run.seq, run.last_seq) for run in reader.runs(pause_ns)]
 
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Any:
-    """A log in which a prompt is open; its next frame is number 3."""
+    """A recorder's log with an open prompt; its next frame is number 3."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         yield recorder
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """A run begins with the last of them at the earliest."""
+    """With `single_upto`, a longer run begins at that frame at the earliest."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
-        found = [(run.seq, run.last_seq) for run in reader.runs(5 * MS, single_upto=5)]
-    assert found == [(2, 2), (3, 3), (4, 4), (5, 8)]
+        spans = [(run.seq, run.last_seq) for run in reader.runs(5 * MS, single_upto=5)]
+    assert spans == [(2, 2), (3, 3), (4, 4), (5, 8)]
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """A pause, a tool call and the end of the turn end it."""
+    """A run ends at a pause, at a tool call and at the end of the turn."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """Each may have another command (v2)."""
+    """Updates about a terminal are not joined, since each may have another command (v2)."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2 the turn ends with an update, which continues no run and begins none."""
+    """In v2, the update that ends a turn neither continues nor begins a run."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """What happens between two frames is not passed over."""
+    """A run does not continue across an event between two frames."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -400,12 +400,12 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """A run has the time, stream, kind and line of its first frame, and the time of its last."""
+    """A run has time, stream, kind and line of its first frame, and the time of its last."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
-        found: list[FrameRun] = list(reader.runs(pause_ns))
-    assert [seq for run in found for seq in range(run.seq, run.last_seq + 1)] == list(frames)
-    for run in found:
+        runs: list[FrameRun] = list(reader.runs(pause_ns))
+    assert [seq for run in runs for seq in range(run.seq, run.last_seq + 1)] == list(frames)
+    for run in runs:
         frame = frames[run.seq]
         assert (run.t_ns, run.stream, run.kind) == (frame["t_ns"], frame["stream"], frame["kind"])
         assert run.raw == (None if run.kind == "stderr" else frame["raw"])
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """An unknown kind is not skipped, nor a time that is a text, which SQLite takes for 0."""
+    """An unknown kind, or a time that is text, is damage even inside a run."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -1,4 +1,4 @@
-"""Queries of frames read no more of them than their answers need."""
+"""Queries of frames read no more frames than their answers need."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[RecordingReader]:
-    """The recording that `write_conversation` makes."""
+    """The recording of `write_conversation`."""
     with RecordingReader(record_conversation(tmp_path / "chat.db")) as reader:
         yield reader
 
 
 def test_the_first_message_of_a_stream_is_found(tmp_path: Path) -> None:
-    """Lines that are no messages do not count."""
+    """The first message of a stream is found behind lines that are not messages."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"hello\n\n")  # 2, 3
         recorder.to_client(update("s", "agent_message_chunk", content=text("a")))  # 4
@@ -44,7 +44,7 @@ def test_the_first_message_of_a_stream_is_found(tmp_path: Path) -> None:
 
 
 def test_an_unknown_number_has_an_empty_answer(chat: RecordingReader) -> None:
-    """A number without a frame or turn is no error."""
+    """A number without a frame or turn gives an empty result."""
     assert frames.start_of_line(chat, 999, 10) is None
     assert exchanges.turn_of(chat, 999) is None
     assert frames.parse_error_of(chat, 999) is None
@@ -53,7 +53,7 @@ def test_an_unknown_number_has_an_empty_answer(chat: RecordingReader) -> None:
 
 
 def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> None:
-    """They come in order; of a short call some come twice."""
+    """The edges of a call are in order, and overlap if the call is short."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for title in "abcd":
             recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
@@ -63,13 +63,13 @@ def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> No
 
 
 def test_a_terminal_is_found_without_a_look_at_all_others(tmp_path: Path) -> None:
-    """The work of SQLite for one terminal does not grow with the number of terminals."""
+    """Finding one terminal takes the same work however many terminals there are."""
     few, many = (_steps_of_a_terminal(tmp_path / f"{n}.db", n) for n in (20, 200))
     assert many <= few + 100
 
 
 def _steps_of_a_terminal(path: Path, terminals: int) -> int:
-    """Counts what SQLite does to find the frames of the first of some terminals, in tens."""
+    """Counts SQLite's steps, in tens, to find the frames of the first of some terminals."""
     with LogWriter(path) as recorder:
         for number in range(terminals):
             recorder.to_client(request(number, "terminal/create", sessionId="s", command="make"))

@@ -1,4 +1,4 @@
-"""A recording that was not masked while it was recorded is masked while it is read."""
+"""A recording that was not masked when it was made is masked while it is read."""
 
 from __future__ import annotations
 
@@ -62,28 +62,28 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """Frames, runs, pieces, queries, events, the row and the text form are masked."""
+    """Frames, runs, pieces, queries, events, the row and the text form are all masked."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
-        found = everything(reader)
+        shown = everything(reader)
         assert reader.masked_rows is not None
         assert reader.masked_rows.count >= 8
     for secret in (*SECRETS, KEY[14:]):
-        assert secret not in found
-    assert "hello, the key is" in found
+        assert secret not in shown
+    assert "hello, the key is" in shown
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
     """With `unredacted` nothing is masked, and the text form has every row."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
-        found = everything(reader)
+        shown = everything(reader)
         assert reader.masked_rows is None
-    assert all(secret in found for secret in (ENV, ARGUMENT, KEY[14:]))
+    assert all(secret in shown for secret in (ENV, ARGUMENT, KEY[14:]))
     assert_comes_back(path)
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """Columns, heads and filters use the sizes of masked lines, and `masked` is set for these."""
+    """Columns, heads and filters use the sizes of masked lines, whose `masked` is set."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -109,7 +109,7 @@ def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
-    """A line of 17 MB is an excerpt in a row, and neither shows a secret."""
+    """A line of 17 MB shows no secret, neither in its excerpt nor in full."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(STDERR, f"{KEY} ".encode())
         for _ in range(17):
@@ -125,15 +125,15 @@ def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_reads_as_if_masked_when_made(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Every command prints the same as for a recording that was masked while it was recorded."""
+    """Every command prints the same as for a recording that was masked when it was made."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain = record_planted(tmp_path / "a" / "x.db")
     masked = record_planted(tmp_path / "b" / "x.db", redaction="secrets", marker_key="00" * 16)
     name, *options = command
-    found = [run("inspect", name, path, *options).stdout for path in (plain, masked)]
-    one, other = (_without_accidents(text) for text in found)
-    assert one == other
+    outputs = [run("inspect", name, path, *options).stdout for path in (plain, masked)]
+    first, other = (_without_accidents(text) for text in outputs)
+    assert first == other
 
 
 def _without_accidents(text: str) -> str:
@@ -144,7 +144,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """A recording that is masked already is not searched."""
+    """A recording that was masked when it was made is not searched again."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -153,7 +153,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """Later lines get the same markers, no matter which peer sent the secret first."""
+    """Later lines get the same markers, whichever peer sent the secret first."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """Bytes of a frame are masked like the frame, and other bytes of a fault by themselves."""
+    """Bytes of faults are masked like their frame, and other bytes on their own."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -187,7 +187,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """The texts in the row of the recording are masked, and the file is not changed."""
+    """Texts in the recording's row are masked, and the file is not changed."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -211,7 +211,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     tmp_path: Path, before: int
 ) -> None:
-    """Wherever a secret is shown among lines without any, and whatever stream comes between."""
+    """Lines that are searched together are masked as if each were searched alone."""
     call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
     plain = [notification("session/update", sessionId="s", update=call)] * 20
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -232,11 +232,11 @@ def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
             if frame.raw is not None
         ]
     with RecordingReader(tmp_path / "x.db") as reader:
-        found = [frame.raw or b"" for frame in reader.heads(with_lines=True)]
-    assert [HASH.sub("]", line.decode()) for line in found] == [
+        lines = [frame.raw or b"" for frame in reader.heads(with_lines=True)]
+    assert [HASH.sub("]", line.decode()) for line in lines] == [
         HASH.sub("]", line.decode()) for line in expected
     ]
-    assert sum(b"[redacted:" in line for line in found) == 4
+    assert sum(b"[redacted:" in line for line in lines) == 4
 
 
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
@@ -251,18 +251,18 @@ def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_private_masks_what_was_said(tmp_path: Path) -> None:
-    """Prompts and messages keep their lengths and nothing else."""
+    """The level private replaces prompts and messages by their lengths."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path, level=Level(private=True)) as reader:
-        found = everything(reader)
+        shown = everything(reader)
         assert reader.recording.redaction == "private"
-    assert "as you see" not in found
-    assert "xx xxx xxx" in found
+    assert "as you see" not in shown
+    assert "xx xxx xxx" in shown
 
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """A secret known from another recording is masked, even in a recording that is masked."""
+    """A secret known from another recording is masked, even in a masked recording."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

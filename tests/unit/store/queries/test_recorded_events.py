@@ -1,4 +1,4 @@
-"""The events with which an agent ended by itself, or was stopped."""
+"""Events show whether an agent ended on its own or was stopped."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ STDERR_ENDED: dict[str, Any] = {"eof": "stderr", "reason": "end of file"}
 
 
 def told(signal: int, action: str = "passed on") -> dict[str, Any]:
-    """A signal that was passed on, or sent."""
+    """Returns a signal that was passed on or sent."""
     return {"signal": signal, "action": action}
 
 
 def exited(**how: int) -> dict[str, Any]:
-    """The agent's exit."""
+    """Returns the agent's exit."""
     return {"exit": "", **how}
 
 
 def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
-    """Events as a recording has them, numbered from 1."""
-    found = []
+    """Returns events as a recording has them, numbered from 1."""
+    numbered = []
     for seq, event in enumerate(events, 1):
         kind = "exit" if "exit" in event else "eof" if "eof" in event else "signal"
-        found.append(RecordedEvent(seq, seq, kind, {"stream": event.get("eof"), **event}))
-    return found
+        numbered.append(RecordedEvent(seq, seq, kind, {"stream": event.get("eof"), **event}))
+    return numbered
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """The first event decides: its own end, or a reason to end."""
+    """The first event decides whether the agent ended on its own or was stopped."""
     assert ended_by_itself_at(rows(*events)) == at
 
 
@@ -82,11 +82,11 @@ def test_an_agent_ended_by_itself_or_was_stopped(
     ],
 )
 def test_an_event_shows_which_peer_leaves(event: dict[str, Any], who: str) -> None:
-    """The agent, the client, a signal that stops the agent, or none of them: never two."""
-    (one,) = rows(event)
+    """An event shows that the agent or the client leaves, a stopping signal, or none of them."""
+    (recorded,) = rows(event)
     answers = {
-        "agent": is_agent_leaving(one),
-        "client": is_client_leaving(one),
-        "signal": is_stopping_signal(one),
+        "agent": is_agent_leaving(recorded),
+        "client": is_client_leaving(recorded),
+        "signal": is_stopping_signal(recorded),
     }
     assert [name for name, is_so in answers.items() if is_so] == ([who] if who else [])

@@ -1,4 +1,4 @@
-"""A recording as replay reads it: small steps, payloads by number, and what lies ahead."""
+"""Replay reads a recording as small steps in order, and payloads by number."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ HELLO = """
 
 
 def steps(script: Script) -> list[Step]:
-    """All steps."""
-    found = []
+    """Returns all steps."""
+    every = []
     while some := script.read():
-        found += some
-    return found
+        every += some
+    return every
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """A request that opens a session is in it; frames of the agent have their exchanges."""
+    """Frames of the agent have their exchanges; session/new belongs to its new session."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -49,12 +49,12 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
         ("0", "fs/read_text_file", reply.seq)
     ]
     assert (reply.exchange, reply.method) == (ask.exchange, "fs/read_text_file")
-    assert [one.is_awaited for one in (new, reply, cancel)] == [True] * 3
+    assert [step.is_awaited for step in (new, reply, cancel)] == [True] * 3
     recorded.close()
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """A request of the connection, but no handshake; a notification is not required at all."""
+    """A client may omit some requests, but no handshake; notifications are never awaited."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -69,15 +69,15 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """Requests and replies with one id are distinguished; an agent's batch is one step."""
+    """A client's batch is a step per message; an agent's batch is a single step."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
         5 <- [{"id":5,"result":{}},{"id":6,"method":"_x/b"}]
     """)  # fmt: skip
     asked, request, reply, note, odd, batch = steps(recorded.script())[2:]
-    assert [one.key[1] for one in (request, reply, note, odd)] == [0, 1, 2, 3]
-    assert [one.kind for one in (request, reply, note, odd)] == [
+    assert [step.key[1] for step in (request, reply, note, odd)] == [0, 1, 2, 3]
+    assert [step.kind for step in (request, reply, note, odd)] == [
         "request", "response", "notification", "invalid"
     ]  # fmt: skip
     assert reply.exchange == asked.asks[0].exchange
@@ -87,7 +87,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """In any order, each with its line ending."""
+    """Frames can be read in any order, each with its line ending."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
@@ -101,7 +101,7 @@ def test_frames_are_read_by_number(tmp_path: Path) -> None:
 
 
 def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
-    """Steps come some at a time, and large frames are not all held."""
+    """Steps are read in parts, and not all large frames are kept in memory."""
     lines = "\n".join(f'<- _n {{"n": {n}, "x": "{"x" * 50_000}"}}' for n in range(300))
     recorded = record(tmp_path, lines)
     script = recorded.script()
@@ -114,7 +114,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
 
 
 def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
-    """Those of the client, beyond a number, in order."""
+    """Later messages of the client are found by method, in order."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """The agent's end counts if it came before the client's."""
+    """The agent left on its own if its end came before the client's."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)
@@ -138,13 +138,13 @@ def test_the_peer_that_left_first(tmp_path: Path) -> None:
 
 
 def test_the_dialect_is_known(tmp_path: Path) -> None:
-    """As the recording has it."""
+    """The steps have the recording's dialect."""
     assert record(tmp_path, HELLO).script().dialect == "v1"
 
 
 @pytest.mark.parametrize("indexed", [0, 1, 2])
 def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed: int) -> None:
-    """While a recording is written, or another reader finishes it, its steps are the same."""
+    """Frames that are only in the log are steps, too."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         if indexed > 0:
@@ -162,13 +162,13 @@ def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed
         recorder.finish()
         with RecordingReader(recorder.path) as reader:
             script = RecordedSteps(reader)
-            found = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
-            assert early == found
-            assert lines == [script.wire(seq).raw for seq, *_ in found]
+            later = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
+            assert early == later
+            assert lines == [script.wire(seq).raw for seq, *_ in later]
 
 
 def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What faults did is read at once, and it may be there that a file is broken."""
+    """A damaged table of fired faults is reported when the steps are opened."""
 
     def broken(_: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("database disk image is malformed")
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """SQLite keeps a value of any type, and a file may come from anybody."""
+    """Delivered bytes of another type are damage, since SQLite accepts any type."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

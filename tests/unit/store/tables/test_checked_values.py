@@ -1,4 +1,4 @@
-"""However large a value is, little of it is held; and it is said what was cut or refused."""
+"""Little of a large value is kept in memory, and messages say if it was cut or refused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MUCH = 5_000_000
 
 
 def change(path: Path, sql: str, *parameters: object) -> Path:
-    """Does to a recording what only somebody else would."""
+    """Changes a recording as only another program would."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(sql, parameters)
         connection.commit()
@@ -55,13 +55,13 @@ def change(path: Path, sql: str, *parameters: object) -> Path:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A recording with a line that is larger than what is held."""
+    """A recording with a line that is too large for memory."""
     path = record_conversation(tmp_path / "x.db")
     return change(path, "UPDATE frame_rows SET raw = ? WHERE seq = ?", LARGE, SEQ)
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """A row has its first bytes and its real size; the whole is read in pieces."""
+    """The row of a large line has its first bytes and its real size; pieces return all of it."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -73,11 +73,11 @@ def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
 
 
 def test_the_text_form_has_all_of_it(large: Path) -> None:
-    """An export is written in parts, as a text, and is the same recording again."""
+    """An export writes a large line in parts, and reading it back gives the same recording."""
     with RecordingReader(large) as reader:
         lines = list(write_text_form(reader))
         assert b"".join(write_parts(reader)) == b"".join(lines)
-        (long,) = (json.loads(one) for one in lines if len(one) > WHOLE_VALUE)
+        (long,) = (json.loads(text) for text in lines if len(text) > WHOLE_VALUE)
         assert long["text"].encode() == LARGE
         assert b"\x7f" not in b"".join(lines)
         with RecordingReader(large, lines) as again:
@@ -86,7 +86,7 @@ def test_the_text_form_has_all_of_it(large: Path) -> None:
 
 
 def test_an_export_holds_little(large: Path) -> None:
-    """What is held of a line does not grow with it."""
+    """The memory for an export does not grow with the size of a line."""
     change(large, "UPDATE frame_rows SET raw = ? WHERE seq = ?", b"x" * (3 * WHOLE_VALUE), SEQ)
     with RecordingReader(large) as reader:
         next(reader.frames())
@@ -101,7 +101,7 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
-    """A screen has the beginning and the real size; what is for programs has all of it."""
+    """Screens show the start and the real size of a large line; JSON has all of it."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
@@ -120,7 +120,7 @@ def test_the_commands_report_what_they_cut(large: Path) -> None:
 
 
 def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
-    """What is asked of a line's content is refused where not all of it is held."""
+    """A filter on the text of a line that is too large is refused."""
     assert "frame 7 has 16782" in complaint("inspect", "log", large, "text:nothing")
     assert run("inspect", "log", large, "size:<16M text:nothing").exit_code == 0
     with RecordingReader(large) as reader:
@@ -128,7 +128,7 @@ def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
 
 
 def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
-    """It is written as Base64, without a seam between the parts."""
+    """A large line that is not UTF-8 is exported as one valid Base64 text."""
     content = bytes(range(256)) * 7 + b"\xc3"
     pieces = [content[n : n + 100] for n in range(0, len(content), 100)]
     written = json.loads(b"{" + b"".join(large_member(lambda: pieces)) + b"}")
@@ -143,7 +143,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay sends each byte of it; beyond a limit the recording is refused in one line."""
+    """A replay sends all of a large line; beyond a limit the recording is refused."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
@@ -155,7 +155,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So it is where rows and a log are read together."""
+    """A large line is also an excerpt when rows and a log are read together."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -171,15 +171,15 @@ def test_a_large_line_in_a_log_is_read_the_same(
         (row,) = (row for row in reader.frames() if is_excerpt(row))
         assert row["raw"] == LARGE[:LINE_EDGE]
         sql = "SELECT raw, size FROM frames WHERE seq = ?"
-        found = list(reader.query(sql, (row["seq"],)))
-        assert found == [{"raw": LARGE[:LINE_EDGE], "size": len(LARGE)}]
+        selected = list(reader.query(sql, (row["seq"],)))
+        assert selected == [{"raw": LARGE[:LINE_EDGE], "size": len(LARGE)}]
         assert b"".join(reader.pieces(row["seq"])) == LARGE
         assert RecordedSteps(reader).wire(row["seq"]).raw == LARGE
         assert sum(map(len, write_parts(reader))) > len(LARGE)
 
 
 def read_all(path: Path) -> None:
-    """Reads all that a recording has, a row at a time."""
+    """Reads all rows of a recording, one at a time."""
     with RecordingReader(path) as reader:
         assert reader.recording
         for row in reader.rows():
@@ -198,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A text of many megabytes in another column is reported in one line, and not held."""
+    """A large text in another column is refused with one line, without reading it."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()
@@ -215,7 +215,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """SQLite itself checks no types."""
+    """A value of another type is damage, since SQLite does not check types."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)

@@ -1,4 +1,4 @@
-"""The database keeps its contract: names, versions, views, indexes and size."""
+"""The database keeps its documented names, versions, views, indexes and size."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ CONTRACT = {
     "permissions": """
         request_seq response_seq session turn tool_call asked options chosen waited_ns""",
 }
-"""What people query, word for word."""
+"""The documented tables and columns, word for word."""
 
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """A complete recording of `write_conversation`, opened by whoever finds the file."""
+    """The complete recording of `write_conversation`, opened with plain sqlite3."""
     with contextlib.closing(
         sqlite3.connect(record_conversation(tmp_path / "story.db"))
     ) as connection:
@@ -68,19 +68,19 @@ def rows(connection: sqlite3.Connection, sql: str, *parameters: Any) -> list[tup
 
 
 def plan(connection: sqlite3.Connection, sql: str) -> str:
-    """Returns the plan of SQLite for a query."""
+    """Returns SQLite's plan for a query."""
     return "; ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}"))
 
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str) -> None:
-    """A table or view has exactly the columns that it is documented to have, in their order."""
+    """A table or view has exactly the documented columns in the documented order."""
     columns = [row[1] for row in rows(story, f"PRAGMA table_info({name})")]
     assert columns == CONTRACT[name].split()
 
 
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
-    """Besides `frames` there are views for people."""
+    """Besides `frames` there are further views for users."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
     assert names == set(STORED_VIEWS)
     assert names == {
@@ -90,7 +90,7 @@ def test_the_views_are_there(story: sqlite3.Connection) -> None:
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
-    """Format and application are in the file's header, where `file` finds them."""
+    """The file's header has the application id, which `file` recognizes."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert APPLICATION_ID.to_bytes(4, "big") == b"acp1"
@@ -104,7 +104,7 @@ def test_the_version_counts_the_migrations() -> None:
 
 
 def test_migrating_twice_changes_nothing() -> None:
-    """A database of this version is left as it is."""
+    """Migrating a database of this version changes nothing."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         database.migrate(connection)
         before = rows(connection, "SELECT name, sql FROM sqlite_master ORDER BY name")
@@ -113,7 +113,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """After a crash at any moment, a database is empty or has every table, and can be completed."""
+    """After a crash at any time, a database is empty or has all tables, and can be completed."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -124,23 +124,23 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
         connection.set_trace_callback(look)
         database.migrate(connection)
         look("the end")
-    seen = set()
+    outcomes = set()
     for state in dict.fromkeys(states):
         path.write_bytes(state)
         with contextlib.closing(database.open_readonly(path)) as connection:
             tables = {name for (name,) in rows(connection, "SELECT name FROM sqlite_master")}
-            seen.add(set(CONTRACT) <= tables)
+            outcomes.add(set(CONTRACT) <= tables)
             assert database.is_empty(connection) == (not set(CONTRACT) <= tables)
             version = rows(connection, "PRAGMA user_version")  # a reader looks for what it has
             assert version == [(0 if database.is_empty(connection) else VERSION,)]
         with contextlib.closing(database.create(path)) as connection:
             assert rows(connection, "PRAGMA user_version") == [(VERSION,)]
             assert rows(connection, "SELECT * FROM frame_rows") == []
-    assert seen == {False, True}
+    assert outcomes == {False, True}
 
 
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
-    """A database as the first migration makes it gets what came since, and keeps what it has."""
+    """A database of version 1 gets the later columns, and keeps its rows."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
@@ -155,7 +155,7 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
 
 
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
-    """`timeline` has everything once, in the order it happened, with the beginning of its text."""
+    """`timeline` has each frame and event once, in order, with the start of its text."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")
     assert [row[0] for row in timeline] == list(range(1, 24))
     assert timeline[5][1:6] == (0.005, "to-agent", "request", "session/prompt", 128)
@@ -175,7 +175,7 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
     ],
 )
 def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
-    """A preview is readable text, cut between characters, of any bytes."""
+    """A preview of any bytes is readable text, cut between characters."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")
@@ -188,14 +188,14 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """`unanswered` has the open requests, with the seconds until the end of the recording."""
+    """`unanswered` has each open request with the seconds until the end of the recording."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
-    """`latency` has each method's least, mean and largest latency, errors and open ones counted."""
+    """`latency` has minimum, mean and maximum per method, and counts errors and open requests."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
             recorder.to_agent(request(number, "a"))
@@ -206,8 +206,8 @@ def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
         recorder.to_agent(result(1))
         recorder.finish()
     with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-        found = rows(connection, "SELECT * FROM latency")
-    assert found == [
+        latencies = rows(connection, "SELECT * FROM latency")
+    assert latencies == [
         ("a", "to-agent", 4, 3, 1, 2.0, 6.0, 11.0),
         ("a", "to-client", 1, 1, 0, 1, 1, 1),
     ]
@@ -230,20 +230,20 @@ def _error(number: int) -> dict[str, Any]:
 def test_columns_that_people_filter_by_have_an_index(
     story: sqlite3.Connection, condition: str
 ) -> None:
-    """Frames of a method, a tool call or a terminal are found without reading all."""
-    found = plan(story, f"SELECT * FROM frames WHERE {condition}")
-    assert "SEARCH f USING" in found
-    assert "SCAN" not in found
+    """Filters by method, tool call or terminal use an index."""
+    query_plan = plan(story, f"SELECT * FROM frames WHERE {condition}")
+    assert "SEARCH f USING" in query_plan
+    assert "SCAN" not in query_plan
 
 
 @pytest.mark.parametrize("condition", ["method = 'a'", "request_seq = 1", "response_seq = 2"])
 def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> None:
-    """The exchange of a frame, and those of a method, are found without reading all."""
+    """Queries for the exchange of a frame, or for the exchanges of a method, use an index."""
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """20,000 streamed frames of 300 bytes take 64 bytes each besides their own, indexes and all."""
+    """Each of 20,000 frames takes at most 64 bytes besides its own, with all indexes."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301

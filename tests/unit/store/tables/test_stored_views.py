@@ -1,4 +1,4 @@
-"""The stored views agree with `inspect`, in every dialect, and accept any line."""
+"""The stored views agree with the commands in every dialect, and accept any line."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ OPENING = ("session/load", "session/resume")
 
 
 @contextlib.contextmanager
-def rows_of(talk: Iterable[bytes]) -> Iterator[sqlite3.Connection]:
+def rows_of(conversation: Iterable[bytes]) -> Iterator[sqlite3.Connection]:
     """Returns the database that is imported from a text form."""
     with new_database() as connection:
-        read_text_form(talk, Path("x.jsonl"), connection)
+        read_text_form(conversation, Path("x.jsonl"), connection)
         yield connection
 
 
@@ -71,7 +71,7 @@ def view(path: Path, name: str) -> list[Row]:
     "path", [*RECORDINGS, *all_captures()], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """Tool calls agree with `stats`, permissions and sessions with `show`."""
+    """The view of tool calls agrees with `stats`, permissions and sessions with `show`."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
@@ -103,26 +103,26 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEXT_FORMS, ids=lambda path: path.stem)
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The last call with each id has the title, kind and status that `CallState` gives it."""
+    """The last call with an id has the title, kind and status of `CallState`."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
 
 def assert_merged(connection: sqlite3.Connection) -> None:
-    """Asserts that the last tool call with each id is what its messages say, merged."""
+    """Asserts that the last tool call with each id is merged from its messages."""
     ((dialect,),) = connection.execute("SELECT dialect FROM recording")
     machine, calls = Connection(dialect=dialect or "auto"), dict[Any, CallState]()
     for row in rows(connection, "frames"):
         if row["stream"] == "stderr":
             continue
         message = read(row["raw"])
-        done = machine.feed(row["seq"], row["t_ns"], Direction(row["stream"]), message)
-        for one, its in messages_of(message, done):
+        transition = machine.feed(row["seq"], row["t_ns"], Direction(row["stream"]), message)
+        for member, its in messages_of(message, transition):
             if its.tool_call is not None:
                 key = its.session, its.tool_call
                 if its.begins_call or key not in calls:
                     calls[key] = CallState()
-                calls[key].take(call_of(params_of(json_or_none(one.raw or b""))))
+                calls[key].take(call_of(params_of(json_or_none(member.raw or b""))))
     shown = {(row["session"], row["id"]): row for row in rows(connection, "tool_calls")}
     assert {
         key: tuple(plain(row[name] or "")[:200] for name in ("title", "kind", "status"))
@@ -130,14 +130,14 @@ def assert_merged(connection: sqlite3.Connection) -> None:
     } == {key: (call.title, call.kind, call.status) for key, call in calls.items()}
 
 
-def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
+def assert_tool_calls(view_rows: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
     """Asserts that tool calls agree with `stats`."""
     assert {
         (row["session"], row["id"], row["seconds"]): (
             row["turn"], row["frames"], row["bytes"], row["duration_ns"],
             *(() if is_large else (plain(row["title"][:200]), row["kind"], row["status"])),
         )
-        for row in found
+        for row in view_rows
     } == {
         (call.session, call.tool_call, round(call.start_ns / 1e9, 6)): (
             call.turn, call.frames, call.bytes, call.duration_ns,
@@ -147,7 +147,7 @@ def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bo
     }  # fmt: skip
 
 
-def assert_permissions(found: list[Row], summary: Summary, *, is_large: bool) -> None:
+def assert_permissions(view_rows: list[Row], summary: Summary, *, is_large: bool) -> None:
     """Asserts that permissions agree with `show`.
 
     Without an answer, the views have the time until the end, and `show` until the client left.
@@ -156,24 +156,24 @@ def assert_permissions(found: list[Row], summary: Summary, *, is_large: bool) ->
     assert [
         (row["request_seq"], row["session"], row["turn"], row["chosen"],
          row["chosen"] and row["waited_ns"], is_large or plain(row["asked"])[:80])
-        for row in found
+        for row in view_rows
     ] == [
         (q.seq, q.session, q.turn, q.answer, q.answer and q.waited_ns, is_large or q.title)
         for q in asked
     ]  # fmt: skip
-    assert all(row["waited_ns"] >= q.waited_ns for row, q in zip(found, asked, strict=True))
+    assert all(row["waited_ns"] >= q.waited_ns for row, q in zip(view_rows, asked, strict=True))
 
 
-def assert_messages(found: list[Row], reader: RecordingReader, summary: Summary) -> None:
+def assert_messages(view_rows: list[Row], reader: RecordingReader, summary: Summary) -> None:
     """Asserts that messages agree with the chunks that the Python reader joins."""
     assert [
         (row["first_seq"], row["last_seq"], row["session"], row["turn"], row["role"], row["text"])
-        for row in found
+        for row in view_rows
     ] == [
         (m["first"], m["last"], m["session"], m["turn"], m["role"], mended("".join(m["text"])))
         for m in joined(reader)
     ]
-    said = {row["first_seq"]: plain(row["text"])[:200] for row in found if row["turn"]}
+    said = {row["first_seq"]: plain(row["text"])[:200] for row in view_rows if row["turn"]}
     prompts = {turn.prompt_seq: turn.prompt for turn in summary.turns}
     assert {seq: said[seq] for seq in prompts} == prompts
 
@@ -225,25 +225,25 @@ def new(row: Any, role: str, said: str) -> Row:
 
 
 def test_v2_updates_replace_what_was_streamed() -> None:
-    """A whole message takes the place of its chunks; later chunks are added to it."""
-    talk = Talk("v2")
-    talk.update("user_message", messageId="u1", content=[text("x")])
-    talk.update("agent_message_chunk", messageId="m1", content=text("dra"))
-    talk.update("agent_thought_chunk", messageId="t1", content=text("hm"))
-    talk.update("agent_message_chunk", messageId="m1", content=text("ft"))
-    talk.update("agent_message", messageId="m1", content=[text("fi"), text("nal")])
-    talk.update("agent_message_chunk", messageId="m1", content=text("ly"))
-    talk.update("agent_message", messageId="m1")
-    talk.update("agent_thought", messageId="t1", content=None)
-    talk.call("c1", title="Look", kind="read")
-    talk.permission("3", {"toolCallId": "c1"}, title="May I?")
-    talk.asks(
+    """A whole message replaces its chunks, and later chunks are added to it."""
+    conversation = Talk("v2")
+    conversation.update("user_message", messageId="u1", content=[text("x")])
+    conversation.update("agent_message_chunk", messageId="m1", content=text("dra"))
+    conversation.update("agent_thought_chunk", messageId="t1", content=text("hm"))
+    conversation.update("agent_message_chunk", messageId="m1", content=text("ft"))
+    conversation.update("agent_message", messageId="m1", content=[text("fi"), text("nal")])
+    conversation.update("agent_message_chunk", messageId="m1", content=text("ly"))
+    conversation.update("agent_message", messageId="m1")
+    conversation.update("agent_thought", messageId="t1", content=None)
+    conversation.call("c1", title="Look", kind="read")
+    conversation.permission("3", {"toolCallId": "c1"}, title="May I?")
+    conversation.asks(
         "session/request_permission",
         {"outcome": {"outcome": "selected", "optionId": "1"}},
         title="And this?", options=[], subject={"toolCall": {"toolCallId": "c1"}},
     )  # fmt: skip
-    talk.update("state_update", state="idle", stopReason="end_turn")
-    with rows_of(talk.text_form()) as connection:
+    conversation.update("state_update", state="idle", stopReason="end_turn")
+    with rows_of(conversation.text_form()) as connection:
         messages = rows(connection, "messages")
         (call,) = rows(connection, "tool_calls")
         permissions = rows(connection, "permissions")
@@ -265,20 +265,20 @@ def test_v2_updates_replace_what_was_streamed() -> None:
 
 
 def test_the_draft_has_its_own_members() -> None:
-    """Chunks, tool calls, permissions and directories of the 1.0 draft are found."""
-    talk = Talk("draft-1.0")
-    talk.update("thought_message_chunk", content="hm", index=0)
-    talk.update("agent_message_chunk", content="Good ", index=0)
-    talk.update("agent_message_chunk", content="day", index=1)
-    talk.call("c1", tool="fs/write_text_file", input={})
-    talk.asks(
+    """The views find chunks, tool calls, permissions and directories of the 1.0 draft."""
+    conversation = Talk("draft-1.0")
+    conversation.update("thought_message_chunk", content="hm", index=0)
+    conversation.update("agent_message_chunk", content="Good ", index=0)
+    conversation.update("agent_message_chunk", content="day", index=1)
+    conversation.call("c1", tool="fs/write_text_file", input={})
+    conversation.asks(
         "session/request_permission",
         {"granted": True, "scope": "session"},
         sessionId="s", operation="file_write", resource="/a", toolCallId="c1",
     )  # fmt: skip
-    talk.ends("c1", "denied")
-    talk.asks("session/request_permission", None, sessionId="s", operation="network_access")
-    with rows_of(talk.text_form()) as connection:
+    conversation.ends("c1", "denied")
+    conversation.asks("session/request_permission", None, sessionId="s", operation="network_access")
+    with rows_of(conversation.text_form()) as connection:
         messages = rows(connection, "messages")
         (call,) = rows(connection, "tool_calls")
         permissions = rows(connection, "permissions")
@@ -299,8 +299,8 @@ def test_the_draft_has_its_own_members() -> None:
 
 
 def test_messages_of_a_batch_count_one_by_one() -> None:
-    """Prompts, chunks, tool calls, permissions and sessions in batches are found."""
-    talk = Talk("v2")
+    """The views find prompts, chunks, tool calls, permissions and sessions in batches."""
+    conversation = Talk("v2")
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")}
     update = notification("session/update", sessionId="s", update=chunk)
     call = {
@@ -313,15 +313,17 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
         7, "session/request_permission", sessionId="s", title="May I?",
         options=[{"optionId": "y", "kind": "allow_always"}], toolCall={"toolCallId": "c"},
     )  # fmt: skip
-    talk.to_client([update, ask, 3, notification("session/update", sessionId="s", update=call)])
-    talk.to_client([update, "x"])
-    talk.to_agent([
+    conversation.to_client(
+        [update, ask, 3, notification("session/update", sessionId="s", update=call)]
+    )
+    conversation.to_client([update, "x"])
+    conversation.to_agent([
         result(7, outcome={"outcome": "selected", "optionId": "y"}),
         request(8, "session/new", cwd="/other", mcpServers=[]),
         request(9, "session/prompt", sessionId="s", prompt=[text("more")]),
     ])  # fmt: skip
-    talk.to_client([result(8, sessionId="s2")])
-    with rows_of(talk.text_form()) as connection:
+    conversation.to_client([result(8, sessionId="s2")])
+    with rows_of(conversation.text_form()) as connection:
         messages = rows(connection, "messages")
         (made,) = rows(connection, "tool_calls")
         (permission,) = rows(connection, "permissions")
@@ -346,19 +348,21 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
 
 
 def test_half_a_character_is_joined_or_replaced() -> None:
-    """The halves of a surrogate pair in two pieces are joined; a single half is U+FFFD."""
+    """Two halves of a surrogate pair in two pieces are joined; a single half is U+FFFD."""
     lone = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}'
     chunk = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     call = '{"sessionUpdate":"tool_call","toolCallId":"c","title":"a\\ud83d","status":"\\ud83d"}'
-    talk = Talk().text_form()
+    conversation = Talk().text_form()
     for update in (
         chunk % "so \\ud83d",
         chunk % "\\ude00 \\\\",
         call,
         chunk % ("é" * 1200 + "\\ude00"),
     ):
-        talk.append(json.dumps({"stream": "to-client", "text": lone % update}).encode() + b"\n")
-    with rows_of(talk) as connection:
+        conversation.append(
+            json.dumps({"stream": "to-client", "text": lone % update}).encode() + b"\n"
+        )
+    with rows_of(conversation) as connection:
         messages = rows(connection, "messages")
         (made,) = rows(connection, "tool_calls")
     assert [m["text"].rstrip("\ufffd") for m in messages[1:]] == ["so 😀 \\", "é" * 1200]
@@ -388,7 +392,7 @@ def test_half_a_character_is_joined_or_replaced() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("stream", ["to-agent", "to-client", "stderr"])
 def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> None:
-    """Every view can be read, whatever the lines and the answers are."""
+    """Every view can be read whatever the lines and answers contain."""
     number = {"to-agent": 1, "to-client": 2, "stderr": 3}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(number[stream], line + b"\n")
@@ -405,16 +409,16 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
 
 
 def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
-    """Also in the same turn; updates of the call do not."""
-    talk = Talk()
+    """A new tool call with a used id ends a message in the same turn; its updates do not."""
+    conversation = Talk()
     for title in ("Read a", "Write a"):
-        talk.update("agent_message_chunk", content=text(f"{title}: "))
-        talk.call("c", title=title)
-        talk.update("agent_message_chunk", content=text("it is "))
-        talk.ends("c")
-        talk.update("agent_message_chunk", content=text("done. "))
-    with rows_of(talk.text_form()) as connection:
+        conversation.update("agent_message_chunk", content=text(f"{title}: "))
+        conversation.call("c", title=title)
+        conversation.update("agent_message_chunk", content=text("it is "))
+        conversation.ends("c")
+        conversation.update("agent_message_chunk", content=text("done. "))
+    with rows_of(conversation.text_form()) as connection:
         messages = rows(connection, "messages")
-    assert [one["text"] for one in messages] == [
+    assert [item["text"] for item in messages] == [
         "x", "Read a: ", "it is done. Write a: ", "it is done. ",
     ]  # fmt: skip

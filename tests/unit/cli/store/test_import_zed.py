@@ -1,4 +1,4 @@
-"""``acp-proxy import`` of excerpts from Zed's logs, which also name what is answered."""
+"""``acp-proxy import`` reads excerpts from Zed's logs, which name the methods of answers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ IN, OUT = "incoming", "outgoing"
 
 
 def entry(direction: str, kind: str, id_: Any, method: str, params: Any) -> dict[str, Any]:
-    """A message as Zed logs it."""
+    """Returns a message as Zed logs it."""
     return {"_direction": direction, "_type": kind, "id": id_, "method": method, "params": params}
 
 
 def update(session: str, what: str, /, **values: Any) -> dict[str, Any]:
-    """A session update."""
+    """Returns a session update."""
     params = {"sessionId": session, "update": {"sessionUpdate": what, **values}}
     return entry(IN, "notification", None, "session/update", params)
 
 
 def call(session: str, id_: str, command: str) -> dict[str, Any]:
-    """A tool call that has run a command."""
+    """Returns a tool call that ran a command."""
     return update(
         session, "tool_call", toolCallId=id_, title=command, kind="execute", status="completed",
         rawInput={"command": command},
@@ -60,15 +60,15 @@ def home(tmp_path: Path) -> Path:
 
 
 def imported(entries: list[dict[str, Any]], home: Path) -> str:
-    """Imports a log of Zed as ``zed``; returns what is said on stderr."""
+    """Imports a log of Zed as ``zed``; returns the text on stderr."""
     text = json.dumps(entries, indent=2).encode()
-    done = run_with(text, "inspect", "import", "-", "--name", "zed", home=home)
-    assert done.exit_code == 0, done.stderr
-    return done.stderr
+    result = run_with(text, "inspect", "import", "-", "--name", "zed", home=home)
+    assert result.exit_code == 0, result.stderr
+    return result.stderr
 
 
 def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
-    """Where its request lies before the excerpt; ``origin`` says which answers these are."""
+    """An answer without its request keeps its logged method, and ``origin`` lists it."""
     imported(EXCERPT, home)
     with RecordingReader(home / "zed.db") as reader:
         rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))
@@ -89,7 +89,7 @@ def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
 
 
 def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
-    """Also filters and ``stats``, and the JSON of ``show``."""
+    """Screens, filters, ``stats`` and JSON show the logged method of an answer."""
     imported(EXCERPT, home)
     shown = run("inspect", "log", "zed", home=home).stdout.splitlines()
     assert [line.split()[2] for line in shown] == [
@@ -98,13 +98,13 @@ def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
     ]  # fmt: skip
     assert run("inspect", "log", "zed", "method:load", home=home).stdout.count("\n") == 1
     assert "(response)" not in run("inspect", "stats", "zed", home=home).stdout
-    found = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)
-    named = found["recording"]["origin"]["named_answers"]
+    summary = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)
+    named = summary["recording"]["origin"]["named_answers"]
     assert named[1] == {"seq": 2, "method": "session/prompt"}
 
 
 def test_such_a_recording_comes_back(home: Path) -> None:
-    """From its text form; without such answers nothing is written of them."""
+    """The text form keeps logged methods of answers, and omits the member if there are none."""
     imported(EXCERPT, home)
     assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
     imported(EXCERPT[3:], home)
@@ -113,7 +113,7 @@ def test_such_a_recording_comes_back(home: Path) -> None:
 
 @pytest.mark.parametrize("method", [None, 7, "", "x" * 101, "a b", "ü"], ids=repr)
 def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
-    """The answer then has none."""
+    """An answer whose logged method is not a valid method has no method."""
     imported([entry(IN, "response", "a", method, {})], home)
     with RecordingReader(home / "zed.db") as reader:
         assert [row["method"] for row in reader.frames()] == [None]
@@ -122,7 +122,7 @@ def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
 
 
 def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
-    """What was done then is not done now: neither in ``audit`` nor in ``transcript``."""
+    """``audit`` and ``transcript`` ignore the history of a session that is opened again."""
     imported([*HISTORY, LOADED, call("s", "c-1", "rm -rf new")], home)
     said = run("inspect", "audit", "zed", home=home).stdout
     assert "rm -rf new" in said
@@ -145,13 +145,13 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """A turn whose prompt precedes the excerpt may still run; a new session has no history."""
+    """Actions count if their turn may have begun before the excerpt, or in a new session."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """Its answer may have come later; and who the peers are was said earlier, perhaps."""
+    """A session without an answer at the end of a log is open, not failed."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout
@@ -160,28 +160,28 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
     ]
     assert "session/load (#3) has no answer in what was imported" in said
     assert "did not say its name" not in said
-    (found,) = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)["opened"]
-    assert (found["failed"], found["open"]) == ([], ["load"])
+    (session,) = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)["opened"]
+    assert (session["failed"], session["open"]) == ([], ["load"])
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """Also those of several arrays, between which messages may be missing; all lines count."""
+    """Lines with brackets of one or several arrays are counted as brackets."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):
         name = f"zed{number}"
-        done = run_with(text.encode(), "inspect", "import", "-", "--name", name, home=home)
+        result = run_with(text.encode(), "inspect", "import", "-", "--name", name, home=home)
         times = number + 1
         blank = ", 1 blank" if number else ""
         assert (
             f"{times * lines + number} lines: {times * (lines - 2)} of messages,"
             f" {times * 2} of brackets around messages{blank};"
-        ) in done.stderr
-        assert ("whether lines are missing in between" in done.stderr) is (number == 1)
+        ) in result.stderr
+        assert ("whether lines are missing in between" in result.stderr) is (number == 1)
 
 
 def test_an_audit_of_an_excerpt_names_each_file_once(home: Path) -> None:
-    """A path in an unknown place may be the end of another one; the agent's command is unknown."""
+    """An audit of an excerpt lists each path once, although the directory is not known."""
     write = {"toolCallId": "c", "title": "Write", "kind": "edit", "status": "completed"}
     files = {"locations": [{"path": "/x/src/a.txt"}], "rawInput": {"path": "src/a.txt"}}
     info = {"protocolVersion": 1, "agentInfo": {"name": "agent", "version": "2"}}
@@ -196,5 +196,5 @@ def test_an_audit_of_an_excerpt_names_each_file_once(home: Path) -> None:
     said = run("inspect", "audit", "zed", home=home).stdout.splitlines()
     assert "agent       agent 2" in said
     assert [line.count("UNKNOWN PLACE") for line in said if " done " in line] == [1, 1]
-    found = json.loads(run("inspect", "audit", "zed", "--json", home=home).stdout)
-    assert len(found["actions"][0]["paths"]) == 2
+    audit = json.loads(run("inspect", "audit", "zed", "--json", home=home).stdout)
+    assert len(audit["actions"][0]["paths"]) == 2

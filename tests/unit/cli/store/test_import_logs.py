@@ -1,4 +1,4 @@
-"""``acp-proxy import`` of other tools' logs: recordings, and what is said of them."""
+"""``acp-proxy import`` makes recordings from logs of other tools, and reports what is lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.text_recordings import run_with
 if TYPE_CHECKING:
     from acp_proxy.recording.recording import Recording
 
-SENT = [one for one in conversation_of(DIRECTORY / "tour.db") if one.stream is not STDERR]
+SENT = [line for line in conversation_of(DIRECTORY / "tour.db") if line.stream is not STDERR]
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
 ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -35,19 +35,19 @@ KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The recordings directory, which is not there yet."""
+    """A recordings directory that does not exist yet."""
     return tmp_path / "home"
 
 
 def imported(path: Path) -> tuple[Recording, list[Any]]:
-    """The row of a recording, and its frames."""
+    """Returns the row of a recording, and its frames."""
     with RecordingReader(path, unredacted=True) as reader:
         rows = reader.connection.execute("SELECT stream, raw, t_ns FROM frames ORDER BY seq")
         return reader.recording, rows.fetchall()
 
 
 def refused(text: str, *arguments: str, home: Path) -> str:
-    """The one line on stderr about a text on standard input."""
+    """Returns the single line on stderr about a text on standard input."""
     result = run_with(text.encode(), *arguments, home=home)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
@@ -55,7 +55,7 @@ def refused(text: str, *arguments: str, home: Path) -> str:
 
 
 def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
-    """Stderr counts its lines and says what is not known; the times are those of the log."""
+    """An imported log keeps its times; stderr counts its lines and names the unknown facts."""
     log = tmp_path / "acp-transport.log"
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
@@ -69,8 +69,8 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     assert recording.started_at == "2026-01-02T03:04:05.002000+00:00"
     assert recording.redaction == "secrets"
     assert recording.agent_name == "demo-agent"
-    assert [(stream, raw) for stream, raw, _ in frames] == [one[:2] for one in SENT]
-    assert [t_ns for *_, t_ns in frames] == [(one.ms - SENT[0].ms) * 10**6 for one in SENT]
+    assert [(stream, raw) for stream, raw, _ in frames] == [sent[:2] for sent in SENT]
+    assert [t_ns for *_, t_ns in frames] == [(sent.ms - SENT[0].ms) * 10**6 for sent in SENT]
     origin = recording.origin
     assert origin is not None
     assert (origin.source, origin.resolution_ns) == ("jetbrains", 10**6)
@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """It is the largest in which all are whole numbers: nothing shorter is known."""
+    """The resolution of times is the largest unit in which all times are whole numbers."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """Clocks are set: nothing took less than no time, and no time is claimed for what follows."""
+    """A time that goes back is replaced by the previous time, and counted as inferred."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """One line names it, and nothing is made; with --skip-bad the recording says how many."""
+    """An unreadable line is an error; with --skip-bad it is counted in the recording."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
@@ -131,13 +131,13 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
 def test_a_log_may_have_more_connections_than_a_process_has_files(
     tmp_path: Path, home: Path
 ) -> None:
-    """On macOS that are 256."""
+    """A log may have more connections than the limit of open files, which is 256 on macOS."""
     import resource
 
     log = tmp_path / "a.log"
     log.write_bytes((b"OUT: " + INITIALIZE + b"\n") * 40)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = {int(one.name) for one in Path("/dev/fd").iterdir()}
+    taken = {int(descriptor.name) for descriptor in Path("/dev/fd").iterdir()}
     spare = [fd for fd in range(len(taken) + 21) if fd not in taken][:20]
     resource.setrlimit(resource.RLIMIT_NOFILE, (spare[-1] + 1, before[1]))
     try:
@@ -149,35 +149,35 @@ def test_a_log_may_have_more_connections_than_a_process_has_files(
 
 
 def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
-    """A client that introduces itself again has started another agent."""
-    talk = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
+    """Each ``initialize`` request of a client begins another recording."""
+    conversation = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
     log = tmp_path / "a.log"
-    log.write_text(WRITERS["arrows"].write([*talk[1:], *talk, *talk]))
+    log.write_text(WRITERS["arrows"].write([*conversation[1:], *conversation, *conversation]))
     result = run("inspect", "import", log, home=home)
     assert result.stdout.split() == [str(home / f"a{n}.db") for n in ("", "-2", "-3")]
     assert "3 connections, each a recording" in result.stderr
-    found = [imported(home / f"a{n}.db") for n in ("", "-2", "-3")]
-    assert [len(frames) for _, frames in found] == [1, 2, 2]
-    assert [recording.name for recording, _ in found] == ["a", "a-2", "a-3"]
+    recordings = [imported(home / f"a{n}.db") for n in ("", "-2", "-3")]
+    assert [len(frames) for _, frames in recordings] == [1, 2, 2]
+    assert [recording.name for recording, _ in recordings] == ["a", "a-2", "a-3"]
     output = ("--output", tmp_path / "b.db", "--name", "mine")
     assert run("inspect", "import", log, *output, home=home).exit_code == 0
     assert [imported(tmp_path / f"b{n}.db")[0].name for n in ("", "-2")] == ["mine", "mine-2"]
-    starts = [recording.origin and "start" in recording.origin.lost for recording, _ in found]
+    starts = [recording.origin and "start" in recording.origin.lost for recording, _ in recordings]
     assert starts == [True, False, False]
 
 
 @pytest.mark.parametrize("level", ["secrets", "private", "none"])
 def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
-    """Also one that is cut in two pieces of a message, which come one after the other."""
+    """A secret is masked even if two consecutive pieces of a message share it."""
     update = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{'
         '"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}'
     )
     pieces = [f"use {KEY}", f"or {KEY[:20]}", f"{KEY[20:]} then"]
-    talk = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
-    talk += [Sent(TO_CLIENT, (update % text).encode()) for text in pieces]
+    conversation = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
+    conversation += [Sent(TO_CLIENT, (update % text).encode()) for text in pieces]
     log = tmp_path / "a.log"
-    log.write_text(WRITERS["acpx"].write(talk))
+    log.write_text(WRITERS["acpx"].write(conversation))
     assert run("inspect", "import", log, "--redact", level, home=home).exit_code == 0
     recording, frames = imported(home / "a.db")
     assert recording.redaction == level
@@ -197,7 +197,7 @@ def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
     ],
 )
 def test_logs_without_messages_are_refused(home: Path, text: str, expected: str) -> None:
-    """One line says what it is, and names what records messages."""
+    """A known log without messages is named in one line, with advice how to record messages."""
     said = refused(text, "inspect", "import", "-", home=home)
     assert expected in said
     assert "; `acp-proxy record` makes a recording" in said
@@ -206,7 +206,7 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
 @pytest.mark.parametrize("name", ["acpx", "zed"])
 @pytest.mark.parametrize("rest", ["", "\n```\n# And then it hung.\n"], ids=["end", "words"])
 def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest: str) -> None:
-    """It is counted and named; nothing else is doubted for it."""
+    """An incomplete last message is counted and named, and the rest of the log is imported."""
     text = WRITERS[name].write(SENT[:3]).rstrip(']}\n "')[:-9]
     result = run_with(f"{text}{rest}".encode(), "inspect", "import", "-", "--name", "x", home=home)
     assert " with 2 messages; " in result.stderr
@@ -222,10 +222,10 @@ def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest:
 
 
 def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -> None:
-    """There is nothing to be made of it."""
-    found = run_with(INITIALIZE[:-2], "inspect", "import", "-", "--from", "acpx", home=home)
-    assert found.exit_code == 2
-    assert ": expected a message, got one that is cut off" in found.stderr
+    """A text that is only the beginning of a message is refused."""
+    result = run_with(INITIALIZE[:-2], "inspect", "import", "-", "--from", "acpx", home=home)
+    assert result.exit_code == 2
+    assert ": expected a message, got one that is cut off" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -241,25 +241,25 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """What web pages and editors make of JSON, alone and beside a message that can be read."""
+    """An error names changes to JSON by web pages and editors, with or without valid messages."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
-        found = run_with(data, "inspect", "import", "-", home=home)
-        assert found.exit_code == 2 or (before and '{"' not in text)
-        assert says in found.stderr or (before and '{"' not in text)
+        result = run_with(data, "inspect", "import", "-", home=home)
+        assert result.exit_code == 2 or (before and '{"' not in text)
+        assert says in result.stderr or (before and '{"' not in text)
 
 
 def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
-    """Where a recording is expected, in place of what its first line is not as a text form."""
-    found = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
-    assert found.stderr == (
+    """A command that expects a recording recognizes a log on standard input."""
+    result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
+    assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
         " `acp-proxy import` makes a recording of it\n"
     )
 
 
 def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
-    """The error says how all of a log is read; where all was searched, it does not."""
+    """The error about a long unknown log says that only its beginning was searched."""
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)
@@ -273,7 +273,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
-    """Where nothing is a message, the error says so."""
+    """With --from, the error says that the log has no message of that format."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
     is_of_lines = name in ("acpx", "lines")
     assert ("line 1: expected" if is_of_lines else "none of its lines is a message of ") in said
@@ -298,7 +298,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
-    """An input that is no text, an option that does not fit."""
+    """Binary input and options that do not fit are usage errors."""
     data = text.encode("latin-1")
     result = run_with(data, "inspect", "import", "-", *arguments, home=home)
     assert result.exit_code == 2
@@ -306,7 +306,7 @@ def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], exp
 
 
 def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
-    """Where they are given such a log, under any name."""
+    """Commands that are given a log suggest to import it, whatever its name is."""
     for name in ("a.log", "a.jsonl", "a.txt"):
         log = tmp_path / name
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
@@ -316,7 +316,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:
-    """Its own export is read."""
+    """A database of acp-devtools is refused, since only its export can be read."""
     path = tmp_path / "captures.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sessions (id, agent_command, started_at)")
