@@ -66,20 +66,20 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """Those that the filter chooses nearby, and always the frame itself and its pair."""
+    """A neighborhood has the matching frames nearby, and always the frame and its pair."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """So the other frame can be marked too."""
+    """A neighborhood knows the pair of its frame, so that it can be marked."""
     assert Neighborhood(story, 6, 1).pair == 15
     assert Neighborhood(story, 16, 1).pair is None
     assert Neighborhood(story, 23, 1).pair is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """A frame or an event; the error for an unknown number names the last one."""
+    """A number selects a frame or an event; the error for an unknown number names the last."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -96,7 +96,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """So it is not an error while the recorder runs."""
+    """A turn that does not exist yet is not an error in a live recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -139,14 +139,14 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
 def test_an_ambiguous_or_unknown_session_is_an_error(
     tmp_path: Path, sessions: list[str], start: str, answer: str
 ) -> None:
-    """It names a few of the sessions."""
+    """The error for an ambiguous or unknown session names a few sessions."""
     path = record_sessions(tmp_path / "x.db", *sessions)
     with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
         of_session(reader, start)
 
 
 def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
-    """The error says so."""
+    """The error for a recording without sessions says that it has none."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -218,7 +218,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """Each of these was an error or found nothing when somebody tried it."""
+    """Filters that users guessed, which once failed or matched nothing, work."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -240,7 +240,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """Of how many frames, and what would match."""
+    """A filter without matches is explained with the number of frames and a suggestion."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"
@@ -252,7 +252,7 @@ def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | N
 def test_each_command_says_that_nothing_matches(
     path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """A filter that matches no frame is explained on stderr, and is no failure."""
+    """Each command with a filter reports on stderr that nothing matches, and exits with 0."""
     monkeypatch.chdir(path.parent)  # `report` writes a file
     result = run(*words_for(command, path), "session:ses2")
     assert "; did you mean session:ses_2?" in result.stderr
@@ -262,7 +262,7 @@ def test_each_command_says_that_nothing_matches(
 
 
 def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
-    """A word that no frame has, in the plural."""
+    """A plural word without matches suggests its kind."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x"))
         recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
@@ -283,7 +283,7 @@ def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
 
 
 def test_a_comparison_has_no_last_turn(path: Path) -> None:
-    """It is another one in each recording."""
+    """`diff` refuses turn:last, which means another turn in each recording."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
     assert "only a single recording has a last turn" in result.stderr
@@ -296,7 +296,7 @@ def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> No
 
 
 def test_a_recording_without_turns_has_no_last_one(tmp_path: Path) -> None:
-    """Nothing is of turn 0."""
+    """In a recording without turns, turn:last matches nothing."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(notification("x"))
     with RecordingReader(recorder.path) as reader:

@@ -1,4 +1,4 @@
-"""Errors that are no answers are shown: those of MCP servers in results, those of turns in v2."""
+"""Errors that are not answers are shown: of MCP servers in results, and of turns in v2."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sessions_of(lines: list[str]) -> list[tuple[Any, Any]]:
 
 
 def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> None:
-    """And to its turn, as a request, as an answer and as a notification."""
+    """An MCP message belongs to the session that declared its server, and to its turn."""
     told = said("->", None, "mcp/message", {"serverId": "m1", "requestId": "1", "method": "log"})
     lines = [*mcp("s", prompted="s"), *asked(1, {"result": {}}), told]
     assert sessions_of(lines) == [("s", 1)] * 3
@@ -55,7 +55,7 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """Where none is, or another one, nobody knows."""
+    """Of several sessions with one server, the session with an open turn counts."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
@@ -90,7 +90,7 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
-    """In the log, in the summary and in the transcript."""
+    """The error of a turn of v2 is shown in the log, in the summary and in the transcript."""
     error = {"code": -32603, "message": "no quota is left"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "error"}
     params = {"sessionId": "s", "update": {**update, "error": error}}
@@ -126,7 +126,7 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
 
 
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
-    """The summary lists what prompts can be sent to."""
+    """Sessions of suggested edits, which take no prompts, are not listed in the summary."""
     lines = [
         *mcp("s"),
         said("->", 5, "nes/start", {}),

@@ -85,20 +85,20 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """With the title of the call, and the kind and name of the chosen option."""
+    """A permission has the title of its call; its answer has the option's kind and name."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
 
 
 def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
-    """Wherever the timeline begins."""
+    """The title of a call is found even if the timeline begins after it."""
     out = run("inspect", "log", worked, "seq:9").stdout
     assert "Read a.py (b) [completed]" in out
 
 
 def test_a_failed_tool_call_is_red(worked: Path) -> None:
-    """Like an error."""
+    """A failed tool call is red, like an error."""
     with RecordingReader(worked) as reader:
         tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
     assert tones[10] is Tone.TROUBLE
@@ -110,7 +110,7 @@ def test_a_failed_tool_call_is_red(worked: Path) -> None:
 def test_a_tool_call_is_named_alike_everywhere(
     worked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its title and the end of its id: on the screens of all commands, failed ones in red."""
+    """All commands name a tool call by its title and the end of its id."""
     label = "pytest -q (…789XyZ)"
     red = f"\x1b[38;5;{Ink.TROUBLE:d}m"
     for command in ("show", "stats"):
@@ -144,7 +144,7 @@ def test_a_tool_call_is_named_alike_everywhere(
 def test_an_error_code_has_the_name_of_its_dialect(
     tmp_path: Path, dialect: str, code: int, said: str
 ) -> None:
-    """The same number has different meanings in two dialects."""
+    """An error code has the name of its dialect."""
     with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
         recorder.to_agent(request(1, "session/list"))
         recorder.to_client(error(1, code, "no"))
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """From its first frame to the one before the next call with its id."""
+    """The span of a call ends before the next call with its id."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -200,7 +200,7 @@ def test_each_call_has_frames_of_its_own() -> None:
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
-    """Also in the same turn, and for a permission request."""
+    """`log` gives each update and permission request the title of its own call."""
     with used_again().reader() as reader:
         hints_of = HintReader(reader).of
         lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -211,7 +211,7 @@ def test_log_gives_each_update_the_title_of_its_call() -> None:
 
 
 def test_show_counts_each_call() -> None:
-    """With its own kind and status; a call that failed is not lost."""
+    """`show` counts each call with its own kind and status, even a failed one."""
     with used_again().reader() as reader:
         summary = summarize(reader)
     assert [(call.kind, call.statuses) for call in summary.tool_calls] == [
@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """Its recorder has counted ids."""
+    """`show` counts calls itself, since earlier recorders counted ids."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """With the permission of the call that it was asked for."""
+    """The view of tool calls has each call with its own permission."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -288,7 +288,7 @@ def live(conversation: Talk) -> None:
 def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
-    """It adds none to those that were there, but has calls of its own if none were there."""
+    """A replayed history adds no calls to a recording that has them already."""
     conversation = Talk()
     for part in parts:
         part(conversation)
@@ -303,7 +303,7 @@ def test_a_history_repeats_calls(
 
 
 def test_calls_outside_of_turns_are_counted() -> None:
-    """As in an excerpt that begins within a turn."""
+    """Calls outside of turns are counted, as in an excerpt that begins within a turn."""
     conversation = Talk()
     conversation.lines.pop()
     conversation.call("c", **READ)
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """What has come since the last question is read as well, once."""
+    """Later frames of a live recording are read when needed, and only once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -344,7 +344,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """Each call has its own title."""
+    """Each of very many calls with one id has its own title."""
     conversation = Talk()
     for n in range(120):
         conversation.call("c", title=f"Read {n}")

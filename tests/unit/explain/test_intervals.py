@@ -1,4 +1,4 @@
-"""One machine follows who has to act, and what the time of turns is spent on."""
+"""One machine follows who has to act, and how turns spend their time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOUR = 3600 * SECOND
 
 
 def waits_after(*lines: tuple[int, str, bytes], divides_turns: bool = False) -> Intervals:
-    """What is waited for after messages, each with its time and its stream."""
+    """Returns the open waits after messages, each with its time and its stream."""
     connection = Connection()
     waits = Intervals(connection)
     waits.divides_turns = divides_turns
@@ -29,7 +29,7 @@ def waits_after(*lines: tuple[int, str, bytes], divides_turns: bool = False) -> 
 
 
 def test_only_the_longest_hangs_are_kept() -> None:
-    """However many there are, twenty are listed, and all are counted."""
+    """Only the twenty longest hangs are kept, but all are counted."""
     lines: list[tuple[int, str, bytes]] = []
     t_ns = 0
     for n in range(50):
@@ -45,7 +45,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
-    """Bad traffic is data."""
+    """An answer without a request changes no wait."""
     waits = waits_after(
         (0, "to-client", frame("#7 result 1")),
         (1, "to-agent", frame('#8 error {"code": 1}')),

@@ -1,4 +1,4 @@
-"""What is masked is listed with its place, and never shown."""
+"""Masked values are listed with their places and never shown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def values(path: Path) -> list[MaskedValue]:
-    """The masked values of a recording, whatever its masks."""
+    """Returns the masked values of a recording."""
     with RecordingReader(path, level=Level()) as reader:
         return list(masked_values(reader))
 
 
 def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
-    """In a message with a pointer to its string, in other text without one."""
+    """Each place of a masked value is listed; in a message it has a pointer."""
     masked = values(record_planted(tmp_path / "x.db"))
     assert not any(secret in repr(masked) for secret in SECRETS)
     assert all(value.in_file for value in masked)
@@ -32,7 +32,7 @@ def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_masked_in_the_file_is_told_apart(tmp_path: Path) -> None:
-    """Its markers are those of the file, and nothing else is found."""
+    """Values that are masked in the file itself are not marked as `in_file`."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     masked = values(path)
     assert masked

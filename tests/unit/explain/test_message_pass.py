@@ -21,7 +21,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """Frame by frame, and what is open at the end is what has no answer."""
+    """The pass gives each frame its stored labels, and leaves unanswered requests open."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -40,7 +40,7 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
 
 
 def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
-    """Its id and its session are known, and its text is not held."""
+    """The id and the session of a large line are read without its text."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * (3 << 20))]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -56,7 +56,7 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
 
 
 def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
-    """What the user has chosen at the recording is not detected again."""
+    """A dialect that the user chose at recording is not detected again."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2))
         recorder.end()
@@ -71,7 +71,7 @@ def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_taken_apart() -> None:
-    """Into its messages, each with its transition; any other message is by itself."""
+    """`messages_of` yields the messages of a batch, or a single message, with transitions."""
     batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
     transition = Transition(members=[Transition("a"), Transition("b")])
     pairs = [(message.method, its.method) for message, its in messages_of(batch, transition)]
@@ -95,7 +95,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """Though the answer names another session."""
+    """A fork reopens its session until it is answered, although the answer names another."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

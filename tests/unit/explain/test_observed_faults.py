@@ -1,4 +1,4 @@
-"""What the rules of a plan did to a recording, in words and with the frames."""
+"""The effects of a plan's rules are described in words, with their frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAN = "\n".join(
 
 
 def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
-    """By what was delivered: other bytes, nothing, the same with a newline; and events."""
+    """Each rule has its effects: other bytes, no bytes, the same bytes, and events."""
     with LogWriter(tmp_path / "x.db", fault_plan=PLAN) as recorder:
         for n in range(8):
             recorder.to_client(notification("a", n=n))

@@ -1,4 +1,4 @@
-"""What is said of an imported recording, and what of its values is left out."""
+"""An imported recording says what is not known, and leaves it out of values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acp_proxy.recording.recording import LOST, Origin, Recording
 
 @frozen
 class Measured:
-    """A value with what may not be known."""
+    """A value with members that may not be known."""
 
     seq: int
     t_ns: int | None
@@ -44,7 +44,7 @@ def a_recording(origin: Origin | None) -> Recording:
 
 
 def test_of_a_recording_of_ours_all_is_known() -> None:
-    """Values are left as they are, and nothing is said."""
+    """Values of a recording made by acp-proxy are unchanged, without remarks."""
     ours = a_recording(None)
     assert known_value(ours, WHOLE) is WHOLE
     assert known_json(ours, WHOLE)["took_ns"] == 3
@@ -53,7 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """Each loss has its members; an inferred time is a place, and no end of a duration."""
+    """Each loss removes its members; an inferred time removes durations."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -71,7 +71,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def members_of(kind: Any, known: set[type]) -> set[str]:
-    """The names of the members of a type and of all that it holds, but of its recording."""
+    """Returns the names of a type's members at any depth, except those of its recording."""
     names = {name for inner in get_args(kind) for name in members_of(inner, known)}
     if has(kind) and kind not in known:
         known.add(kind)
@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """One that is not in `MEMBERS` would be printed for an import without times."""
+    """Every time in a value is in `MEMBERS`; otherwise imports without times would print it."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """Why there are no times, or none of turns."""
+    """The reason why times, or times of turns, are not known is given."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     untimed = a_recording(Origin("lines", inferred_times=1))
@@ -100,14 +100,14 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """Its form has nothing of its own but messages, which others have written down, too."""
+    """Plain messages without a sign of acpx are not attributed to acpx."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """Where from, how fine the times are, what was inferred, skipped and lost."""
+    """The head of an import names its source, its resolution, and what was inferred and lost."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

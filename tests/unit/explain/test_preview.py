@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """In either dialect, whatever its shape."""
+    """The text of a prompt is returned in either dialect, whatever its shape."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -51,7 +51,7 @@ def test_the_text_of_a_prompt_is_returned_alone() -> None:
 
 
 def test_a_chunk_is_its_kind_and_text() -> None:
-    """In either dialect."""
+    """A chunk is previewed by its kind and text, in either dialect."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
     assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
@@ -62,7 +62,7 @@ def test_a_chunk_is_its_kind_and_text() -> None:
 
 
 def test_a_tool_call_is_its_title_and_status() -> None:
-    """Also its kind, its content and its output."""
+    """A tool call is previewed by its title, status, kind, content and output."""
     content = [{"type": "content", "content": {"type": "text", "text": "3 files"}}]
     assert (
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
@@ -74,7 +74,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
 
 
 def test_the_files_of_a_tool_call_are_listed() -> None:
-    """With their lines, unless the title or the content names them."""
+    """The files of a call are listed with their lines, unless the title or content names them."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -86,7 +86,7 @@ def test_the_files_of_a_tool_call_are_listed() -> None:
 
 
 def test_a_tool_call_without_more_is_its_input_and_output() -> None:
-    """The input is shown without what the title contains, the output as it is."""
+    """The input is shown without the parts in the title, and the output unchanged."""
     given = {"command": "ls -la", "timeout": 10}
     assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
     blocks = [{"type": "text", "text": "3 files"}]
@@ -121,12 +121,12 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """How often, or for what."""
+    """A grant of the draft has its scope: once, always, or for a session."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
 def test_files_and_terminals() -> None:
-    """They are described by paths with lines, sizes, commands and exits."""
+    """Requests for files and terminals show paths with lines, sizes, commands and exits."""
     read, write = "fs/read_text_file", "fs/write_text_file"
     assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
     assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
@@ -172,7 +172,7 @@ def test_capabilities_are_named_if_they_are_on() -> None:
 
 
 def test_an_error_is_its_code_and_message() -> None:
-    """And its data, whatever their shape."""
+    """An error is previewed by its code, message and data, whatever their shape."""
     raw = b'{"id":1,"error":{"code":-32601,"message":"\\"Method not found\\": x"}}'
     assert preview(raw, "error", "x") == '-32601 "Method not found": x'
     assert preview(b'{"id":1,"error":"broken"}', "error", "x") == "? broken"
@@ -184,7 +184,7 @@ def test_an_error_is_its_code_and_message() -> None:
 
 
 def test_an_empty_result_is_ok() -> None:
-    """As are null, and metadata alone."""
+    """An empty result, null, and metadata alone are previewed as ok."""
     for result in (None, {}, {"_meta": {"a": 1}}):
         raw = json.dumps({"id": 1, "result": result}).encode()
         for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
@@ -205,7 +205,7 @@ def test_an_unknown_method_is_its_members() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """Each by kind and method."""
+    """A batch is previewed by the kinds and methods of its messages."""
     raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
     assert preview(raw, "batch", None) == (
         "batch of 5: notification x, request y, response, no message, no message"
@@ -215,7 +215,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_an_invalid_line_is_shown_as_text() -> None:
-    """With the reason; stderr is shown as it is."""
+    """An invalid line is shown with the reason, and stderr unchanged."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
@@ -223,7 +223,7 @@ def test_an_invalid_line_is_shown_as_text() -> None:
 
 
 def test_an_unexpected_shape_is_shown_by_its_members() -> None:
-    """Members of other types do no harm."""
+    """An unexpected shape is shown by its members."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
@@ -231,7 +231,7 @@ def test_an_unexpected_shape_is_shown_by_its_members() -> None:
 
 
 def test_what_a_strict_decoder_refuses_is_described() -> None:
-    """Such as half a surrogate pair, and NaN."""
+    """JSON that a strict decoder refuses, such as NaN, is previewed."""
     raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
     assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
     assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"
@@ -239,14 +239,14 @@ def test_what_a_strict_decoder_refuses_is_described() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
 def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
-    """Up to 8 MB it is read whole."""
+    """A frame of up to 8 MB is read whole and previewed like a small one."""
     block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
     prompt = [{"type": "text", "text": "See"}, block]
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
 
 
 def test_a_huge_frame_is_described_by_its_beginning() -> None:
-    """And the preview says so."""
+    """A huge frame is previewed by its beginning, with a note."""
     words = "The quick brown fox. " * 500_000
     shown = update("agent_message_chunk", content={"type": "text", "text": words})
     assert shown.startswith("[the first 64 kB of 10.5 MB] agent_message_chunk: The quick brown fox")
@@ -254,7 +254,7 @@ def test_a_huge_frame_is_described_by_its_beginning() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """As far as its beginning goes."""
+    """A frame that was cut off is previewed as far as it goes."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 
@@ -276,7 +276,7 @@ def test_text_is_cut() -> None:
     ],
 )
 def test_base64_within_text_is_hidden(text: str) -> None:
-    """In a link, alone, in lines, in JSON, or at the end of the preview."""
+    """Base64 is hidden in a link, alone, in lines, in JSON, or at the end of the preview."""
     shown = update("agent_message_chunk", content={"type": "text", "text": text})
     assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 

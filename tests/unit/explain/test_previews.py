@@ -132,13 +132,13 @@ def said(method: str, *kinds: str) -> list[Case]:
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """To change them, write the file with ``python -m tests.tools.previews`` and read it."""
+    """Previews equal the reviewed file, which ``python -m tests.tools.previews`` writes."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.source)
 def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
-    """It is one line, in words and not in JSON, and shows no data."""
+    """Each example has a preview of one line, in words, without JSON or data."""
     shown = case.preview
     assert shown.strip()
     assert shown.isprintable()
@@ -153,7 +153,7 @@ def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
 
 @pytest.mark.parametrize("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
-    """Each kind is in the table and among the examples, and its preview begins with it."""
+    """Each kind of update has a describer and an example whose preview begins with it."""
     assert kind in UPDATES
     assert updates(kind)
     for case in updates(kind):
@@ -162,13 +162,13 @@ def test_an_update_has_a_describer(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
 def test_content_has_a_describer(kind: str) -> None:
-    """Each type is in the table and among the examples."""
+    """Each type of content has a describer and an example."""
     assert kind in BLOCKS
     assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """So a new line in a table needs a new example."""
+    """Each line of the tables has an example."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
@@ -177,20 +177,20 @@ def test_the_tables_have_an_example_for_each_line() -> None:
 
 @pytest.mark.parametrize("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
 def test_a_request_and_its_answer_are_described(method: str) -> None:
-    """Both directions of an exchange are among the examples."""
+    """Each request and its answer are among the examples."""
     assert said(method, "request")
     assert said(method, "response")
 
 
 @pytest.mark.parametrize("method", NOTIFICATIONS)
 def test_a_notification_is_described(method: str) -> None:
-    """Each one is among the examples."""
+    """Each notification is among the examples."""
     assert said(method, "notification")
 
 
 @pytest.mark.parametrize("method", CHAINS)
 def test_a_wrapped_message_is_described(method: str) -> None:
-    """As it would be without the wrapping of a chain of proxies."""
+    """A message that is wrapped for a chain of proxies has the preview of its content."""
     assert said(method, "request", "notification")
 
 

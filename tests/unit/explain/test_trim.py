@@ -49,7 +49,7 @@ def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
 
 
 def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
-    """Other turns are dropped, and what follows them."""
+    """A turn is kept with the setup of its session; other turns are dropped."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -81,7 +81,7 @@ def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
 
 
 def test_other_sessions_are_dropped() -> None:
-    """Also where their turns overlap, and their answers come in another order."""
+    """Other sessions are dropped, even if turns overlap and answers are reordered."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -100,7 +100,7 @@ def test_other_sessions_are_dropped() -> None:
 
 
 def test_a_loaded_session_keeps_its_history() -> None:
-    """What session/load streams belongs to no turn, and a client needs it."""
+    """The history that session/load streams is kept, since a client needs it."""
     check(
         """
         + -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """So do lines of stderr."""
+    """Stray lines and stderr are kept with the frame before them."""
     check(
         """
         + <- oops, of the handshake
@@ -159,7 +159,7 @@ def test_stray_lines_follow_the_frame_before_them() -> None:
 
 
 def test_a_batch_is_kept_whole() -> None:
-    """With the other halves of all its exchanges."""
+    """A batch is kept whole, with the other halves of all its exchanges."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -175,7 +175,7 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """But not the turns of that session."""
+    """A fork keeps the opening of the forked session, but not its turns."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -224,7 +224,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """It reports a missing reply, and does not wait for it."""
+    """A rehearsal reports a missing reply without waiting for it."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

@@ -92,11 +92,11 @@ def finish(recorder: LogWriter) -> None:
 
 
 def sentences(summary: Summary) -> list[str]:
-    """The problems."""
+    """Returns the texts of the problems."""
     return [problem.text for problem in summary.findings]
 
 
-# Waits that are no hangs
+# Waits that are not hangs
 
 
 def ask_a_person(recorder: LogWriter) -> Callable[[], None]:
@@ -157,7 +157,7 @@ WAITS = [
 def test_an_hour_without_a_peer_to_act_is_no_hang(
     recorder: LogWriter, begin: Callable[[LogWriter], Callable[[], None]], awaited_: str, said: str
 ) -> None:
-    """While it lasts it is listed as waiting, and afterwards no silence is found."""
+    """An hour without a peer to act is listed as waiting, and leaves no silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -190,7 +190,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """A model may think."""
+    """A prompt that was just sent is not a hang, since a model may think."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -214,7 +214,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> None:
-    """Between two turns a person may sleep."""
+    """A session without a prompt waits for nothing."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).waiting == []
@@ -244,7 +244,7 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
-    """What session/load streams is neither late nor a turn, and the load is pending meanwhile."""
+    """Replayed history is not a turn, and session/load is pending until its answer."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(recorder)
@@ -290,7 +290,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
-    """A file is no matter of a person; the agent is not blamed for waiting."""
+    """A client that does not answer a file request hangs, and the agent is not blamed."""
     recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -321,7 +321,7 @@ def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
 
 
 def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> None:
-    """Silence is looked for in each session by itself."""
+    """Silence is followed in each session separately."""
     recorder.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
     recorder.to_client(result(3, sessionId="other"))
     prompt(recorder, 4, "other")
@@ -336,7 +336,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """After its exit, or its release, the agent has to act again."""
+    """After a program's exit or release, the agent has to act again."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
@@ -390,7 +390,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """In JSON they are called ``debtor`` and ``owed``, unlike the fields here."""
+    """The JSON names of a silence's members stay ``debtor`` and ``owed``."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
@@ -411,5 +411,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """Its receiver, unless that one waits for a person or a program."""
+    """A request waits for its receiver, or for a person or a program."""
     assert answering_party(direction, method) is who

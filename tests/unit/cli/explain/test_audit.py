@@ -1,4 +1,4 @@
-"""``audit``: what the agent did, for a person, as JSON and as Markdown."""
+"""``audit`` lists the agent's actions, as a screen and as JSON."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def showcase() -> Talk:
 
 
 def write(conversation: Talk, path: Path) -> Path:
-    """Writes a recording as text."""
+    """Writes the text form of a conversation."""
     path.write_bytes(b"".join(conversation.text_form()))
     return path
 
@@ -90,7 +90,7 @@ def screen(
 
 
 def plain(text: str) -> str:
-    """Text without our colours."""
+    """Returns a text without colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
@@ -172,7 +172,7 @@ def test_very_large_lines(tmp_path: Path) -> None:
 
 
 def listed(path: Path) -> list[str]:
-    """Each action in a line."""
+    """Returns each action as a line."""
     return [
         " ".join(
             filter(
@@ -241,7 +241,7 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """Looked at by a person, frame by frame."""
+    """The actions of shipped recordings match a review by a person, frame by frame."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 
@@ -270,5 +270,5 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """Their agents did nothing that was refused, unasked and outside, or other than asked for."""
+    """No agent of a shipped recording did anything refused, unasked outside, or not permitted."""
     assert [*all_findings()] == []

@@ -1,4 +1,4 @@
-"""``log``: the timeline, as lines, as JSON, as bytes, and one frame in full."""
+"""``log`` prints the timeline as lines, JSON or bytes, and one frame in full."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """Columns stand one below the other, the text after them, nothing is cut."""
+    """Columns are aligned, the text follows them, and nothing is cut."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -54,7 +54,7 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
 
 
 def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> None:
-    """In a file or a pipe a line is as long as it is, without colours."""
+    """A line in a file or a pipe has its full length and no colours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("word " * 300 + "end")))
     out = run("inspect", "log", recorder.path, COLUMNS="40").stdout
@@ -94,7 +94,7 @@ def test_as_json_there_is_a_line_for_each(story: Path) -> None:
 
 
 def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
-    """The bytes of all frames in their order, line endings and the lack of one included."""
+    """``--raw`` prints the bytes of all frames in order, with or without a line ending."""
     with RecordingReader(story) as reader:
         expected = b"".join(bytes(r["raw"]) + r["newline"].encode() for r in reader.frames())
     out = run("inspect", "log", "--raw", story).stdout_bytes
@@ -103,7 +103,7 @@ def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """A frame has its line, its labels, its message indented, and then its pair."""
+    """``--seq`` prints a frame's line, labels and indented message, and then its pair."""
     lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
     assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
     assert lines[1].startswith("  time        2025-06-15 ")
@@ -156,7 +156,7 @@ def test_one_frame_in_full(story: Path) -> None:
 
 
 def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
-    """It has the reason why it is not a message, and its bytes where they are not UTF-8."""
+    """A line that is not UTF-8 has the parse error, and a hex view of the invalid bytes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
     lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
@@ -201,7 +201,7 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """Of megabytes, in a message or its answer, the beginning is shown, and how to get the rest."""
+    """A frame of megabytes is cut, with a note on how to print the rest."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -216,7 +216,7 @@ def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
 
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
-    """One frame can be had in the forms that all of them can."""
+    """A single frame can be printed as JSON and as bytes, too."""
     row = json.loads(run("inspect", "log", "--seq", "6", "--json", story).stdout)
     assert (row["seq"], row["method"]) == (6, "session/prompt")
     assert run("inspect", "log", "--seq", "17", "--raw", story).stdout_bytes == b"not json\r\n"
@@ -243,7 +243,7 @@ def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
 
 
 def test_raw_and_json_exclude_each_other(story: Path) -> None:
-    """Two forms at once are wrong use."""
+    """``--raw`` together with ``--json`` is a usage error."""
     assert complaint("inspect", "log", "--raw", "--json", story) == (
         "expected --json or --raw, got both"
     )
@@ -251,20 +251,20 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """--around is one page, so no other option may choose where to begin."""
+    """``--around`` is refused together with options that choose other frames."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around without --seq, --lines and --follow"
     )
 
 
 def numbers(*arguments: str | Path) -> list[str]:
-    """The first word of each line of the timeline."""
+    """Returns the first word of each line of the timeline."""
     out = run("inspect", "log", *arguments).stdout
     return [line.split()[0] for line in out.splitlines()]
 
 
 def seqs(*arguments: str | Path) -> list[int]:
-    """The numbers of the lines of JSON."""
+    """Returns the numbers of the frames in JSON lines."""
     out = run("inspect", "log", "--json", *arguments).stdout
     return [json.loads(line)["seq"] for line in out.splitlines()]
 
@@ -286,7 +286,7 @@ def streamed(tmp_path: Path) -> Path:
 
 
 def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
-    """A run has its numbers, how many chunks, and the text; --no-fold gives each its line."""
+    """A run has its numbers, its count and its text; ``--no-fold`` lists each chunk."""
     lines = run("inspect", "log", streamed).stdout.splitlines()
     assert " ".join(line.split()[0] for line in lines) == "1 2 3 4 5–7 8 9 10–12 13"
     expected = "5–7 0.004 ← agent_message_chunk ×3 2 ms 487 B one two three"
@@ -296,14 +296,14 @@ def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
 def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
-    """Nothing is folded in JSON and in bytes, whatever is asked for."""
+    """JSON and bytes are never folded."""
     folded = run("inspect", "log", form, streamed).stdout_bytes
     assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
     assert folded.count(b"agent_message_chunk") == 6
 
 
 def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
-    """They go together with each other and with a filter, in every form."""
+    """``--turn``, ``--session`` and a filter can be combined, in every form."""
     assert numbers("--turn", "1", streamed) == ["4", "5–7", "8"]
     assert numbers("--session", "right", streamed) == ["9", "10–12", "13"]
     assert numbers("--session", "r", streamed, "kind:request") == ["9"]
@@ -312,7 +312,7 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
-    """It is where the timeline draws it; lines before and after the turn are not part of it."""
+    """``--turn`` includes stderr lines during the turn, but not before or after it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.stderr("before")  # 2
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
@@ -327,7 +327,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_reported(streamed: Path) -> None:
-    """A turn or a session that does not exist is wrong use."""
+    """A turn or a session that does not exist is a usage error."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; it has 2"
     )
@@ -337,7 +337,7 @@ def test_a_missing_recording_is_reported(streamed: Path) -> None:
 
 
 def test_around_a_frame(streamed: Path) -> None:
-    """The frame and its pair are marked, and are part of no run."""
+    """The frame and its pair are marked, and are not folded into runs."""
     lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
     assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
     assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]
@@ -356,7 +356,7 @@ def test_around_a_frame(streamed: Path) -> None:
     ],
 )
 def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
-    """As many lines as were asked for, each of them whole."""
+    """``-n`` prints the requested number of lines, each of them whole."""
     assert " ".join(numbers("-n", count, streamed)) == expected
     assert " ".join(numbers("-n", count, "--follow", streamed)) == expected
 
@@ -371,7 +371,7 @@ def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
 
 
 def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
-    """A run of thousands of chunks is one line, and what stands before it is found."""
+    """A run of thousands of chunks is one line, and the lines before it are found."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for _ in range(3000):
@@ -393,7 +393,7 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[int]) -> None:
-    """A filter, in one word or several, leaves the frames that are meant, in every form."""
+    """A filter in one or several words selects the matching frames, in every form."""
     printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
     numbers = [json.loads(line)["seq"] for line in printed]
     assert numbers == expected
@@ -402,12 +402,12 @@ def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[i
 
 
 def test_a_bad_filter_is_explained(story: Path) -> None:
-    """A filter that cannot be understood is wrong use, before anything is printed."""
+    """An invalid filter is a usage error before anything is printed."""
     assert "kind" in complaint("inspect", "log", story, "knd:error")
 
 
 def test_following_a_finished_recording_reads_it(story: Path) -> None:
-    """--follow of a recording that runs no more prints it and ends."""
+    """``--follow`` prints a finished recording and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout
 
 
@@ -434,7 +434,7 @@ def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
 def test_times_by_the_clock_and_between_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Local time to the millisecond; or the seconds since the end of the line before."""
+    """``--time`` prints local times in milliseconds, or the seconds since the previous line."""
     monkeypatch.setenv("TZ", "Etc/GMT-2")
     time.tzset()
     with LogWriter(tmp_path / "x.db") as recorder:

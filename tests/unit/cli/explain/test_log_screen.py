@@ -1,4 +1,4 @@
-"""The timeline on a terminal: golden screens, and what stands between the lines."""
+"""The timeline on a terminal: golden screens, and the notes between lines."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What each golden file should hold."""
+    """Returns the expected text of each golden file."""
     return dict(screens(tmp_path_factory.mktemp("screens")))
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
-    """`python -m tests.tools.screens` writes the golden files again."""
+    """Screens equal the golden files, which `python -m tests.tools.screens` writes."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def test_every_screen_has_a_golden_file(shown: dict[str, str]) -> None:
-    """There is a golden file for each, and none for another."""
+    """Each screen has a golden file, and each golden file a screen."""
     assert set(shown) == {path.name for path in GOLDEN.iterdir()}
 
 
 def plain(line: str) -> str:
-    """A line without our colours."""
+    """Returns a line without colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", line)
 
 
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
-    """Apart from colours a screen has printable characters only, and colours change no text."""
+    """A screen has only printable characters and colours, and colours change no text."""
     for name, content in shown.items():
         shown_text = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
         assert all(map(str.isprintable, shown_text.split("\n"))), name
@@ -63,14 +63,14 @@ def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> N
 @pytest.mark.parametrize("columns", [1, 7, 20, 40, 79, 80, 109, 110, 111, 160, 400])
 @pytest.mark.parametrize("color", [True, False])
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color: bool) -> None:
-    """However wide it is, and however wide what was said is."""
+    """No line is wider than the terminal, whatever the width of the text."""
     path = record_odd(tmp_path / "x.db")
     for line in screen(path, columns, color=color).splitlines():
         assert sum(map(columns_of, clusters(plain(line)))) <= columns
 
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
-    """What is said begins in the same column in each line, wide characters before it or not."""
+    """The text begins in the same column in each line, even after wide characters."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
             recorder.to_client(notification(method, x="HERE"))
@@ -83,7 +83,7 @@ def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
 
 
 def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
-    """A prompt has room beside the ids that some clients use; a pipe gets all of an id."""
+    """A terminal shows the end of a long id, so that text has room; a pipe gets the whole id."""
     ids = [f"cd613e30-d8f1-4adf-91b7-584a2265b1f{n}" for n in range(2)]
     with LogWriter(tmp_path / "x.db") as recorder:
         for id_ in (*ids, 7):
@@ -101,7 +101,7 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """Rules and silences are for a terminal; elsewhere a line is a row, a run or in a batch."""
+    """Rules and silences are only drawn on a terminal; a pipe gets one line for each item."""
     path = record_odd(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         items = list(fold(reader.rows()))
@@ -112,7 +112,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
-    """Between two lines that are not neighbours no silence is claimed."""
+    """No silence is shown between two lines if frames between them were filtered out."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -127,7 +127,7 @@ def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """Each has its sign in a margin; a terminal marks where numbers are left out."""
+    """A frame and its pair have signs in the margin; a terminal marks omitted numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))
@@ -151,7 +151,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """Of the last number there is what differs from the first, and at least two digits."""
+    """The last number of a run shows the digits that differ from the first, at least two."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -188,7 +188,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
 
 
 def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
-    """Like the runs of chunks; an odd kind stays in the text."""
+    """An update shows its kind as its method; an odd kind stays in the text."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for kind in ("agent_message_chunk", "plan", "x y", ""):
             recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))

@@ -13,7 +13,7 @@ A = f"{CWD}/a.py"
 Found = tuple[str, str, str, list[str]]
 
 
-def found(conversation: Talk) -> list[Found]:
+def actions(conversation: Talk) -> list[Found]:
     """Returns the kind, the status, the source and the paths of each action."""
     return [
         (a.kind, a.status, a.source, [path.shown for path in a.paths])
@@ -22,7 +22,7 @@ def found(conversation: Talk) -> list[Found]:
 
 
 def test_a_file_that_the_client_reads() -> None:
-    """It needs no tool call, and the client's answer shows that it was done."""
+    """A file that the client reads is an action, done by its answer, without a tool call."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
     action = conversation.action()
@@ -34,7 +34,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """An error means failed, with its reason; without an answer the request is unanswered."""
+    """An error answer means failed, with its reason; without an answer, an action is unanswered."""
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
@@ -60,11 +60,11 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """It is a read without permission, and it names the call that it belongs to."""
+    """A read within an edit has no permission of its own, and names the call of the edit."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
-    assert found(conversation) == [
+    assert actions(conversation) == [
         ("write", "unknown", "claimed", ["a.py"]),
         ("read", "done", "client", ["a.py"]),
     ]
@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """All three are kept, and each side names the other one."""
+    """Two calls with one path and a request are three actions, and each side names the other."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -116,7 +116,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> 
 
 
 def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
-    """A signal is an end, and so is an exit status in the output."""
+    """Signals and exit statuses in the output end a terminal; without them it was started."""
     for answer, status in (
         ({}, "started"),
         ({"exitStatus": {"signal": "SIGKILL"}}, "done"),
@@ -192,7 +192,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """The mode may explain why permission was not asked."""
+    """An action keeps the mode of its session, which may explain a missing permission request."""
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -201,7 +201,7 @@ def test_the_mode_of_the_session_is_kept() -> None:
 
 
 def test_history_is_no_action() -> None:
-    """What ``session/load`` streams before its answer was done in an earlier recording."""
+    """Updates that ``session/load`` streams before its answer are not actions."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/new", mcpServers=[]))
@@ -209,11 +209,11 @@ def test_history_is_no_action() -> None:
     conversation.to_client(result(9))
     assert conversation.audit().actions == []
     conversation.call("d", **edit("/new/b.py"))
-    assert found(conversation) == [("write", "unknown", "claimed", ["b.py"])]
+    assert actions(conversation) == [("write", "unknown", "claimed", ["b.py"])]
 
 
 def test_a_call_id_that_is_used_again_in_another_turn() -> None:
-    """Some agents count from one in every turn."""
+    """A call id that is used again in another turn is a new action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.ends("c")
@@ -240,7 +240,7 @@ def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
-    """The tool of each call stays its own."""
+    """In the draft, calls with one id keep their own tools."""
     conversation = Talk("draft-1.0")
     for tool in ("fs/write_text_file", "fs/read_text_file"):
         conversation.call("c", tool=tool)
@@ -264,7 +264,7 @@ def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """The agent does everything itself; a diff says what it does with each file."""
+    """Terminal updates of v2 are commands, and a diff names the operation on each file."""
     conversation = Talk("v2")
     conversation.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -345,7 +345,7 @@ def test_the_members_of_a_batch() -> None:
         [request(n, "fs/read_text_file", sessionId="s", path=p) for n, p in enumerate(paths)]
     )
     conversation.to_agent([result(1, content=""), result(0, content="")])
-    assert found(conversation) == [
+    assert actions(conversation) == [
         ("read", "done", "client", ["a"]),
         ("read", "done", "client", ["b"]),
     ]
@@ -355,7 +355,7 @@ def test_the_members_of_a_batch() -> None:
     "member", [None, 7, "x", [], {}, [[[]]], {"path": 7}, [{"path": ["x"]}, None, "y"]]
 )
 def test_members_of_any_type(member: Any) -> None:
-    """Any message can be audited, and nothing is raised."""
+    """Messages with members of any type are audited without an error."""
     conversation = Talk()
     names = (
         "title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "output",
@@ -378,7 +378,7 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """Environments, headers, names of users and queries are left out."""
+    """Sessions list directories and servers, without environments, headers, users and queries."""
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[
@@ -408,7 +408,7 @@ def test_a_read_and_a_write_that_name_one_call() -> None:
     conversation.call("c", tool="edit")
     conversation.asks("fs/read_text_file", {"content": ""}, path=A, toolCallId="c")
     conversation.asks("fs/write_text_file", {}, path=f"{CWD}/b", toolCallId="c")
-    assert found(conversation) == [
+    assert actions(conversation) == [
         ("read", "done", "client", ["a.py"]),
         ("write", "done", "client", ["b"]),
     ]
@@ -474,7 +474,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """The answer has only the option's id, so the chosen option is not known."""
+    """If several options have one id, the chosen option is not known."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

@@ -1,4 +1,4 @@
-"""A reviewer is told what to look at, and nothing that the recording does not show."""
+"""Findings of an audit name actions to review, and claim only facts of the recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """Reads inside, and edits and commands that were permitted, are no findings."""
+    """Reads inside the directory, and permitted edits and commands, give no findings."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -54,7 +54,7 @@ def test_done_without_being_asked() -> None:
 
 
 def test_an_agent_that_never_asks() -> None:
-    """There is one finding for all actions."""
+    """An agent that never asks gets one finding for all actions."""
     conversation = Talk()
     for number in range(500):
         conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """Actions that an earlier answer may cover are another finding than unasked actions."""
+    """Actions that an earlier answer may cover get another finding than unasked actions."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -81,7 +81,7 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 
 def test_refused_and_done_by_the_client() -> None:
-    """A write of the same file in the same turn, though the call with permission has ended."""
+    """A write is a problem if permission for the same file was refused in the same turn."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(REJECT, {"toolCallId": "c"})
@@ -95,7 +95,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """The call that was refused shows a terminal that was created afterwards."""
+    """A refused call that shows a terminal created afterwards is a problem."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -106,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """What only the agent says is marked as claimed."""
+    """A refused action that only the agent reports as done is marked as claimed."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -116,7 +116,7 @@ def test_refused_and_reported_as_done() -> None:
 
 
 def test_a_permission_request_that_failed() -> None:
-    """An error gives no permission."""
+    """An error answer to a permission request does not grant it."""
     conversation = Talk()
     conversation.asks_in_vain(
         "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
@@ -167,7 +167,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """The client got no request for the file with permission."""
+    """Permission for one file and a write of another file are a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -181,7 +181,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """A path that the agent names after the answer was not asked for."""
+    """A path that a call gets after permission was granted is a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -193,7 +193,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """The agent itself names another command than the one it asked for."""
+    """A command that differs from the permitted command is a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -260,7 +260,7 @@ def test_files_that_look_like_credentials() -> None:
 
 
 def test_commands_that_name_paths_outside() -> None:
-    """Programs and devices of the system are left out."""
+    """Commands that name paths outside are remarks; system programs and devices are left out."""
     conversation = Talk()
     conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert conversation.findings()["command-outside"] == (
@@ -298,7 +298,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """Titles, paths and commands may contain any text."""
+    """Control characters in titles, paths and commands are made visible."""
     conversation = Talk()
     conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = conversation.findings()["never-asked"]
@@ -325,7 +325,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """One of the permissions was for the same file, so it was not for another one."""
+    """A write that may belong to either of two permitted calls is not a finding."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -350,7 +350,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """The finding does not claim that it was done."""
+    """A finding about an announced change does not claim that it was done."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -369,7 +369,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """Both are listed, and the one that was not asked for is found."""
+    """Two commands of one call are both listed, and the one without permission is a finding."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -386,7 +386,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """It is the same command if its arguments are the words of the line with permission."""
+    """Quotes that a shell would remove do not make another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -413,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """Names that may belong to one file are no finding."""
+    """Different names that may belong to one file do not give a finding."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])
@@ -435,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """Permission for one action may be asked for twice."""
+    """Quick answers are counted, not their actions, since an action may be asked for twice."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):
@@ -446,7 +446,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Findings of a kind that is not in `KINDS` would be claimed of imports without any lines."""
+    """Every kind of finding is in `KINDS`; otherwise it would be claimed for incomplete imports."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

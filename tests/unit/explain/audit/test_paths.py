@@ -1,4 +1,4 @@
-"""Places are found by the text of a path, and credentials by its names."""
+"""The text of a path decides its place, and its names decide whether it holds credentials."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """Dots are resolved as they are written, and what is inside is shown relative."""
+    """Dots in a path are resolved in the text, and a path inside is shown relative."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -59,7 +59,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     ],
 )  # fmt: skip
 def test_names_of_credentials(path: str) -> None:
-    """Names of credential files are recognized for every system."""
+    """Names of credential files are recognized on every system."""
     assert looks_like_credentials(path)
 
 
@@ -77,7 +77,7 @@ def test_names_of_other_files(path: str) -> None:
 
 
 def test_words_of_a_command() -> None:
-    """Paths are found within quotes, redirections and assignments as well."""
+    """Paths in a command are found within quotes, redirections and assignments."""
     command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
     assert [path.path for path in mentions(command, POSIX)] == [
         "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",

@@ -78,5 +78,5 @@ def test_the_lines_of_a_patch_are_counted() -> None:
     ],
 )
 def test_a_diff_is_described(block: dict[str, Any], shown: str) -> None:
-    """By the file that is new, deleted, moved or changed, in the form of each dialect."""
+    """A diff is described by its new, deleted, moved or changed file, in every dialect."""
     assert diff(block) == shown

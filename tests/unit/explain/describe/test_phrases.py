@@ -27,13 +27,13 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """With at most three digits."""
+    """A size has a unit and at most three digits."""
     assert byte_size(count) == shown
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 100])
 def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
-    """Of base64 with padding and without."""
+    """The size of base64 is that of its decoded data, with or without padding."""
     text = base64.b64encode(bytes(count)).decode()
     assert decoded_size(text) == decoded_size(text.rstrip("=")) == byte_size(count)
 
@@ -55,7 +55,7 @@ def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
     ],
 )
 def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> None:
-    """Data without a type may be text."""
+    """Only data beside a media type is media, since other data may be text."""
     assert media(value) == shown
 
 
@@ -71,7 +71,7 @@ def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> Non
     ],
 )
 def test_base64_is_hidden(text: str, shown: str) -> None:
-    """In either alphabet, as a data URI, and wrapped into lines."""
+    """Base64 is hidden in either alphabet, as a data URI, and wrapped into lines."""
     assert without_base64(text) == shown
 
 
@@ -88,13 +88,13 @@ def test_base64_is_hidden(text: str, shown: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    """Digests, paths and identifiers have the same characters as base64."""
+    """Digests, paths and identifiers are kept, although they have the characters of base64."""
     assert without_base64(text) == text
     assert not is_base64(text)
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """A piece at the end that is too short to be recognized is dropped."""
+    """A cut drops a piece of base64 at the end that is too short to be recognized."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

@@ -58,7 +58,7 @@ def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
 
 
 def test_a_run_is_one_value() -> None:
-    """It has the first row, the last number, and all times, sizes and text."""
+    """A run has its first row, its last number, and all times, sizes and text."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """So the order is that of the wire."""
+    """Any other row ends a run, so that the order of the wire is kept."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -105,7 +105,7 @@ def test_any_other_row_ends_a_run(between: Row) -> None:
     ids=lambda odd: next(iter(odd)),
 )
 def test_odd_chunks_are_not_folded(odd: Row) -> None:
-    """Such as one that was cut, changed by a fault, or is not text."""
+    """Chunks that were cut, changed by a fault, or are not text are not folded."""
     given = [row(n, chunk("a"), **(odd if n == 3 else {})) for n in range(1, 6)]
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -122,7 +122,7 @@ def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> No
 
 
 def test_an_event_ends_a_run() -> None:
-    """Like any other row."""
+    """An event ends a run, like any other row."""
     given = rows(*[chunk("a")] * 5)
     given[2] = {"seq": 3, "t_ns": 3 * MS, "kind": "signal", "data": "{}"}
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
@@ -134,7 +134,7 @@ def test_marked_frames_are_not_folded() -> None:
 
 
 def test_only_the_beginning_of_a_long_text_is_kept() -> None:
-    """Memory is bounded, and the counts are right."""
+    """A run keeps only the beginning of a long text, but counts all characters."""
     total = 12_000
     given = (row(n, chunk("x" * 50)) for n in range(1, total + 1))
     tracemalloc.start()

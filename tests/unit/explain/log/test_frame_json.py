@@ -40,7 +40,7 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
     ],
 )
 def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
-    """The value of `message` has its very bytes: spaces, numbers and escapes too."""
+    """The value of `message` has the bytes of the line, including spaces, numbers and escapes."""
     (line,) = frames_json(tmp_path, message + b"\n")
     assert line.endswith(b',"message":' + message + b"}")
     assert json.loads(line)["message"] == json.loads(message)
@@ -58,7 +58,7 @@ def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
     ],
 )
 def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
-    """So is JSON that strict parsers refuse."""
+    """JSON that strict parsers refuse is `text`."""
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == text
     assert b"\n" not in line
@@ -67,14 +67,14 @@ def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
-    """Even where it is too large to be read whole."""
+    """A line that is not UTF-8 is `base64`, even if it is too large for memory."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
     (line,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
     assert base64.b64decode(json.loads(line)["base64"]) == raw
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """Although its beginning and its end look like a message."""
+    """A large invalid line is `text`, although its beginning and end look like a message."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()
@@ -99,13 +99,13 @@ def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
 def test_an_event_is_valid_json_with_any_name(data: dict[str, Any]) -> None:
-    """Names of files that are not UTF-8 can be written and read."""
+    """An event with a file name that is not UTF-8 is valid JSON."""
     line = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
     assert json.loads(line) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
 def test_any_depth_can_be_printed(tmp_path: Path) -> None:
-    """A message may be nested a hundred thousand deep."""
+    """A message that is nested a hundred thousand deep can be printed."""
     (line,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
     assert line
 
@@ -145,7 +145,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """If its first byte came earlier than its last."""
+    """A frame has its time of arrival if its first byte came before its last."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

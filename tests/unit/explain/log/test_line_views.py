@@ -1,4 +1,4 @@
-"""A line as JSON in many lines, as unfolded texts, and as bytes in hex."""
+"""A line is shown as JSON on many lines, as unfolded texts, and as bytes in hex."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_values_are_not_changed() -> None:
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """But not control characters and halves of surrogate pairs."""
+    """Escaped letters are decoded, but not control characters and halves of surrogate pairs."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -111,7 +111,7 @@ def test_base64_is_replaced_by_its_size_on_request() -> None:
     ],
 )
 def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
-    """Nothing is left out, and no control character is written."""
+    """Invalid JSON is shown unchanged, except for control characters."""
     text = shown(raw)
     assert all(line.isprintable() for line in text.split("\n"))
     kept = raw.decode(errors="backslashreplace").translate({ord(" "): None})
@@ -120,7 +120,7 @@ def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    """A note has the whole size."""
+    """A huge message is cut, with a note of its whole size."""
     raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
     text = shown(raw)
     assert text.startswith('{\n  "a": "xxx')
@@ -130,7 +130,7 @@ def test_a_huge_message_is_cut() -> None:
 
 
 def test_deep_nesting_is_cut() -> None:
-    """A message that is nested a hundred thousand deep takes no more room than any other."""
+    """Indents are limited, so that deep nesting does not make the output larger."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text
@@ -139,33 +139,33 @@ def test_deep_nesting_is_cut() -> None:
 # Unfolded texts
 
 
-def found(message: Any) -> list[tuple[str, list[str]]]:
+def texts(message: Any) -> list[tuple[str, list[str]]]:
     """Returns the unfolded texts of a message."""
     return list(unfolded(json.dumps(message).encode()))
 
 
 def test_a_plan_has_a_line_for_each_entry() -> None:
-    """With its status; the draft calls the entries steps."""
+    """Each entry of a plan is a line with its status, even if the dialect calls it a step."""
     entries = [
         {"content": "Look", "priority": "high", "status": "completed"},
         {"content": "Edit", "status": "in_progress"},
     ]
-    assert found(update("s", "plan", entries=entries)) == [("plan", ["✓ Look (high)", "▸ Edit"])]
+    assert texts(update("s", "plan", entries=entries)) == [("plan", ["✓ Look (high)", "▸ Edit"])]
     data = {"planId": "p", "steps": [{"id": "1", "description": "Wait", "status": "pending"}]}
     message = {"params": {"sessionId": "s", "type": "plan", "data": data}}
-    assert found(message) == [("plan", ["· Wait"])]
+    assert texts(message) == [("plan", ["· Wait"])]
 
 
 def test_a_diff_has_the_lines_that_changed() -> None:
-    """Instead of both texts."""
+    """A diff shows its changed lines instead of both texts."""
     diff = {"type": "diff", "path": "/a.py", "oldText": "x\ny\nz\n", "newText": "x\nY\nz\n"}
-    assert found(update("s", "tool_call", toolCallId="c", content=[diff])) == [
+    assert texts(update("s", "tool_call", toolCallId="c", content=[diff])) == [
         ("/params/update/content/0 /a.py", ["@@ -1,3 +1,3 @@", " x", "-y", "+Y", " z"])
     ]
 
 
 def test_a_file_has_its_lines(tmp_path: Path) -> None:
-    """Below the message, with the pointer to its text."""
+    """The lines of a file follow the message, with the pointer to its text."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
@@ -175,35 +175,35 @@ def test_a_file_has_its_lines(tmp_path: Path) -> None:
 
 
 def test_a_long_line_is_wrapped() -> None:
-    """Between words; what has none, such as base64, is left where it is."""
+    """A long line is wrapped between words; a text without spaces, such as base64, is not."""
     said = "word " * 60 + "end"
-    ((place, lines),) = found(update("s", "agent_message_chunk", content=text(said)))
+    ((place, lines),) = texts(update("s", "agent_message_chunk", content=text(said)))
     assert place == "/params/update/content/text"
     assert max(map(len, lines)) <= 100
     assert " ".join(lines) == said
-    assert found(update("s", "agent_message_chunk", content=text("x" * 900))) == []
+    assert texts(update("s", "agent_message_chunk", content=text("x" * 900))) == []
 
 
 def test_only_newlines_end_a_line() -> None:
-    """Other separators stay in it, to be shown as escapes; tabs become blanks."""
-    assert found({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
+    """Only newlines end a line; other separators become escapes, and tabs become spaces."""
+    assert texts({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
         ("/result/content", ["a       b\u2028c", "d", ""])
     ]
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """An agent of v2 sends it in base64; other data is no output."""
+    """The base64 output of a terminal (v2) is decoded; other data gives an empty text."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
-    assert found(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
+    assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
     whole = update("s", "terminal_update", terminalId="t", output={"data": data})
-    assert found(whole) == [("/params/update/output/data", ["3 passed…", "1 failed"])]
-    assert found(update("s", "terminal_output_chunk", data="no base64")) == []
-    assert found(update("s", "other", data=data)) == []
+    assert texts(whole) == [("/params/update/output/data", ["3 passed…", "1 failed"])]
+    assert texts(update("s", "terminal_output_chunk", data="no base64")) == []
+    assert texts(update("s", "other", data=data)) == []
 
 
 def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
-    """With ``--seq`` of a request; diffs are coloured where other texts are not."""
+    """``--seq`` of a request unfolds its answer too; only diffs are coloured."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
         recorder.to_agent(result(1, content="-one\n+two\n"))  # 3
@@ -217,10 +217,10 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """Nor has one that is nested too deep; members may be of any type."""
+    """Invalid or deeply nested lines have no unfolded texts, whatever their members."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
-    assert found({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
+    assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
         ("/params/update/0/entries", ["a", "b"])
     ]
     assert list(unfolded(line({"params": {"a~/b": "x\ny"}}))) == [("/params/a~0~1b", ["x", "y"])]
@@ -230,7 +230,7 @@ def test_an_invalid_line_has_no_unfolded_texts() -> None:
 
 
 def test_a_row_has_offset_bytes_and_ascii() -> None:
-    """As in every hex viewer."""
+    """A row of the hex view has an offset, bytes and ASCII."""
     assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
         "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
         "00000010  72 65                                            re",
@@ -239,19 +239,19 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """Wherever a character is cut between pieces."""
+    """UTF-8 has no hex rows, wherever a piece cuts a character."""
     assert list(hex_view(raw)) == []
 
 
 def test_only_rows_near_bad_bytes_are_shown() -> None:
-    """The row with the byte and its neighbours; dots stand for the rest."""
+    """Only rows with invalid bytes and their neighbours are shown; dots replace the others."""
     shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
     assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
     assert " ff 79 " in shown[2]
 
 
 def test_the_number_of_rows_is_limited() -> None:
-    """For a line of binary data the first rows are shown."""
+    """A line of binary data shows only its first rows."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"

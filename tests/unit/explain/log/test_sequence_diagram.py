@@ -1,4 +1,4 @@
-"""A recording as a diagram: each message is an arrow, and what lies between them a note."""
+"""A diagram draws each message as an arrow, and silences, turns and events as notes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SECOND = 10**9
 
 
 def drawn(path: Path, **more: Any) -> list[str]:
-    """The lines of a recording's diagram, without their margin."""
+    """Returns the lines of a recording's diagram, without their margin."""
     with RecordingReader(path) as reader:
         return [line.strip() for line in SequenceDiagram(reader, **more).lines()]
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """In its order, between those who sent it and who had to act on it."""
+    """Messages are drawn in order, from their senders to the parties that have to act."""
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -76,7 +76,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_silences_a_note(tmp_path: Path) -> None:
-    """Chunks have their count and how long they took; so do lines on stderr, without the time."""
+    """A run of chunks is an arrow with its count and time; stderr lines are a note with a count."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))
@@ -93,7 +93,7 @@ def test_runs_are_one_line_and_silences_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """Its last note says how many frames and events are missing, and so does the value."""
+    """The last note of a capped diagram, and `left_out`, count the missing frames and events."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -110,7 +110,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
-    """Below the batch, twenty of them at most."""
+    """The messages of a batch are drawn below it, at most twenty of them."""
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -122,7 +122,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """acp-proxy is a participant: what it made up comes from nobody else."""
+    """Faults make acp-proxy a participant, which also sends the messages that they made up."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -154,7 +154,7 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """Also where each character of each text is an entity of many."""
+    """A diagram of default length fits Mermaid's limit even if all characters are entities."""
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -162,7 +162,7 @@ def test_the_default_stays_below_the_limit_of_mermaid() -> None:
 
 
 def test_two_sessions_are_named() -> None:
-    """A turn says of which session it is, if there are several."""
+    """With several sessions, each turn names its session."""
     lines: list[Any] = [{**HEADER}]
     for n, session in enumerate("ab"):
         ask = request(n, "session/prompt", sessionId=session, prompt=[text("go")])
@@ -192,12 +192,12 @@ def test_two_sessions_are_named() -> None:
     ],
 )  # fmt: skip
 def test_what_means_something_is_an_entity(text: str, written: str) -> None:
-    """Whatever is not known to be harmless has its number in place of itself."""
+    """Each character that is not known to be harmless becomes a numeric entity."""
     assert escaped(text) == written
 
 
 def test_a_long_text_is_cut() -> None:
-    """It has as many characters as a line has room for, and fewer if each is an entity."""
+    """A long text is cut to the width of a line, or shorter if its characters are entities."""
     assert escaped("x" * LONGEST) == "x" * LONGEST
     assert escaped("x" * 100) == "x" * LONGEST + "…"
     assert escaped("ab cd", 3) == "ab…"
@@ -214,7 +214,7 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 
 def test_statements_are_lines() -> None:
-    """A participant, a message and a note, whatever their texts are."""
+    """Participants, messages and notes are one line each, whatever their texts are."""
     assert arrow("A", Arrow.ERROR, "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

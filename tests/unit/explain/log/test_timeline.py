@@ -115,7 +115,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """From a second on; a turn, a person and a program may take an hour."""
+    """Answers of a peer are slow after a second; turns, persons and programs never are."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -124,13 +124,13 @@ def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pac
     ("live", "shown"), [(True, ("open", Pace.QUICK)), (False, ("unanswered", Pace.STUCK))]
 )
 def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
-    """While the recorder runs an answer may still come."""
+    """An open request is unanswered only if the recorder has stopped."""
     line = frame_line({**ROW, "kind": "request", "request_seq": 9}, live=live)
     assert (line.cells.pair, line.pace) == shown
 
 
 def test_a_run_is_one_line() -> None:
-    """With its numbers, how many chunks, how long they streamed, their size and their text."""
+    """A run is a line with its numbers, count, streaming time, size and text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 1500 * MS, 57, 9000, 4, "a\nbc")
     assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
@@ -140,13 +140,13 @@ def test_a_run_is_one_line() -> None:
 
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
-    """After the beginning of its text."""
+    """A long run shows its number of characters after the beginning of its text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
 
 def test_a_surrogate_pair_is_whole_in_a_run() -> None:
-    """A half alone is shown as an escape."""
+    """A surrogate pair is joined within a run; a lone half is shown as an escape."""
     run = ChunkRun(ROW, "agent_message_chunk", 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
     assert run_line(run).text == "😀\\ud83d"
 
@@ -167,7 +167,7 @@ def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
 
 
 def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> None:
-    """If it has no newline, or was not delivered whole."""
+    """A frame without a newline, or not delivered whole, begins with a mark."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
         **dict.fromkeys(("method", "rpc_id", "parse_error", "request_seq"), None),
@@ -233,7 +233,7 @@ def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> No
     ],
 )
 def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
-    """From microseconds to hours, with few digits."""
+    """A duration has few digits and a unit from microseconds to hours."""
     assert duration(ns) == words
 
 

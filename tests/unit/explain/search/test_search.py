@@ -72,12 +72,12 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     ],
 )
 def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> None:
-    """In the line as it was sent, and in its strings with escapes undone."""
+    """A text is found in the line as sent and in its decoded strings."""
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
 def test_escapes_are_undone_within_strings_only() -> None:
-    """Never in the syntax between strings."""
+    """Escapes are decoded only within strings, not in the syntax between them."""
     written = b'{"a":"x\\ny","b":1}'
     assert search('x\ny","b"', [frame(1, {}, raw=written)]) == []
     assert search('y","b"', [frame(1, {}, raw=written)]) != []
@@ -130,7 +130,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
-    """Two texts are not joined if something else was shown between them."""
+    """A new message ends the previous one, so that their texts are not joined."""
     first, two = chunks("Hel", "lo", first=1)
     assert search("hello", [first, between, two._replace(seq=3)]) == []
 
@@ -146,13 +146,13 @@ def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     ids=["stderr", "tool call update", "other session", "request"],
 )
 def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
-    """Such as stderr, another session, or an update of a tool call."""
+    """Stderr, other sessions and updates of tool calls do not end a message."""
     first, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3)]
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
-    """Chunks with a message id belong together, whatever comes between."""
+    """Chunks with one message id belong together, even if other frames come between."""
     frames = [
         *chunks("Hel", messageId="a"),
         *chunks("Good", first=2, messageId="b"),
@@ -180,7 +180,7 @@ def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
 
 
 def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
-    """Also in a text so long that it is searched in parts."""
+    """A match of a regular expression spans chunks, even in a text that is searched in parts."""
     words = ["word "] * 5000 + ["needle in a ", "haystack"] + ["word "] * 5000
     assert numbers(search(r"needle \w+ a hay", chunks(*words), is_regex=True)) == [(5001, 5002)]
     assert numbers(search("^word", chunks(*words), is_regex=True))[:2] == [(1, 1), (2, 2)]
@@ -229,7 +229,7 @@ def test_a_hit_has_a_pointer() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """Of any size, as it stands and with escapes undone."""
+    """A line too large for memory is searched unchanged and with its escapes decoded."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))
@@ -238,7 +238,7 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
 
 
 def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:
-    """Half of a surrogate pair is replaced."""
+    """An excerpt has a limited length, and replaces half a surrogate pair."""
     raw = b'{"a":"' + b"x" * 10_000 + b"needle\\ud83d" + b"y" * 10_000 + b'"}'
     (hit,) = search("needle", [frame(1, {}, raw=raw)])
     assert (len(hit.excerpt.before), hit.excerpt.match) == (200, "needle")

@@ -29,7 +29,7 @@ def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: b
 
 
 def test_case_can_be_chosen() -> None:
-    """Whatever the pattern is."""
+    """The case options apply to any pattern."""
     assert Pattern("Hello", ignore_case=True).is_in("hELLO")
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 

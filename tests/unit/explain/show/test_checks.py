@@ -1,4 +1,4 @@
-"""What is called a problem, what a remark, and what nothing at all."""
+"""Checks of the conversation decide between problems, remarks and no finding."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def summary_of(path: Path) -> Summary:
 
 
 def sentences(recorder: LogWriter) -> list[str]:
-    """The problems and remarks of a recording that its recorder has left."""
+    """Returns the problems and remarks of a recording that has ended."""
     recorder.abandon()
     marks = {"error": "✗", "warning": "!", "info": "-"}
     return [f"{marks[p.severity]} {p.text}" for p in summary_of(recorder.path).findings]
@@ -204,7 +204,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """An end that the client asked for is no problem; one during a turn is."""
+    """An end that the client asked for is not a problem, but an end during a turn is."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -235,7 +235,7 @@ def test_who_is_to_blame_for_an_end(
 
 
 def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
-    """The finding has the reason."""
+    """An agent that cannot start is a problem, with the reason."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(
             capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file"
@@ -250,7 +250,7 @@ CUSTOM = notification("_x/status", sessionId="s")
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
-    """The same number means different things in two dialects."""
+    """An error code has the name that its dialect gives it."""
     told = []
     for dialect in ("v1", "draft-1.0"):
         with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:
@@ -266,7 +266,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """Peers find out this way about unknown extensions and missing files."""
+    """Errors about unknown extensions and missing files are routine."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -280,7 +280,7 @@ def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
-    """Other errors are remarks; one that ends a turn is a problem."""
+    """An error that ends a turn is a problem; other errors are remarks."""
     prompt(recorder)
     recorder.to_client(error(1, -32603, "Internal error: out of credit"))
     assert sentences(recorder) == [
@@ -319,7 +319,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
 
 
 def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
-    """With the time, the first unread frame, the waiting bytes, and that it never resumed."""
+    """The finding has the time, the first unread frame, the waiting bytes, and the end."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)
@@ -332,7 +332,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """Fields may be missing or wrong."""
+    """Stall events with missing or wrong fields raise nothing."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -348,7 +348,7 @@ def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
 
 
 def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
-    """A call counts once, by its kind and its last status, also if its last update has none."""
+    """A call counts once, by its kind and its last known status."""
     prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
@@ -366,13 +366,13 @@ def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
 
 
 def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
-    """A tool call of a kind, for which a session update has another word."""
+    """Returns a tool call of a kind; session updates use another member for it."""
     message["params"]["update"]["kind"] = kind
     return message
 
 
 def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
-    """The chosen option in any dialect, and how long the answer took."""
+    """A permission request has its chosen option and its waiting time, in any dialect."""
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
     answers: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("session/request_permission", {"options": options},
@@ -404,7 +404,7 @@ def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
 
 
 def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
-    """New, loaded or resumed, with the directory that the client named."""
+    """A session is new, loaded or resumed, and has the client's directory."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
     recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
@@ -421,7 +421,7 @@ def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWri
 
 
 def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None:
-    """A result, an error, or no answer at all."""
+    """Requests for files and terminals are counted as results, errors or unanswered."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
         recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:
@@ -434,7 +434,7 @@ def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None
 
 
 def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
-    """Each with the number of its last update, its title and the reason."""
+    """A failed tool call is listed with its last update, its title and the reason."""
     prompt(recorder)  # 4
     failed = [{"type": "content", "content": text("command not found")}]
     recorder.to_client(
@@ -452,7 +452,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """A function that finds something in the whole conversation is not run unless it is listed."""
+    """Every check of the conversation is listed in `CHECKS`; otherwise it would not run."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

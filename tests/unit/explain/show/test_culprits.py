@@ -1,4 +1,4 @@
-"""Who is to blame for what went wrong with a conversation, and why nobody is."""
+"""Each finding about a conversation names who is to blame, or why nobody is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PERMISSION = request(
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[LogWriter]:
-    """A log that nothing was written to yet."""
+    """An empty log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         yield recorder
 
@@ -65,7 +65,7 @@ def stderr(chat: LogWriter, words: str) -> None:
 
 
 def judged(chat: LogWriter) -> list[tuple[str, str, str | None]]:
-    """The rule, severity and culprit of each finding."""
+    """Returns the rule, the severity and the culprit of each finding."""
     chat.close()
     chat.abandon()
     with RecordingReader(chat.path) as reader:
@@ -76,7 +76,7 @@ def judged(chat: LogWriter) -> list[tuple[str, str, str | None]]:
 
 
 def words(chat: LogWriter) -> str:
-    """The text of the first finding."""
+    """Returns the text of the first finding."""
     with RecordingReader(chat.path) as reader:
         return summarize(reader).findings[0].text
 
@@ -114,7 +114,7 @@ def test_an_agent_that_never_spoke_may_not_be_to_blame(
 
 
 def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
-    """Lines on stdout that are no messages, and no message, show another program."""
+    """A command that prints text but no message is not an ACP agent."""
     chat.to_agent(INITIALIZE)
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """What it left open is told with its end, once."""
+    """Requests that an agent left open are reported once, with its end."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
@@ -153,7 +153,7 @@ def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
 def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     chat: LogWriter, meanwhile: list[Any], expected: tuple[str, str, str | None]
 ) -> None:
-    """A tool call that runs and a person who is asked may take their time."""
+    """A running tool call and a person who is asked may take any time."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -163,7 +163,7 @@ def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
 
 
 def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) -> None:
-    """A call that is pending does not run, once its permission request is answered."""
+    """An agent that never starts a call after its permission was answered is to blame."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make"), PERMISSION)
@@ -187,7 +187,7 @@ def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWrit
 def test_an_agent_does_not_wait_for_a_login_for_ever(
     chat: LogWriter, minutes: int, by: str | None
 ) -> None:
-    """After a quarter of an hour it should have given up on the person, and answered."""
+    """An agent that waits for a login for a quarter of an hour is to blame."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "m", "name": "M"}]))
     chat.to_agent(request(1, "authenticate", methodId="m"))
@@ -207,7 +207,7 @@ def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
 
 
 def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
-    """A login or the network is to blame where stderr names it, in the words of stderr."""
+    """If stderr names a login or the network, the environment is to blame, with stderr's words."""
     opened(chat)
     chat.to_agent(PROMPT)
     stderr(chat, "retrying: connect ECONNREFUSED 10.0.0.1:443")
@@ -218,7 +218,7 @@ def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
 
 
 def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> None:
-    """Minutes of npx are no silence of the agent."""
+    """Minutes that npx takes are blamed on the launcher, not on the agent."""
     chat = LogWriter(tmp_path / "x.db", arg=["npx", "-y", "some-acp"])
     chat.to_agent(INITIALIZE)
     chat.t_ns += 16 * MINUTE
@@ -233,7 +233,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """After initialize it has to go on; after session/new a person may not have written yet."""
+    """A client has to continue after initialize, but after session/new a person may be writing."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -245,7 +245,7 @@ def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expe
 
 
 def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
-    """A valid permission request has an answer."""
+    """A client that answers a valid permission request with an error is to blame."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client({**PERMISSION, "params": {**PERMISSION["params"], "options": [
@@ -290,7 +290,7 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
 def test_an_agent_has_to_heed_a_cancel_whatever_runs(
     chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """The cancels without effect are counted, if the agent had the time to heed the first one."""
+    """An agent that had time to obey a cancel is to blame, and its ignored cancels are counted."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -303,7 +303,7 @@ def test_an_agent_has_to_heed_a_cancel_whatever_runs(
 
 
 def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> None:
-    """A signal from outside ends what a cancel could not."""
+    """An agent that is killed after it ignored a cancel is to blame."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.t_ns += 3 * MINUTE
@@ -325,7 +325,7 @@ def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> No
 def test_a_turn_ends_soon_after_its_cancel(
     chat: LogWriter, seconds: int, asked: bool, expected: list[tuple[str, str, str | None]]
 ) -> None:
-    """Half a minute is too long, unless the agent had to wait for the client."""
+    """A turn that ends half a minute after its cancel is a problem, unless the client was slow."""
     opened(chat)
     chat.to_agent(PROMPT)
     if asked:
@@ -353,7 +353,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
     is_cancelled: bool,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """It may think for so long, but who cancels has given up on it, unless a person was asked."""
+    """The agent is to blame for minutes of silence before a cancel, unless a person was asked."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -371,7 +371,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """The client kills it, and has to say that it has ended."""
+    """A client that released a terminal has to answer the wait for its exit."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
@@ -396,7 +396,7 @@ def test_a_released_terminal_is_not_waited_for(
 def test_a_client_that_leaves_at_a_long_line_is_named(
     chat: LogWriter, size: int, later_ms: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """Its reader of lines may have a buffer of 64 KiB."""
+    """A client that leaves right after a line of over 64 KiB is to blame for its small buffer."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "agent_message_chunk", content=text("x" * size)))
@@ -423,7 +423,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """No tokens or an error on stderr show it; a command may well be done without a word."""
+    """An empty turn without tokens or with an error on stderr failed, unless it ran a command."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -454,7 +454,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     meta: dict[str, str],
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """Without such an error it is a hint, unless it ends sooner than a model answers."""
+    """An empty turn quotes the error in its metadata; without one it is at most a hint."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     chat.t_ns += after_ms * MS
@@ -467,7 +467,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """It is worse where the side that answers has offered what it does not support."""
+    """An internal error is a finding, and an error if it refuses an announced method."""
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})
@@ -517,7 +517,7 @@ def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
 def test_an_agent_takes_the_login_that_it_offers(
     chat: LogWriter, method: str, line: str, by: str | None
 ) -> None:
-    """Its refusal is its own, unless stderr names what failed or another login was asked for."""
+    """An agent that refuses a login that it offers is to blame, unless stderr names a cause."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "google", "name": "Google"}]))
     chat.to_agent(request(1, "authenticate", methodId=method))
@@ -539,7 +539,7 @@ def test_an_agent_takes_the_login_that_it_offers(
 def test_an_error_of_the_models_provider_is_recognized(
     chat: LogWriter, data: dict[str, Any], by: str
 ) -> None:
-    """Also where it is JSON within a string, of which the sentence shows no middle."""
+    """A provider's error is recognized even in JSON within a string, whose middle is cut."""
     opened(chat)
     chat.to_agent(PROMPT)
     refused = error(2, -32603, "it failed")
@@ -565,7 +565,7 @@ def test_an_error_of_the_models_provider_is_recognized(
 def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """An agent names its own failures as it likes, unless their words tell of something outside."""
+    """An agent is to blame for errors that are not about the prompt or the environment."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))
@@ -574,7 +574,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """A client may name a directory that is gone, and then another one."""
+    """A failed opening is not a failure if the client then opens another session."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -586,13 +586,13 @@ def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> 
 
 
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
-    """An agent that ends well without any message was never talked to."""
+    """A recording without messages is a finding, even if the agent ended normally."""
     chat.event(capture_log.EXIT, code=0)
     assert judged(chat) == [("recording.empty", "error", None)]
 
 
 def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
-    """The client closed its end or stopped the agent, whose exit is then no failure."""
+    """A recording without messages is a finding, however the client ended it."""
     with LogWriter(tmp_path / "closed.db") as closed:
         closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
         closed.event(capture_log.EXIT, code=1)
@@ -604,7 +604,7 @@ def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path
 
 
 def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
-    """The line before says it; the last one names a file."""
+    """The last line of npm on stderr names its log, so the line before it is quoted."""
     chat.to_agent(INITIALIZE)
     stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
     stderr(chat, "npm error A complete log of this run can be found in: /home/me/1-debug-0.log")
@@ -616,7 +616,7 @@ def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
 
 
 def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
-    """What reached the client is no JSON, so that it waits for the answer still."""
+    """A fault that breaks an answer is named, since the client still waits for it."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(result(2, stopReason="end_turn"))
@@ -636,5 +636,5 @@ def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
     ["I looked at the usage of proxy.py", "41 tests passed", "no author, invalid next token", ""],
 )
 def test_ordinary_words_name_no_environment(line: str) -> None:
-    """Only phrases of programs that failed count."""
+    """Ordinary words on stderr do not blame the environment."""
     assert outside_reason(line) is None

@@ -23,7 +23,7 @@ AGENT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": False}}
 
 
 def summary_of(recorder: LogWriter) -> Summary:
-    """The summary of what a recorder has written so far."""
+    """Returns the summary of a log so far."""
     recorder.end()
     recorder.close()
     recorder.abandon()
@@ -32,7 +32,7 @@ def summary_of(recorder: LogWriter) -> Summary:
 
 
 def sentences(recorder: LogWriter) -> list[str]:
-    """Its problems and remarks but for how the agent ended."""
+    """Returns its problems and remarks, except the end of the agent."""
     marks = {"error": "✗", "warning": "!", "info": "-"}
     findings = summary_of(recorder).findings
     return [
@@ -51,7 +51,7 @@ def recorder(tmp_path: Path) -> LogWriter:
 
 
 def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> str:
-    """What is said of a request of the client that is refused, 4 and 5."""
+    """Returns the finding about a request of the client that is refused, frames 4 and 5."""
     recorder.to_agent(sent)
     recorder.to_client(error(sent["id"], code, "no"))
     (said,) = sentences(recorder)
@@ -133,7 +133,7 @@ def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) 
 
 
 def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> None:
-    """Whatever the request was."""
+    """The answerer is to blame for an internal error, whatever the request was."""
     sent = request(1, "session/prompt", sessionId="s")
     assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
@@ -232,7 +232,7 @@ def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> Non
 
 
 def fault(recorder: LogWriter, rule: str, action: str) -> None:
-    """A rule keeps the last line to the agent from it."""
+    """A rule withholds the last line to the agent."""
     recorder.event(capture_log.FAULT, TO_AGENT, rule=rule, action=action, delivered="none")
 
 
@@ -256,7 +256,7 @@ def test_what_the_draft_shows_is_allowed(example: Example) -> None:
 
 
 def complaint(example: Example, dialect: str) -> str:
-    """What is wrong with a document's request; other messages are not looked at."""
+    """Returns the mistake in a document's request; empty for other messages."""
     if example.kind != "request":
         return ""
     direction = example.direction.value

@@ -1,4 +1,4 @@
-"""The first screen's facts: who talked, what is open, how it ended."""
+"""A summary has the peers, the turns, the open requests and the ending."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def story(tmp_path: Path) -> Summary:
 
 
 def test_both_peers_are_named(story: Summary) -> None:
-    """With the dialect, and why it is that."""
+    """A summary names both peers and the dialect, with the reason for the dialect."""
     recording = story.recording
     assert (recording.client_name, recording.client_version) == ("ed", "1.2")
     assert (recording.agent_name, recording.agent_version) == ("ag", "3.4")
@@ -120,7 +120,7 @@ def test_events_are_described_in_words(tmp_path: Path) -> None:
 
 
 def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
-    """Five lines in order, whatever bytes they are."""
+    """A summary keeps the last five lines of stderr in order, whatever their bytes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(9):
             recorder.stderr(f"line {number}")
@@ -140,7 +140,7 @@ def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
 
 
 def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
-    """An agent that never said anything is no error."""
+    """A recording without messages has a summary without errors."""
     with LogWriter(tmp_path / "x.db") as recorder:
         pass
     summary = summary_of(recorder.path)

@@ -1,4 +1,4 @@
-"""What `stats` gathers: in one pass or two, of any recording, also one that runs."""
+"""`stats` gathers the same values in one pass or two, from finished and live recordings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
-    """A progress bar can count what is counted."""
+    """The watcher receives every head, so that a progress bar can count."""
     numbers: list[int] = []
 
     def watch(heads: Iterator[StoredFrame]) -> Iterator[StoredFrame]:
@@ -79,7 +79,7 @@ def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
 
 
 def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) -> None:
-    """Its title, kind and status are the latest, however many updates came between."""
+    """A tool call has its latest title, kind and status, however many updates came between."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
         for _ in range(40):
@@ -96,7 +96,7 @@ def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) 
 
 
 def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
-    """They are listed by time of their prompts."""
+    """The slowest turns are listed in the order of their prompts."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in (3, 1, 2, 4):
             recorder.to_agent(request(number, "session/prompt", sessionId="s", prompt=[]))
@@ -137,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """Nor is a call that is announced twice."""
+    """The first call with an id, even if it is announced twice, is not repeated."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
@@ -149,7 +149,7 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """It tells of the same call again; what it alone tells of are calls of its own."""
+    """A replayed history repeats earlier calls, but calls that are only in it are new."""
     conversation = Talk()
     conversation.call("a", status="completed")
     conversation.to_client(result(3, stopReason="end_turn"))

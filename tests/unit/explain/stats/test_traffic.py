@@ -1,4 +1,4 @@
-"""What passed is counted: frames and bytes by method, latencies by rank, bytes by tool call."""
+"""Traffic is counted: frames and bytes by method, latencies by rank, bytes by tool call."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_answer_counts_for_the_method_it_answers() -> None:
 
 
 def test_frames_without_a_method_are_counted_by_their_kind() -> None:
-    """Lines of stderr, and lines that are no messages, have a row of their own."""
+    """Lines of stderr, and lines that are not messages, have their own rows."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
     traffic.feed(head(2, kind="invalid", method=None, size=2))
@@ -87,7 +87,7 @@ def test_outcomes_are_counted_apart() -> None:
 
 
 def test_activity_divides_the_time_of_the_recording() -> None:
-    """The first and the last moment are in the first and last part, also what comes after."""
+    """The first part includes the first moment, and the last part includes the end and later."""
     end = BUCKETS * 10 + 7
     traffic = Traffic(end)
     for seq, t_ns in enumerate([0, 10, 11, end - 1, end, end * 2, -5]):
@@ -108,7 +108,7 @@ def test_the_cached_part_is_the_computed_one() -> None:
 
 
 def test_a_sparkline_shows_the_busiest_part_highest() -> None:
-    """Nothing is a space, the most is a full block, and little is still to be seen."""
+    """A sparkline has a space for no frame, a full block for the most, and shows a single frame."""
     assert sparkline([0, 1, 50, 100]) == " ▁▄█"
     assert sparkline([0, 0]) == "  "
     assert sparkline([]) == ""
@@ -116,7 +116,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """Calls with one id in two sessions are two; replayed history takes no time."""
+    """One id in two sessions is two calls, and replayed history adds no time."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))

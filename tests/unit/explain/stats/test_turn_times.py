@@ -186,7 +186,7 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
-    """In draft-1.0 file requests name no session."""
+    """File requests of draft-1.0, which name no session, belong to the only open turn."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -201,7 +201,7 @@ def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> N
 
 
 def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
-    """With one open turn they belong to it."""
+    """With two open turns, requests without a session belong to neither."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -216,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """The other session has no turn."""
+    """A request of another session does not count for the open turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -283,7 +283,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """However many requests are open, what a turn waits for is known without them."""
+    """The time of a turn is divided without iterating over its open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:

@@ -91,7 +91,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
-    """What a session and its child tell each other is streamed as other messages are."""
+    """Messages between a session and its child are joined like other messages."""
     conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
         chunk(conversation, piece, "session_message_chunk", messageId="1")
@@ -118,7 +118,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """It is an entry of its own beside one that is, and the log says so, too."""
+    """A hidden thought of the draft is its own entry and marked, in the log too."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -251,7 +251,7 @@ def test_a_terminal_is_one_entry() -> None:
 
 
 def test_a_terminal_that_the_draft_pushes() -> None:
-    """The client sends its output piece by piece."""
+    """Output that the client pushes in pieces (draft) is one text."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
     for number, data in enumerate(("a", "b")):
@@ -261,7 +261,7 @@ def test_a_terminal_that_the_draft_pushes() -> None:
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
-    """On a line of its own; nothing is said of a terminal that only writes to stdout."""
+    """Pushed output names its stream on a separate line when the stream changes."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
@@ -274,7 +274,7 @@ def test_pushed_output_names_its_stream_where_it_changes() -> None:
 
 
 def test_a_terminal_of_the_agent_in_v2() -> None:
-    """Its output is base64, and may be cut within a character."""
+    """The base64 output of an agent's terminal (v2) is joined, even within a character."""
     conversation = Talk("v2")
     conversation.update("terminal_update", terminalId="t", command="npm test", cwd="/w")
     for data in ("ok …".encode()[:-1], "…".encode()[-1:]):
@@ -414,7 +414,7 @@ def test_history_is_outside_of_turns() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """Tool calls in it are found as well."""
+    """The messages of a batch, including tool calls, are entries."""
     conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
     completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
