@@ -1,4 +1,4 @@
-"""One finding: what is wrong with a conversation, or worth knowing, who did it, and where.
+"""A finding: a problem of a conversation or a fact worth knowing, with who did it, and where.
 
 There is one list of findings of a recording. It contains broken rules of the
 protocol and failures of the conversation itself (waits that never ended, exits, crashes, silence).

@@ -165,7 +165,7 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
 
 
 def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
-    """On a terminal the method is cut, but not its mark; the id and the text keep their places."""
+    """A terminal cuts a long method, but not its mark; the id and the text keep their columns."""
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Edit"}}
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, method in enumerate(

@@ -1,4 +1,4 @@
-"""``search``: where was this said?"""
+"""``search`` finds a text in recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A recordings directory with two recordings, and nothing of ours in the current one."""
+    """A recordings directory with two recordings; the current directory has none."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     directory = tmp_path / "recordings"
@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_recordings_are_searched_newest_first(home: Path) -> None:
-    """Without REC or DIR it is the recordings directory; a match has a line that stays as it is."""
+    """Without REC or DIR, the recordings directory is searched; the lines of matches are stable."""
     result = run("inspect", "search", "HELLO 你".lower(), home=home)
     assert result.stdout.splitlines() == [
         "new:6:0.005:to-agent:session/prompt:hello 你好",
@@ -64,7 +64,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
     ],
 )
 def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
-    """Frames, stderr, invalid lines and events; options as grep has them; a filter; exit codes."""
+    """Frames, stderr, invalid lines and events match; options and exit codes are those of grep."""
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
     assert result.exit_code == (0 if seqs else 1)
@@ -82,7 +82,7 @@ def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) ->
 
 
 def test_counts_are_by_recording(home: Path) -> None:
-    """Each recording has its number, also 0; of one alone it is just the number."""
+    """``--count`` prints each recording's number, even 0; for one recording only the number."""
     result = run("inspect", "search", "-c", "edit", home=home)
     assert result.stdout == "new:2\nold:2\n"
     assert run("inspect", "search", "-c", "edit", "new", home=home).stdout == "2\n"
@@ -91,7 +91,7 @@ def test_counts_are_by_recording(home: Path) -> None:
 
 
 def test_json_has_the_place_of_a_match(home: Path) -> None:
-    """One object per match, with the place of the text in the message."""
+    """``--json`` prints an object per match, with the place of the text in the message."""
     result = run("inspect", "search", "--json", "lo 你", "new", home=home)
     assert json.loads(result.stdout) == {
         "path": str(home / "new.db"),
@@ -118,7 +118,7 @@ def test_json_has_the_place_of_a_match(home: Path) -> None:
 
 
 def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
-    """Frames that are only in the log count, and a text across chunks is found."""
+    """A live recording is searched to its last frame, and a text across chunks is found."""
     with LogWriter(home / "live.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("one pie")))
         recorder.index()
@@ -128,7 +128,7 @@ def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
 
 
 def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path) -> None:
-    """One line on stderr for each; the code is 2 then, as it is with grep, found or not."""
+    """An unreadable recording is a line on stderr, and the exit code is 2, as with grep."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
     newer = record_conversation(home / "newer.db")
@@ -149,7 +149,7 @@ def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path)
 
 
 def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
-    """Nothing is found where nothing is, also where the recordings directory is not made yet."""
+    """An empty or missing recordings directory has no matches."""
     for home in (tmp_path, tmp_path / "none"):
         result = run("inspect", "search", "x", home=home)
         assert (result.exit_code, result.output) == (1, "")
@@ -203,7 +203,7 @@ def test_a_huge_line_is_searched_without_being_held(
 
 
 def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An impatient person gets the code that a shell expects."""
+    """Ctrl-C ends a search with the exit code that a shell expects."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -216,7 +216,7 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_that_never_ends_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line names the frame, and what to avoid; only processor time counts."""
+    """A pattern that never ends is given up, with a line that names the frame."""
     monkeypatch.setattr(time_limit, "_TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
@@ -232,7 +232,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """Only what stays at one place for two ticks is given up; what waits for output is nowhere."""
+    """A search is given up only if it stays at one frame for two ticks."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""``show``: the summary, for a person and as JSON."""
+"""``show`` prints the summary, as a screen and as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(path: Path) -> dict[str, str]:
-    """Returns the rows above the sections, by their label."""
+    """Returns the rows above the sections, by label."""
     result = run("inspect", "show", path)
     assert result.exit_code == 0
     top = result.stdout.partition("\n\n")[0].splitlines()[1:]
@@ -45,7 +45,7 @@ def shown(path: Path) -> dict[str, str]:
 
 
 def test_the_first_screen(tmp_path: Path) -> None:
-    """The peers, the course, what is open and the last lines of stderr, in this order."""
+    """The first screen has the peers, the traffic, the findings and the last lines of stderr."""
     path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     assert (
@@ -101,7 +101,7 @@ stderr  (1 line)
 
 
 def test_a_running_recording_says_so(tmp_path: Path) -> None:
-    """Of a recording whose recorder lives, the end is that it is still running."""
+    """A live recording is shown as still running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         assert shown(recorder.path)["ended"] == "still running"
@@ -126,7 +126,7 @@ def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
 
 
 def test_peers_without_a_name(tmp_path: Path) -> None:
-    """Where there was no handshake, the peers are not invented."""
+    """Peers without a handshake have no names."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(notification("x"))
     out = run("inspect", "show", recorder.path).stdout
@@ -135,7 +135,7 @@ def test_peers_without_a_name(tmp_path: Path) -> None:
 
 
 def test_capabilities_stand_side_by_side(tmp_path: Path) -> None:
-    """What client and agent can do is named in two columns, with the ways to log in."""
+    """Capabilities of client and agent stand in two columns, with the ways to log in."""
     can = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}
     agent = {"loadSession": True, "promptCapabilities": {"image": True}, "_meta": {"x.dev": {}}}
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -167,7 +167,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
-    """A recording without the conversation is not healthy, and is marked in a list."""
+    """A recording that could not be made is an error, and is marked in a list."""
     reason = "cannot run beside the agent: no room; the agent runs in our place, unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
@@ -179,7 +179,7 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """The first line says that there is none, and how many hints there are."""
+    """With only hints, the first line says that there are no problems, and counts the hints."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
@@ -189,7 +189,7 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
 
 
 def test_a_child_session_names_its_parent() -> None:
-    """A child has no turns of its own, which its line does not count, either."""
+    """A child session names its parent, and its line counts no turns."""
     path = Path(__file__).parents[3] / "data/conformance/healthy/subagent.jsonl"
     lines = run("inspect", "show", path).stdout.splitlines()
     at = lines.index("sessions    2")
@@ -202,7 +202,7 @@ def test_a_child_session_names_its_parent() -> None:
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
-    """The first line and the last ones say where it stopped, and how the rest is checked."""
+    """The screen says up to which frame rules were checked, and how to check the rest."""
     path = tmp_path / "x.jsonl"
     plan = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
@@ -218,7 +218,7 @@ def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
 
 
 def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
-    """The first line counts all, however many of one kind there are; five of them are listed."""
+    """The first line counts all findings, although only five of each kind are listed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="disk full", since=0)
@@ -231,7 +231,7 @@ def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
-    """If the end did not fit on the disk, the recorder is not called killed."""
+    """A recording that stopped on a full disk does not claim that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -249,7 +249,7 @@ def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None
 
 
 def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
-    """A turn without an end and a permission without an answer both have their age."""
+    """Open turns and open permissions are shown with their age."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -269,7 +269,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line says for whom it waits and how long, and an open permission is no finding."""
+    """The first line names who is waited for; an open permission is not a finding."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -288,7 +288,7 @@ def test_a_running_recording_that_waits_has_no_problem(
 
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
-    """Long lists are cut; the last line has the number of the others and how to see them."""
+    """Long lists are cut, with the number of further entries and how to see them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
             recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
@@ -327,7 +327,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
-    """Everything on the first screen is in the object, in numbers rather than words."""
+    """The JSON of a summary has all values of the screen, as numbers instead of words."""
     result = run("inspect", "show", "--json", record_conversation(tmp_path / "story.db"))
     assert result.stdout.count("\n") == 1
     summary = json.loads(result.stdout)
@@ -374,7 +374,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """All of a few lines, and how many there are of more."""
+    """The heading of stderr has the number of lines, and how many of them are shown."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):
@@ -387,7 +387,7 @@ def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
-    """As in the log, and whether or not the agent failed: what is said there is often no error."""
+    """The last lines of stderr have the colour of stderr, not of errors."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)
         recorder.stderr("info: here I am")
@@ -407,7 +407,7 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
 def test_turns_of_several_sessions_fit_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """Each is a line, cut between characters; no line ends in blanks, and none is empty twice."""
+    """Turns of several sessions are cut to one line each, without blanks at the ends of lines."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in (1, 2, 3):
@@ -438,7 +438,7 @@ def test_turns_of_several_sessions_fit_the_terminal(
 
 
 def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
-    """With the title that was announced, which the request does not repeat, and its short id."""
+    """A permission names its tool call by the announced title and the short id."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         call = {"toolCallId": "toolu_01ABCDEFGHJK0123456789XyZ"}
@@ -456,7 +456,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """The findings count until the client gave up, which may be earlier."""
+    """A silence without an end says up to when it is counted, unlike the findings."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))

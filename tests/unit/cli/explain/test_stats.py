@@ -1,4 +1,4 @@
-"""``stats``: where the time went, for a person and as JSON."""
+"""``stats`` prints how time was spent, as a screen and as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def screen(
 
 
 def plain(text_: str) -> str:
-    """Text without our colours."""
+    """Returns a text without colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text_)
 
 
@@ -61,7 +61,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """A turn that is named is laid out in place of the slowest; another table stays the same."""
+    """``--turn`` lays out a turn in place of the slowest; the other tables stay the same."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -95,7 +95,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_prompts_are_counted_in_a_recording_without_times(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A file written by hand may have all its frames at the same moment."""
+    """Prompts are counted even if all frames have the same time."""
     header, *lines = run(
         "inspect", "export", record_conversation(tmp_path / "x.db")
     ).stdout.splitlines()
@@ -141,7 +141,7 @@ def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
 
 
 def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
-    """One line has their number."""
+    """The error for an unknown turn has the number of turns."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
         == f"no turn 3 in {waiting_chat}; it has 2"
@@ -153,14 +153,14 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
 
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
-    """`--turn` counts the turns of the recording, whatever is counted."""
+    """`--turn` can name a turn that the filter does not match."""
     statistics = values(waiting_chat, "turn:1", "--turn", "2")
     assert [turn["id"] for turn in statistics["turns"]] == [1]
     assert statistics["waterfall"]["turn"] == 2
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in the JSON is the one in the made-up recording."""
+    """Each number in the JSON equals the number in the recording."""
     statistics = values(waiting_chat)
     first, two = statistics["turns"]
     assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
@@ -185,7 +185,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An open turn of a recording that runs lasts until now, and its permission is open."""
+    """An open turn of a live recording lasts until now, and its permission is open."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:
@@ -203,7 +203,7 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_help_has_valid_examples(tmp_path: Path) -> None:
-    """There are worked examples, and each of them is taken."""
+    """The examples of the help are valid."""
     path = record_conversation(tmp_path / "latest.db")
     shown = run("inspect", "stats", "--help-all").stdout
     examples = re.findall(r"^ +acp-proxy (stats latest[^|\n]*)", shown, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A regular expression that takes too long is given up."""
+"""A search with a regular expression that takes too long is given up."""
 
 from __future__ import annotations
 

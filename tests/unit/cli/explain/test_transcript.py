@@ -1,4 +1,4 @@
-"""``transcript``: the conversation as Markdown."""
+"""``transcript`` writes the conversation as Markdown."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ GOLDEN = Path(__file__).parents[3] / "data" / "transcripts"
 
 
 def markup(markdown: str) -> str:
-    """What is neither in a fence nor in a code span."""
+    """Returns the text outside of fences and code spans."""
     return "\n".join(outside_of_code(markdown.splitlines()))
 
 
 @pytest.mark.parametrize("name", ["tour", "edit-rejected"])
 def test_the_whole_of_it(name: str) -> None:
-    """As in the golden file; to renew it, write what this prints."""
+    """A whole transcript equals its golden file."""
     shown = run("inspect", "transcript", ROOT / "recordings" / f"{name}.db")
     assert shown.stdout == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
     assert shown.stderr == ""
 
 
 def hostile() -> Talk:
-    """Every text that an agent or a client may choose is hostile."""
+    """A recording in which every text of a peer is hostile."""
     end = "```\n````\n</details>\n# Title"
     bad = f"{HOSTILE}\n{end}"
     conversation = Talk()
@@ -59,7 +59,7 @@ def hostile() -> Talk:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    """Outside of fences and code spans there is only what we write."""
+    """Outside of fences and code spans there is no text of a peer."""
     shown = run("inspect", "transcript", write(hostile(), tmp_path / "x.jsonl")).stdout
     assert shown.replace("\n", "").replace("\t", "").isprintable()
     bare = markup(shown)
@@ -73,7 +73,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
-    """Errors are marked, and so is who chose what."""
+    """Failures are marked and open; all other details are folded."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -93,7 +93,7 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
-    """The page says what is left out, and how to see it."""
+    """Long texts are cut with a note, unless ``--full`` is given."""
     conversation = Talk()
     conversation.ends("a", rawOutput="begin" + "x" * 5000 + "end")
     path = write(conversation, tmp_path / "x.jsonl")
@@ -106,7 +106,7 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """The page says what it shows; a turn that does not exist is an error."""
+    """The page names its turn or filter; a turn that does not exist is an error."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()
@@ -121,7 +121,7 @@ def test_a_turn_or_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is replaced only with --force; a page that no issue takes is reported."""
+    """An existing file is replaced only with --force; a page that is too large is reported."""
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""
@@ -135,7 +135,7 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
-    """Line by line, without Markdown, and last the findings; a file has the same bytes."""
+    """``--json`` prints sections, entries and findings as lines; a file has the same bytes."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text("Hel"))
     conversation.update("agent_message_chunk", content=text("lo\u202e"))

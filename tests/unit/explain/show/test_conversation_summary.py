@@ -118,7 +118,7 @@ def test_odd_capabilities_are_named(half: Any) -> None:
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
 def test_every_initialization_in_the_specifications_has_capabilities(path: Path) -> None:
-    """Both halves of each initialization in the specifications have capabilities."""
+    """Each initialization in the specifications has capabilities in both halves."""
     examples = [json.loads(line) for line in path.read_text().splitlines()]
     halves = [
         e["message"].get("params") or e["message"].get("result")
