@@ -55,12 +55,12 @@ def main(
         programs = build()
     except BenchError as error:
         raise click.ClickException(str(error)) from None
-    found = subjects(programs)
+    measured = subjects(programs)
     if not PROXY.exists():
         click.echo(f"{PROXY} is not there: only the floors are measured", err=True)
     cases = [case.quick() if quick else case for case in CASES if case.name in names]
     results: dict[str, Any] = {"rounds": rounds, "load": os.getloadavg()[0], "cases": {}}
-    failed = _run_cases(cases, found, programs, rounds, results)
+    failed = _run_cases(cases, measured, programs, rounds, results)
     if "diff" in names:
         _run_diffs(rounds, results, quick=quick)
     if "report" in names:
@@ -78,7 +78,7 @@ def main(
 
 def _run_cases(
     cases: Sequence[Case],
-    found: Sequence[Subject],
+    measured: Sequence[Subject],
     programs: Programs,
     rounds: int,
     results: dict[str, Any],
@@ -92,7 +92,7 @@ def _run_cases(
         )
         click.echo(HEADER)
     for case in cases:
-        figures, failures = _rounds(case, found, programs, rounds)
+        figures, failures = _rounds(case, measured, programs, rounds)
         summary = rows(case, figures)
         click.echo(table(case, summary))
         for subject, reason in failures.items():
@@ -108,12 +108,12 @@ def _run_cases(
 
 
 def _rounds(
-    case: Case, found: Sequence[Subject], programs: Programs, rounds: int
+    case: Case, measured: Sequence[Subject], programs: Programs, rounds: int
 ) -> tuple[Rounds, dict[str, str]]:
     """Run one case; a subject that fails once is left out, since its rounds are incomplete."""
     taking_part = [
         subject
-        for subject in found
+        for subject in measured
         if (case.python_floor or not subject.in_python)
         and (case.with_faults or not subject.has_faults)
     ]

@@ -73,6 +73,6 @@ def build() -> Programs:
 
 
 def _compile(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BenchError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise BenchError(f"{shlex.join(command)} failed:\n{result.stderr.strip()}")

@@ -76,10 +76,10 @@ def _measured(name: str, paths: list[Path], rounds: int) -> DiffTime:
             rows = time.perf_counter() - start
             clock = _Clock()
             start = time.perf_counter()
-            found = diff(of_a, of_b, watch=clock.watch).counts.total
-            taken.append((rows, clock.read, time.perf_counter() - start, found))
-    rows, read, whole, found = sorted(taken, key=lambda one: one[2])[rounds // 2]
-    return DiffTime(name, frames // 2, rows, read, whole - read, whole, found)
+            count = diff(of_a, of_b, watch=clock.watch).counts.total
+            taken.append((rows, clock.read, time.perf_counter() - start, count))
+    rows, read, whole, count = sorted(taken, key=lambda item: item[2])[rounds // 2]
+    return DiffTime(name, frames // 2, rows, read, whole - read, whole, count)
 
 
 class _Clock:

@@ -148,15 +148,15 @@ def _import_all() -> None:
 def _growth(shape: str, command: str, made: Sequence[_Recording]) -> Growth:
     """Measures a command, and again what seems to grow too fast, since a machine may be busy."""
     start = made[0].seconds(command) or 0.0
-    found = [one.seconds(command) for one in made[1:]]
-    times = tuple(None if s is None else max(0.0, s - start) for s in found)
+    results = [item.seconds(command) for item in made[1:]]
+    times = tuple(None if s is None else max(0.0, s - start) for s in results)
     growth = Growth(shape, command, times)
     if growth.is_too_much and None not in times:
-        again = [one.seconds(command) for one in made[1:]]
+        again = [item.seconds(command) for item in made[1:]]
         best = Growth(
             shape, command, tuple(None if s is None else max(0.0, s - start) for s in again)
         )
-        growth = min(growth, best, key=lambda one: one.ratio or 0.0)
+        growth = min(growth, best, key=lambda item: item.ratio or 0.0)
     return growth
 
 
@@ -203,12 +203,12 @@ class _Recording:
 
     def _client_lines(self) -> list[tuple[int, bytes]]:
         """Returns the client's lines, each with how many of the agent's were before it."""
-        lines, seen = [], 0
+        lines, count = [], 0
         with RecordingReader(Path(self._names["db"])) as reader:
             for row in reader.frames():
                 if row["stream"] == "to-agent":
-                    lines.append((seen, bytes(row["raw"]) + b"\n"))
-                seen += row["stream"] == "to-client"
+                    lines.append((count, bytes(row["raw"]) + b"\n"))
+                count += row["stream"] == "to-client"
         return lines
 
 
@@ -315,13 +315,13 @@ def run_growth(
         sizes: the two sizes.
     """
     click.echo(header(sizes))
-    found = []
+    results = []
     for growth in measure_growth(shapes, commands, sizes):
         click.echo(growth.line())
-        found.append(growth)
-    many = sum(growth.is_too_much for growth in found)
-    click.echo(f"{len(found)} figures; {many} grow too fast")
-    return [asdict(growth) | {"is_too_much": growth.is_too_much} for growth in found]
+        results.append(growth)
+    many = sum(growth.is_too_much for growth in results)
+    click.echo(f"{len(results)} figures; {many} grow too fast")
+    return [asdict(growth) | {"is_too_much": growth.is_too_much} for growth in results]
 
 
 if __name__ == "__main__":

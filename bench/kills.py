@@ -63,13 +63,13 @@ def run_kills(
     Raises:
         BenchError: no recording could be read afterwards, or the output stayed open.
     """
-    found = []
+    results = []
     for _ in range(count):
         gap_us, longest_s = random.choice(LOADS)
         kill = _kill(programs, gap_us, random.uniform(0, longest_s))
         each(kill)
-        found.append(kill)
-    return found
+        results.append(kill)
+    return results
 
 
 def _kill(programs: Programs, gap_us: int, after_s: float) -> Kill:

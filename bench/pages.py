@@ -140,7 +140,7 @@ def measure_pages(rounds: int, frames: tuple[int, ...] = FRAMES) -> list[PageTim
                 browser = running.chromium.launch(executable_path=program, args=[*FLAGS])
                 used.append(_used(browser, page))
                 browser.close()
-            best = {name: min(one[name] for one in used) for name in used[0]}
+            best = {name: min(item[name] for item in used) for name in used[0]}
             times.append(PageTime(frames=count, size_kb=page.stat().st_size / 1e3, **made, **best))
         return times
 
@@ -163,19 +163,19 @@ def _used(browser: Browser, path: Path) -> dict[str, Any]:
     page.set_default_timeout(_TIMEOUT_MS)
     page.add_init_script(_NOTE)
     page.goto(path.as_uri())
-    found: dict[str, Any] = {"first_rows_ms": page.evaluate(_READY)}
+    results: dict[str, Any] = {"first_rows_ms": page.evaluate(_READY)}
     page.wait_for_timeout(500)
-    found["jump_ms"] = page.evaluate(_JUMP)
-    found["nodes"] = page.evaluate("() => document.querySelectorAll('#app *').length")
-    found["filter_ms"] = page.evaluate(_FILTER)
-    found["search_ms"] = page.evaluate(_SEARCH)
-    found["longest_task_ms"] = page.evaluate("() => noted.longest")
+    results["jump_ms"] = page.evaluate(_JUMP)
+    results["nodes"] = page.evaluate("() => document.querySelectorAll('#app *').length")
+    results["filter_ms"] = page.evaluate(_FILTER)
+    results["search_ms"] = page.evaluate(_SEARCH)
+    results["longest_task_ms"] = page.evaluate("() => noted.longest")
     heap = page.context.new_cdp_session(page).send("Runtime.getHeapUsage")
-    found["heap_mb"] = heap["usedSize"] / 1e6
+    results["heap_mb"] = heap["usedSize"] / 1e6
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    renderers = [one["id"] for one in processes if one["type"] == "renderer"]
-    found["renderer_mb"] = max(map(_peak_kb, renderers)) / 1e3
-    return found
+    renderers = [process["id"] for process in processes if process["type"] == "renderer"]
+    results["renderer_mb"] = max(map(_peak_kb, renderers)) / 1e3
+    return results
 
 
 def _peak_kb(process: int) -> int:

@@ -41,7 +41,7 @@ class Row:
 
 def rows(case: Case, rounds: Rounds) -> list[Row]:
     """Return the figures of one case, metric by metric."""
-    found = []
+    results = []
     for metric in case.metrics:
         series = {subject: _series(metric, runs) for subject, runs in rounds.items() if runs}
         if metric.less_direct:
@@ -59,19 +59,19 @@ def rows(case: Case, rounds: Rounds) -> list[Row]:
                 if min(series.get(other, (0.0,))) > 0
             }
             if max(values) > 0 or subject not in FLOORS:
-                found.append(Row(metric, subject, values, ratios))
-    return found
+                results.append(Row(metric, subject, values, ratios))
+    return results
 
 
 def _series(metric: Metric, runs: list[dict[str, float]]) -> tuple[float, ...]:
     return tuple(run[metric.key] * metric.scale for run in runs)
 
 
-def table(case: Case, found: list[Row]) -> str:
+def table(case: Case, rows: list[Row]) -> str:
     """Return the lines of one case."""
     lines = [f"{case.title} ({case.name})"]
     last = None
-    for row in found:
+    for row in rows:
         label = "" if row.metric is last else row.metric.name
         last = row.metric
         value = f"{number(median(row.values))} {row.metric.unit}"

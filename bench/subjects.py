@@ -92,7 +92,7 @@ def finish_recording(folder: Path) -> str:
     """Index the rest of the log; return the lines on standard error."""
     command = [str(PROXY), "inspect", "show", str(folder / RECORDING)]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -102,7 +102,7 @@ def finish_recording(folder: Path) -> str:
         )
     except subprocess.TimeoutExpired:
         raise BenchError(f"inspect show was not done after {TIMEOUT_S} s") from None
-    return done.stderr.decode(errors="replace").strip()[-400:]
+    return result.stderr.decode(errors="replace").strip()[-400:]
 
 
 def _run(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:

@@ -43,8 +43,8 @@ TAKE = r"""() => {
 
 def census(visit: Visit) -> dict[str, Any]:
     """How many elements of each name a page has, and where attributes lead beyond the page."""
-    found: dict[str, Any] = visit.ask(TAKE)
-    return found
+    results: dict[str, Any] = visit.ask(TAKE)
+    return results
 
 
 def assert_harmless(visit: Visit, scripts: int) -> None:
@@ -54,10 +54,14 @@ def assert_harmless(visit: Visit, scripts: int) -> None:
         visit: the page.
         scripts: how many blocks, and scripts, it may have.
     """
-    found = census(visit)
-    assert found["elements"].keys() <= {*NAMES.split()}
-    assert found["handlers"] == []
-    assert found["addresses"] == []
-    assert found["elements"].get("script", 0) == scripts
-    assert found["elements"]["meta"] == 6
-    assert (found["elements"]["style"], found["elements"]["title"], found["refreshes"]) == (1, 1, 0)
+    results = census(visit)
+    assert results["elements"].keys() <= {*NAMES.split()}
+    assert results["handlers"] == []
+    assert results["addresses"] == []
+    assert results["elements"].get("script", 0) == scripts
+    assert results["elements"]["meta"] == 6
+    assert (results["elements"]["style"], results["elements"]["title"], results["refreshes"]) == (
+        1,
+        1,
+        0,
+    )

@@ -78,17 +78,17 @@ def test_axe_finds_nothing_serious(
     page = window.open(paths[name])
     page.page.evaluate(axe + ";() => 0")
     page.ask("() => { for (const it of document.querySelectorAll('details')) it.open = true; }")
-    found: dict[str, Any] = {}
+    actual: dict[str, Any] = {}
     for scheme, size in looks:
         page.page.emulate_media(color_scheme=scheme)
         page.page.set_viewport_size(size)
         for view in VIEWS:
             show(page, view)
             if serious := page.ask(RUN_AXE, view != VIEWS[0]):
-                found[f"{view}, {scheme}, {size['width']}"] = serious
+                actual[f"{view}, {scheme}, {size['width']}"] = serious
     page.page.set_viewport_size(WIDE)
     page.page.emulate_media(color_scheme="light")
-    assert found == {}
+    assert actual == {}
 
 
 def test_no_page_is_wider_than_its_window(

@@ -95,12 +95,12 @@ def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
     page, recording = opened
     answers = page.ask(TYPE, FILTERS)
     for text, answer in zip(FILTERS, answers, strict=True):
-        done = run("inspect", "log", recording, "--json", text)
-        if done.exit_code == 0:
-            assert answer == [json.loads(line)["seq"] for line in done.stdout.splitlines()], text
+        result = run("inspect", "log", recording, "--json", text)
+        if result.exit_code == 0:
+            assert answer == [json.loads(line)["seq"] for line in result.stdout.splitlines()], text
         else:
             mistake, _, _ = answer.partition("'")
-            assert done.stderr.startswith(f"acp-proxy: {mistake}"), text
+            assert result.stderr.startswith(f"acp-proxy: {mistake}"), text
     assert len({str(answer) for answer in answers}) > len(FILTERS) / 3
 
 

@@ -43,7 +43,7 @@ def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path:
     page = plain_window.open(report(path, tmp_path), ready=None)
     head, (summary,) = page.ask(READ), said("show", path)
     assert head["title"] == summary["recording"]["name"]
-    assert_each_has(head["findings"], [one["text"] for one in summary["problems"]])
+    assert_each_has(head["findings"], [problem["text"] for problem in summary["problems"]])
     assert [row[0] for row in head["turns"]] == [str(turn["id"]) for turn in summary["turns"]]
     for row, turn in zip(head["turns"], summary["turns"], strict=True):
         ends = [seq for seq in (turn["prompt_seq"], turn["end_seq"]) if seq is not None]
@@ -51,7 +51,7 @@ def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path:
         assert row[-3:] == [str(turn["updates"]), str(turn["tool_calls"]), turn["prompt"]]
     assert len(head["questions"]) == len(summary["questions"])
     assert [row[0] for row in head["unanswered"]] == [
-        f"#{one['seq']}" for one in summary["unanswered"]
+        f"#{problem['seq']}" for problem in summary["unanswered"]
     ]
     assert len(head["failed"]) == len(summary["failed_calls"])
     frames = sum(summary["frames"].values())

@@ -92,12 +92,14 @@ def test_every_view_shows_hostile_texts_as_text(
 ) -> None:
     """All views, and all tabs of many frames: no dialog, no request, no row that is missing."""
     page = window.open(hostile_report)
-    seen = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
+    values = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
     rows = page.ask("() => window.acpReport.recording.rows")
-    assert len({*seen["numbers"]} - {0}) == rows
-    assert len(seen["views"]) == len(page.ask("() => [...document.querySelectorAll('.view')]")) == 4
-    assert {*seen["list"]} == {*seen["said"]} == {*TAGS.values()}
-    assert {*seen["tree"]} >= {one for one in TAGS.values() if not {*one} & {*'"\t\n'}}
+    assert len({*values["numbers"]} - {0}) == rows
+    assert (
+        len(values["views"]) == len(page.ask("() => [...document.querySelectorAll('.view')]")) == 4
+    )
+    assert {*values["list"]} == {*values["said"]} == {*TAGS.values()}
+    assert {*values["tree"]} >= {tag for tag in TAGS.values() if not {*tag} & {*'"\t\n'}}
     assert_unharmed(page, hostile_report)
 
 
@@ -116,6 +118,6 @@ def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
 def assert_unharmed(page: Visit, path: Path) -> None:
     """Asserts that the page has done nothing, and has no element but its own."""
     page.assert_quiet()
-    found: dict[str, Any] = page.ask("() => ({ ...window.acpReport.state.recording.meta })")
-    assert found["rows"] == found["rows_in_recording"]
+    actual: dict[str, Any] = page.ask("() => ({ ...window.acpReport.state.recording.meta })")
+    assert actual["rows"] == actual["rows_in_recording"]
     assert_harmless(page, path.read_bytes().count(b"<script"))

@@ -56,8 +56,8 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
     assert "not answered" in ours
     assert "no times" not in ours
     theirs = words_of(window, tmp_path, log_of("zed", "times", "ending", "stderr"))
-    found = DURATION.search(theirs)
-    assert found is None, theirs[max(0, found.start() - 100) : found.end() + 50]
+    match = DURATION.search(theirs)
+    assert match is None, theirs[max(0, match.start() - 100) : match.end() + 50]
     assert not re.search(
         r"\b(NaN|undefined|null s|(?<!wait\.)unanswered|not answered|exit)\b", theirs
     )
@@ -71,5 +71,5 @@ def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_pa
     words = words_of(window, tmp_path, origin)
     assert "<1 s" in words
     assert "2025-06-15 15:06:40, 0.301000 s after" in words  # as in the log, wherever it is read
-    found = re.search(r"\b[1-9]\d* (us|ms)\b|\d\.\d s\b", words)
-    assert found is None, words[max(0, found.start() - 100) : found.end() + 50]
+    match = re.search(r"\b[1-9]\d* (us|ms)\b|\d\.\d s\b", words)
+    assert match is None, words[max(0, match.start() - 100) : match.end() + 50]

@@ -57,13 +57,13 @@ def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, fra
     """Filters on columns read no line, and a jump reads what is seen there."""
     path = record_million(tmp_path / "long.db", frames)
     page = window.open(report(path, tmp_path))
-    found: dict[str, Any] = page.ask(LOOK)
-    assert found["rows"] == found["count"] >= frames
-    assert found["asked"] > frames / 150
-    for view, (shown, all_of_them) in found["nodes"].items():
+    actual: dict[str, Any] = page.ask(LOOK)
+    assert actual["rows"] == actual["count"] >= frames
+    assert actual["asked"] > frames / 150
+    for view, (shown, all_of_them) in actual["nodes"].items():
         assert shown <= MOST_NODES, view
         assert all_of_them <= 2 * MOST_NODES, view
-    assert found["first"] == [1, 0]
-    assert found["filtered"][1] == 0
-    assert found["last"][0] <= 8
+    assert actual["first"] == [1, 0]
+    assert actual["filtered"][1] == 0
+    assert actual["last"][0] <= 8
     page.assert_quiet()

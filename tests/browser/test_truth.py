@@ -115,8 +115,8 @@ def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
     lines = [line(notification(method, n=1)) for method in "abcde"]
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     record = [PROXY, "record", "-o", str(path), "--seed", "5", *rules, "--", "cat"]
-    done = subprocess.run(record, input=b"".join(lines), capture_output=True, check=True)
-    assert len(done.stdout.splitlines()) == len(lines)  # one is dropped, and one twice there
+    result = subprocess.run(record, input=b"".join(lines), capture_output=True, check=True)
+    assert len(result.stdout.splitlines()) == len(lines)  # one is dropped, and one twice there
     page = window.open(report(path, tmp_path))
     has = told(page)
     assert_truth(has, path)

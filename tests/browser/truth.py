@@ -83,8 +83,8 @@ def told(visit: Visit, path: Path | None = None) -> Told:
 def report(recording: Path, directory: Path, *words: str) -> Path:
     """Makes the report of a recording."""
     path = directory / f"{recording.stem}.html"
-    done = run("inspect", "report", recording, *words, "-o", path)
-    assert done.exit_code == 0, done.output
+    result = run("inspect", "report", recording, *words, "-o", path)
+    assert result.exit_code == 0, result.output
     return path
 
 
@@ -94,8 +94,8 @@ def database_of(path: Path, directory: Path) -> Path:
         return path
     made = directory / f"{path.parent.name}-{path.name.partition('.jsonl')[0]}.db"
     if (path.parent / "README.md").exists():
-        done = run("inspect", "import", path, "-o", made)
-        assert done.exit_code == 0, done.output
+        result = run("inspect", "import", path, "-o", made)
+        assert result.exit_code == 0, result.output
     else:
         with LogWriter(made) as recorder:
             play(load(path), recorder)

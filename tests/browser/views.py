@@ -54,8 +54,8 @@ CARDS = """async () => {
 
 def rows_of(page: Visit, view: str, *cells: str, turn: int | None = None) -> list[list[str]]:
     """All rows of a view, each with its classes, its label and some cells."""
-    found: list[list[str]] = page.ask(ROWS, {"view": view, "turn": turn, "cells": [*cells]})
-    return found
+    results: list[list[str]] = page.ask(ROWS, {"view": view, "turn": turn, "cells": [*cells]})
+    return results
 
 
 def assert_views(page: Visit, recording: Path) -> None:
@@ -112,14 +112,14 @@ def assert_waterfall(page: Visit, recording: Path) -> None:
         cells = [f".waterfall-{name}" for name in ("step", "time", "outcome")]
         rows = rows_of(page, "waterfall", *cells, ".visually-hidden", turn=turn["id"])
         steps = [step_in_words(step) for step in told["waterfall"]["steps"]]
-        found = [
+        results = [
             (name.removeprefix("└ "), took, outcome, start.partition(" from ")[2])
             for _, _, name, took, outcome, start in rows
         ]
-        assert sorted(found) == sorted(steps)
+        assert sorted(results) == sorted(steps)
         parts: list[list[Any]] = [[]]
         """Steps of the turn itself, and those below each tool call."""
-        for row, step in zip(rows, found, strict=True):
+        for row, step in zip(rows, results, strict=True):
             if row[2].startswith("└ "):
                 parts[-1].append(step)
             else:

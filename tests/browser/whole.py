@@ -40,11 +40,13 @@ def assert_printed(meta: dict[str, Any], recording: Path) -> None:
     (checked,) = check["recordings"]
     assert meta["summary"] == summary
     assert meta["stats"] == {**stats, "waterfall": None}
-    found = [(one["rule"], one["by"], one["seq"], one["text"]) for one in checked["findings"]]
+    results = [
+        (step["rule"], step["by"], step["seq"], step["text"]) for step in checked["findings"]
+    ]
     shown = meta["summary"]["problems"]
-    assert [(one["rule"], one["by"], one["seq"], one["text"]) for one in shown] == found
+    assert [(step["rule"], step["by"], step["seq"], step["text"]) for step in shown] == results
     steps = [said("stats", recording, "--turn", str(turn["id"])) for turn in stats["turns"]]
-    assert meta["waterfalls"] == [one["waterfall"] for (one,) in steps]
+    assert meta["waterfalls"] == [step["waterfall"] for (step,) in steps]
 
 
 def assert_counted(meta: dict[str, Any], database: sqlite3.Connection) -> None:

@@ -149,7 +149,7 @@ class Recorded:
             for path in found
             if path.is_file()
             for content in contents(path)
-            for leak in self.leaks.found(content)
+            for leak in self.leaks.leaks_in(content)
         ]
 
     def stored(self) -> list[str]:
@@ -163,7 +163,7 @@ class Recorded:
         where = str(self.temporary)  # where no client has settings
         result = run(*words, home=self.path.parent, TMPDIR=where, HOME=where, XDG_CONFIG_HOME=None)
         assert result.exit_code in (0, 1, 2), words  # 2: an exported test does not pass
-        leaks = self.leaks.found(result.stdout_bytes + result.stderr_bytes)
+        leaks = self.leaks.leaks_in(result.stdout_bytes + result.stderr_bytes)
         return [f"{' '.join(map(str, words))}: {leak}" for leak in leaks] + self.files()
 
 
@@ -292,7 +292,7 @@ def test_no_command_shows_a_secret(
     recorded = record(made, "--redact", level).end()
     assert everything(recorded) == []
     shown = run("inspect", "export", recorded.path, "--unredacted")
-    assert bool(recorded.leaks.found(shown.stdout_bytes)) == (level == "none")
+    assert bool(recorded.leaks.leaks_in(shown.stdout_bytes)) == (level == "none")
     page = recorded.home / "page.html"
     run("inspect", "report", recorded.path, "--unredacted", "-o", page)
     assert bool(recorded.files(page)) == (level == "none")
@@ -433,13 +433,13 @@ class Played:
             self._leaks = Leaks({secret: made.secrets[secret] for secret in shown_by(made, side)})
 
     def _found(self, words: Sequence[str | Path], data: bytes) -> list[str]:
-        return [f"{' '.join(map(str, words))}: {leak}" for leak in self._leaks.found(data)]
+        return [f"{' '.join(map(str, words))}: {leak}" for leak in self._leaks.leaks_in(data)]
 
     def _in(self, *paths: Path) -> list[str]:
         return [
             f"{path.name}: {leak}"
             for path in paths
-            for leak in self._leaks.found(path.read_bytes())
+            for leak in self._leaks.leaks_in(path.read_bytes())
         ]
 
 

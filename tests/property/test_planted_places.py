@@ -36,7 +36,7 @@ def test_no_cut_lets_a_secret_through(tmp_path: Path, dialect: str) -> None:
         recorder.end()
         recorder.close()
         recorder.finish()
-    assert Leaks(made.secrets).found((tmp_path / "x.db").read_bytes()) == []
+    assert Leaks(made.secrets).leaks_in((tmp_path / "x.db").read_bytes()) == []
 
 
 def _output(words: str) -> dict[str, Any]:

@@ -73,13 +73,13 @@ def wrong_arrows(
         order: the rooms; each imports itself and those before it.
         refused: what a room or a folder of one never imports all the same.
     """
-    found = []
+    results = []
     for module in source.modules:
         if module == PACKAGE:
             continue
         here = room(module, order)
         if here not in order:
-            found.append(f"{module} is in no room of the table")
+            results.append(f"{module} is in no room of the table")
             continue
         never = [
             name for place, names in refused.items() if is_within(module, place) for name in names
@@ -87,13 +87,13 @@ def wrong_arrows(
         for name in sorted(source.imports(module) - {PACKAGE}):
             there = room(name, order)
             if there in order and order.index(there) > order.index(here):
-                found.append(f"{module} imports {name}: {there} comes after {here}")
-            found += [
+                results.append(f"{module} imports {name}: {there} comes after {here}")
+            results += [
                 f"{module} imports {name}: it never imports {place}"
                 for place in never
                 if is_within(name, place)
             ]
-    return found
+    return results
 
 
 def is_within(module: str, place: str) -> bool:
@@ -117,7 +117,7 @@ def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     path: list[str] = []
-    found: list[set[str]] = []
+    results: list[set[str]] = []
 
     def visit(node: str) -> None:
         numbers[node] = lowest[node] = len(numbers)
@@ -130,13 +130,13 @@ def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
                 lowest[node] = min(lowest[node], numbers[other])
         if lowest[node] == numbers[node]:
             start = path.index(node)
-            found.append(set(path[start:]))
+            results.append(set(path[start:]))
             del path[start:]
 
     for node in graph:
         if node not in numbers:
             visit(node)
-    return found
+    return results
 
 
 def shared_class_names(source: Source) -> list[str]:
@@ -152,16 +152,16 @@ def shared_class_names(source: Source) -> list[str]:
 def old_names(source: Source, names: Collection[str]) -> list[str]:
     """Names that were given up, in names of modules, classes, functions and arguments."""
     banned = {name.lower() for name in names}
-    found = []
+    results = []
     for module, tree in source.modules.items():
         used = dict.fromkeys(module.split("."), 0)
         used |= {name: line for node in ast.walk(tree) for name, line in _names(node)}
-        found += [
+        results += [
             f"{module}:{line} uses {name}"
             for name, line in used.items()
             if banned & {word.lower() for word in _words(name)}
         ]
-    return found
+    return results
 
 
 def _names(node: ast.AST) -> Iterator[tuple[str, int]]:
@@ -191,27 +191,27 @@ def untested(source: Source, tests: Path, elsewhere: Mapping[str, str]) -> list[
         elsewhere: the file below `tests` that tests a module instead, by the module's path such as
             ``a/b``, or by a pattern such as ``a/*``; the first that matches counts.
     """
-    found, used = [], set()
+    results, used = [], set()
     for module, tree in source.modules.items():
         parts = module.split(".")[1:]
         if not parts or all(isinstance(node, ast.Expr) for node in tree.body):
             continue
         name = "/".join(parts)
         own = tests.joinpath("unit", *parts[:-1], f"test_{parts[-1].strip('_')}.py")
-        entry = next((one for one in elsewhere if fnmatch.fnmatchcase(name, one)), None)
+        entry = next((item for item in elsewhere if fnmatch.fnmatchcase(name, item)), None)
         if own.exists():
             if entry == name:
-                found.append(f"{name} has tests of its own, and needs no entry")
+                results.append(f"{name} has tests of its own, and needs no entry")
         elif entry is None:
-            found.append(f"{name} has no {own.relative_to(tests)}")
+            results.append(f"{name} has no {own.relative_to(tests)}")
         else:
             used.add(entry)
     for entry, path in elsewhere.items():
         if not (tests / path).exists():
-            found.append(f"{entry} is tested by {path}, which does not exist")
+            results.append(f"{entry} is tested by {path}, which does not exist")
         elif entry not in used:
-            found.append(f"{entry} is no module that needs an entry")
-    return found
+            results.append(f"{entry} is no module that needs an entry")
+    return results
 
 
 _EXPLAINED = r"override|command\(|\brule\(|_rule\("
@@ -224,7 +224,7 @@ def undocumented_arguments(source: Source) -> list[str]:
     The docstring of a command is its help, where each option explains itself. What the functions
     of rules get is explained once, in the registry.
     """
-    found = []
+    results = []
     for module, tree in source.modules.items():
         for function in _public_functions(tree.body):
             parameters = _parameters(function)
@@ -233,8 +233,10 @@ def undocumented_arguments(source: Source) -> list[str]:
             missing = [name for name in parameters if name not in explained]
             if len(parameters) > 1 and missing:
                 names = ", ".join(missing)
-                found.append(f"{module}:{function.lineno} {function.name} does not explain {names}")
-    return found
+                results.append(
+                    f"{module}:{function.lineno} {function.name} does not explain {names}"
+                )
+    return results
 
 
 def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -242,7 +244,7 @@ def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.As
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _public_functions(node.body)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            decorators = " ".join(ast.unparse(one) for one in node.decorator_list)
+            decorators = " ".join(ast.unparse(item) for item in node.decorator_list)
             if not node.name.startswith("_") and not re.search(_EXPLAINED, decorators):
                 yield node
 
@@ -250,5 +252,5 @@ def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.As
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     arguments = function.args
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-    return [one.arg for one in given if one.arg not in ("self", "cls") and one.arg[0] != "_"]
+    given += [item for item in (arguments.vararg, arguments.kwarg) if item is not None]
+    return [item.arg for item in given if item.arg not in ("self", "cls") and item.arg[0] != "_"]

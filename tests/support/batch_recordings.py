@@ -46,7 +46,11 @@ VERIFIED: Kinds = {
 CHECKED: Kinds = {
     **dict.fromkeys(VERIFIED, ("clean", 0)),
     "broken": ("findings", 1),
-    **{kind: found for kind, found in VERIFIED.items() if found[0] in ("incomplete", "unreadable")},
+    **{
+        kind: results
+        for kind, results in VERIFIED.items()
+        if results[0] in ("incomplete", "unreadable")
+    },
 }
 """What a check finds."""
 
@@ -91,9 +95,9 @@ def writers(directory: Path) -> dict[str, Callable[[Path, str], None]]:
         return write
 
     newer = whole.replace('"acp_proxy":1', '"acp_proxy":9')
-    found = {kind: conversation(kind) for kind in VERIFIED}
+    results = {kind: conversation(kind) for kind in VERIFIED}
     return {
-        **found,
+        **results,
         "garbage": lambda path, name: void(path.with_suffix(".db").write_text(f"no {name}\n")),
         "cut": lambda path, name: void(path.write_text(whole[: 60 + len(name)])),
         "empty": lambda path, _: path.with_suffix(".db").touch(),
@@ -116,7 +120,7 @@ def write_recordings(
     """
     directory.mkdir()
     write = writers(directory)
-    found = {}
+    results = {}
     for number in range(count):
         kind = [*kinds][number % len(kinds)]
         below = directory / f"{number % 3}"
@@ -124,5 +128,5 @@ def write_recordings(
         path = below / f"{number:04}-{kind}.jsonl"
         write[kind](path, f"{number:04}")
         (made,) = below.glob(f"{number:04}-*")
-        found[str(made.relative_to(directory))] = kinds[kind]
-    return found
+        results[str(made.relative_to(directory))] = kinds[kind]
+    return results

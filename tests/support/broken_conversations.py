@@ -58,7 +58,7 @@ class Change:
     conversation: str
     title: str
     operations: tuple[str, ...]
-    found: tuple[str, ...]
+    findings: tuple[str, ...]
     """All that the checker should find, in the words of the table."""
 
     @property
@@ -93,8 +93,8 @@ class Named:
 def clean(conversation: str) -> tuple[tuple[str, str], ...]:
     """Returns the names and lines of a clean conversation."""
     written = (FOLDER / f"clean-{conversation}.txt").read_text("utf-8").splitlines()
-    found = [_NAMED.fullmatch(line) for line in written]
-    return tuple((one["name"], one["line"]) for one in found if one is not None)
+    findings = [_NAMED.fullmatch(line) for line in written]
+    return tuple((item["name"], item["line"]) for item in findings if item is not None)
 
 
 def lines_of(conversation: str) -> list[Named]:
@@ -115,33 +115,36 @@ def changes(table: str) -> Iterator[Change]:
         operations = tuple(line for line in lines if not line.startswith(" "))
         if match is None or not operations:
             raise ValueError(f"expected '# CONVERSATION: TITLE' and a change, got {section!r}")
-        found = tuple(line.strip() for line in lines if line.startswith(" "))
-        yield Change(match["conversation"], match["title"], operations, found)
+        findings = tuple(line.strip() for line in lines if line.startswith(" "))
+        yield Change(match["conversation"], match["title"], operations, findings)
 
 
 def findings(lines: list[Named]) -> list[str]:
     """Checks a conversation, and returns what is found in the words of a table."""
-    return [described(one, lines) for one in check_lines([one.line for one in lines]).findings]
+    return [
+        described(finding, lines)
+        for finding in check_lines([finding.line for finding in lines]).findings
+    ]
 
 
 def described(finding: Finding, lines: list[Named]) -> str:
     """Writes a finding in the words of a table."""
     own = rules()[finding.rule].severity
     severity = "" if finding.severity == own else f" ({finding.severity.value})"
-    names = [one.name for one in lines for _ in range(frames_of(one.line))]
+    names = [line.name for line in lines for _ in range(frames_of(line.line))]
     at = names[finding.seq - 1] if finding.seq <= len(names) else f"event {finding.seq}"
     return f"{finding.rule} by {finding.by} at {at}{severity}"
 
 
-def is_error(found: str) -> bool:
+def is_error(finding: str) -> bool:
     """Whether a finding, in the words of a table, is an error.
 
     Raises:
         ValueError: it is written in other words.
     """
-    match = _FOUND.fullmatch(found)
+    match = _FOUND.fullmatch(finding)
     if match is None:
-        raise ValueError(f"expected 'RULE by SIDE at NAME', got {found!r}")
+        raise ValueError(f"expected 'RULE by SIDE at NAME', got {finding!r}")
     return (match["severity"] or rules()[match["rule"]].severity.value) == "error"
 
 
@@ -181,7 +184,7 @@ def _apply(operation: str, lines: list[Named]) -> None:
     elif verb == "add":
         rest = rest.removeprefix("after ")
         name = _longest(rest, lines)
-        number = sum(re.fullmatch(r"added( \d+)?", one.name) is not None for one in lines)
+        number = sum(re.fullmatch(r"added( \d+)?", line.name) is not None for line in lines)
         new = "added" if not number else f"added {number + 1}"
         lines.insert(_at(name, lines) + 1, Named(new, rest.removeprefix(name).strip()))
     else:
@@ -206,15 +209,15 @@ def _edit(value: Any, path: list[str], *new: Any) -> None:
 
 
 def _at(name: str, lines: list[Named]) -> int:
-    for at, one in enumerate(lines):
-        if one.name == name:
+    for at, line in enumerate(lines):
+        if line.name == name:
             return at
     raise ValueError(f"no line is called {name!r}")
 
 
 def _longest(text: str, lines: list[Named]) -> str:
     """The longest name with which a text begins."""
-    names = [one.name for one in lines if text.startswith(f"{one.name} ")]
+    names = [line.name for line in lines if text.startswith(f"{line.name} ")]
     if not names:
         raise ValueError(f"expected the name of a line, got {text!r}")
     return max(names, key=len)

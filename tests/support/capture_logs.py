@@ -38,10 +38,10 @@ def reader(path: str | Path) -> Iterator[LogReader]:
 
 def records(log: LogReader, start: int = 0, limit: int = 1 << 30) -> list[LogRecord]:
     """All records from a logical offset on, read ``limit`` bytes at a time."""
-    found: list[LogRecord] = []
-    while more := list(log.records(found[-1].end if found else start, limit)):
-        found += more
-    return found
+    results: list[LogRecord] = []
+    while more := list(log.records(results[-1].end if results else start, limit)):
+        results += more
+    return results
 
 
 def read_all(path: str | Path, limit: int = 1 << 30) -> list[LogRecord]:

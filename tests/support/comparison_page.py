@@ -19,7 +19,7 @@ def page_of(comparison: ComparisonFacts) -> Page:
     return Page(b"".join(comparison_parts(comparison)).decode())
 
 
-def made_up(found: Diff, **more: Any) -> ComparisonFacts:
+def made_up(comparison: Diff, **more: Any) -> ComparisonFacts:
     """What the page shows of a comparison that no recordings belong to."""
     with RecordingReader(SHIPPED[0]) as reader:
-        return read_comparison(found, (reader, reader), **more)
+        return read_comparison(comparison, (reader, reader), **more)

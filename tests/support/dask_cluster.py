@@ -117,10 +117,12 @@ async def schedule(told: int) -> None:
         def add_worker(self, *_: object, **__: object) -> None:
             os.write(told, b".")
 
-    async with Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False) as one:
-        one.add_plugin(Joined())
-        os.write(told, one.address.encode())
-        await one.finished()
+    async with Scheduler(
+        host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False
+    ) as scheduler:
+        scheduler.add_plugin(Joined())
+        os.write(told, scheduler.address.encode())
+        await scheduler.finished()
 
 
 async def work(address: str, version: str) -> None:

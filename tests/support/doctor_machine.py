@@ -77,4 +77,4 @@ def configure(home: Path, command: str, *arguments: str, **env: str) -> Path:
 def lines(results: Iterable[CheckResult]) -> list[str]:
     """Returns the text of each result after its mark."""
     marks = {"ok": "✓", "warning": "!", "error": "✗"}
-    return [f"{marks[one.status]} {one.text}" for one in results]
+    return [f"{marks[result.status]} {result.text}" for result in results]

@@ -124,21 +124,21 @@ def judge(
     told = [line for line in lines if not line.startswith(" ")]
     earlier = before(after)
     whole = [*earlier, *told]
-    found = judge_lines(whole, gap_ms) if is_whole else check_lines(whole, gap_ms).findings
+    results = judge_lines(whole, gap_ms) if is_whole else check_lines(whole, gap_ms).findings
     written: list[str] = []
     seq = len(earlier)
     for line in told:
         seqs = range(seq + 1, seq + 1 + len(_rows(line)))
         seq = max(seqs, default=seq)
         written.append(line)
-        for one in found:
-            if one.seq in seqs and only in (None, one.rule):
-                own = rules()[one.rule].severity
-                severity = "" if one.severity == own else f" ({one.severity.value})"
-                written.append(f"   {one.rule} by {one.by or 'nobody'}{severity}")
-    for one in found:
-        if one.seq <= len(earlier):
-            written.append(f"   before it: {one.rule} by {one.by or 'nobody'}")
+        for item in results:
+            if item.seq in seqs and only in (None, item.rule):
+                own = rules()[item.rule].severity
+                severity = "" if item.severity == own else f" ({item.severity.value})"
+                written.append(f"   {item.rule} by {item.by or 'nobody'}{severity}")
+    for item in results:
+        if item.seq <= len(earlier):
+            written.append(f"   before it: {item.rule} by {item.by or 'nobody'}")
     return written
 
 

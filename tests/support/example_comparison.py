@@ -180,8 +180,8 @@ def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
 
 def sequences(entries: Sequence[DiffEntry]) -> Iterator[DiffSequence]:
     """Each lane's entries in its sequence, after 57 messages that are equal."""
-    for (lane, direction), found in groupby(entries, lambda one: (one.lane, one.direction)):
-        yield DiffSequence(lane, direction, None, iter([57, *found]))
+    for (lane, direction), results in groupby(entries, lambda item: (item.lane, item.direction)):
+        yield DiffSequence(lane, direction, None, iter([57, *results]))
 
 
 def equal(expect: Expect = Expect.FRAMES) -> Diff:
@@ -191,18 +191,18 @@ def equal(expect: Expect = Expect.FRAMES) -> Diff:
     )
 
 
-def printed(found: Diff, reporter: Callable[[], DiffReporter]) -> str:
+def printed(comparison: Diff, reporter: Callable[[], DiffReporter]) -> str:
     """What is printed on stdout."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with redirect_stdout(out):
-        report_diff(found, [reporter()])
+        report_diff(comparison, [reporter()])
     assert isinstance(out.buffer, io.BytesIO)
     return out.buffer.getvalue().decode()
 
 
-def screen(found: Diff, columns: int | None, *, color: bool = False) -> str:
+def screen(comparison: Diff, columns: int | None, *, color: bool = False) -> str:
     """What `diff` prints for a comparison."""
-    return printed(found, lambda: DiffScreen(Screen(columns, color)))
+    return printed(comparison, lambda: DiffScreen(Screen(columns, color)))
 
 
 def screens() -> Iterator[tuple[str, str]]:

@@ -58,7 +58,11 @@ def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
 
 def directed(entries: list[Entry]) -> list[Sent]:
     """The messages among the entries, with directions, guessed where nothing shows them."""
-    return [one for one in connections(entries, guesses=True) if isinstance(one, Sent)]
+    return [
+        connection
+        for connection in connections(entries, guesses=True)
+        if isinstance(connection, Sent)
+    ]
 
 
 def bad(entries: list[Entry]) -> list[tuple[int, int]]:
@@ -66,15 +70,15 @@ def bad(entries: list[Entry]) -> list[tuple[int, int]]:
     return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
 
 
-def assert_same(found: list[Sent], written: list[Written], writer: Writer) -> None:
+def assert_same(results: list[Sent], written: list[Written], writer: Writer) -> None:
     """Asserts that messages have the values and times that were written."""
-    for one, original in zip(found, written, strict=True):
+    for item, original in zip(results, written, strict=True):
         if original.stream is STDERR:
-            assert one.line.raw == original.raw
+            assert item.line.raw == original.raw
             continue
-        ours, theirs = json.loads(one.line.raw), json.loads(original.raw)
+        ours, theirs = json.loads(item.line.raw), json.loads(original.raw)
         assert (ours == theirs) if writer.has_values else (_alike(ours) == _alike(theirs))
-        assert one.line.time_ns == (BEGAN_NS + original.ms * 10**6 if writer.has_times else None)
+        assert item.line.time_ns == (BEGAN_NS + original.ms * 10**6 if writer.has_times else None)
 
 
 def _alike(value: Any) -> Any:

@@ -38,9 +38,9 @@ def invalid() -> list[Path]:
 def wrong_line(path: Path) -> tuple[int, bool]:
     """The number of the line that is wrong, and whether the schema says so."""
     remark = path.read_text(encoding="utf-8").partition("\n")[0]
-    found = re.fullmatch(r"# Line (\d+) is wrong(, which only a reader finds)?: .*\.", remark)
-    assert found, remark
-    return int(found[1]), found[2] is None
+    match = re.fullmatch(r"# Line (\d+) is wrong(, which only a reader finds)?: .*\.", remark)
+    assert match, remark
+    return int(match[1]), match[2] is None
 
 
 def expected(path: Path) -> Path:

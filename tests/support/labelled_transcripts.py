@@ -48,9 +48,9 @@ class Conversation:
 
     def feed(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         """Feeds a message and keeps what it has changed."""
-        done = self.connection.feed(seq, t_ns, direction, message)
-        self._keep(done)
-        return done
+        result = self.connection.feed(seq, t_ns, direction, message)
+        self._keep(result)
+        return result
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -62,12 +62,12 @@ class Conversation:
         """All turns in the order of their prompts."""
         return [self._turns[number] for number in sorted(self._turns)]
 
-    def _keep(self, done: Transition) -> None:
-        exchanges = filter(None, (done.opened, done.answered, done.cancelled))
+    def _keep(self, transition: Transition) -> None:
+        exchanges = filter(None, (transition.opened, transition.answered, transition.cancelled))
         self._exchanges.update((exchange.id, exchange) for exchange in exchanges)
-        turns = filter(None, (done.begun, done.updated, *done.ended))
+        turns = filter(None, (transition.begun, transition.updated, *transition.ended))
         self._turns.update((turn.id, turn) for turn in turns)
-        for member in done.members:
+        for member in transition.members:
             self._keep(member)
 
 

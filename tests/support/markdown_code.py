@@ -40,15 +40,15 @@ def fences(lines: Iterable[str]) -> list[str]:
     Args:
         lines: the lines of a Markdown document.
     """
-    found: list[str] = []
+    results: list[str] = []
     fence = None
     for line in lines:
         if fence is None:
             if opening := _FENCE.fullmatch(line):
                 fence = opening[1]
-                found.append("")
+                results.append("")
         elif line == fence:
             fence = None
         else:
-            found[-1] += f"{line}\n"
-    return found
+            results[-1] += f"{line}\n"
+    return results

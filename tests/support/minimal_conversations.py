@@ -130,8 +130,8 @@ class Surrounded:
     def renamed(self) -> Surrounded:
         """The same in another directory, at another time and with other ids on both sides."""
         said = [
-            Said(one.direction, renamed(one.message, self, by_client=True, by_agent=True))
-            for one in self.said
+            Said(item.direction, renamed(item.message, self, by_client=True, by_agent=True))
+            for item in self.said
         ]
         return evolve(self, said=said)
 
@@ -250,11 +250,11 @@ class _Builder:
         return self._request_params(self._example.method) if self._is_answer else params
 
     def _session(self) -> str:
-        found = self._message.get("params", {}).get("sessionId")
+        results = self._message.get("params", {}).get("sessionId")
         answered = self._message.get("result")
-        if found is None and isinstance(answered, dict) and self._example.method in _OPENING:
-            found = answered.get("sessionId")
-        return str(found or self._params().get("sessionId") or SESSION)
+        if results is None and isinstance(answered, dict) and self._example.method in _OPENING:
+            results = answered.get("sessionId")
+        return str(results or self._params().get("sessionId") or SESSION)
 
     def _named_by_answer(self) -> str | None:
         """The session that the answer to the example's request makes."""
@@ -287,7 +287,7 @@ class _Builder:
         own = update.get("id") if self._made.dialect == "draft-1.0" else None
         if params.get("type", update.get("sessionUpdate", "tool_call")) not in _CALL_UPDATES:
             own = None
-        found = (
+        results = (
             (params.get("toolCall") or {}).get("toolCallId")
             or (subject.get("toolCall") or {}).get("toolCallId")
             or subject.get("toolCallId")
@@ -295,7 +295,7 @@ class _Builder:
             or update.get("toolCallId")
             or own
         )
-        return found if isinstance(found, str) else None
+        return results if isinstance(results, str) else None
 
     def _terminal(self) -> str | None:
         if self._example.method == "terminal/create":
@@ -516,8 +516,8 @@ def _same(dialect: str) -> list[protocol_documents.Example]:
     """The examples of a dialect, in which v2 has all of v1 that it does not change."""
     shown = protocol_documents.draft() if dialect == "draft-1.0" else protocol_documents.official()
     rest = protocol_documents.schemas()
-    own = [one for one in rest if DIALECTS.get(one.source.split(" ")[0]) == dialect]
-    others = [one for one in rest if one.source.split(" ")[0] not in DIALECTS]
+    own = [item for item in rest if DIALECTS.get(item.source.split(" ")[0]) == dialect]
+    others = [item for item in rest if item.source.split(" ")[0] not in DIALECTS]
     first = [] if dialect == "v2" else shown
     return [*first, *own, *others, *(shown if dialect == "v2" else [])]
 

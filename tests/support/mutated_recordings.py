@@ -129,7 +129,7 @@ def handshake_of(path: Path) -> list[Line]:
 def _lines(path: Path) -> tuple[list[Line], list[Line]]:
     with RecordingReader(path) as reader:
         rows = {row["seq"]: row for row in reader.frames()}
-    found: tuple[list[Line], list[Line]] = [], []
+    results: tuple[list[Line], list[Line]] = [], []
     seq = 0
     for place, raw in enumerate(text_form(path)):
         form = json.loads(raw)
@@ -138,15 +138,15 @@ def _lines(path: Path) -> tuple[list[Line], list[Line]]:
         seq += 1
         if isinstance(form.get("message"), dict):
             is_handshake = rows[seq]["method"] in INITIALIZE
-            found[not is_handshake].append(Line(place, form, seq, rows[seq]["session"]))
-    return found
+            results[not is_handshake].append(Line(place, form, seq, rows[seq]["session"]))
+    return results
 
 
-def are_open_at_once(path: Path, one: Line, other: Line) -> bool:
+def are_open_at_once(path: Path, line: Line, other: Line) -> bool:
     """Whether lines are about two calls that run at the same time, in an arbitrary order."""
-    if one.call is None or other.call is None or one.call == other.call:
+    if line.call is None or other.call is None or line.call == other.call:
         return False
-    (a_start, a_end), (b_start, b_end) = (_span(path, call) for call in (one.call, other.call))
+    (a_start, a_end), (b_start, b_end) = (_span(path, call) for call in (line.call, other.call))
     return a_start < b_end and b_start < a_end
 
 
@@ -158,8 +158,8 @@ def _span(path: Path, call: str) -> tuple[int, int]:
 def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[DiffEntry]]:
     """What is different between a recording and another one."""
     with b:
-        found = diff(opened(path), b, DiffOptions(**options))
-        return found, [*found.entries()]
+        comparison = diff(opened(path), b, DiffOptions(**options))
+        return comparison, [*comparison.entries()]
 
 
 @cache

@@ -73,4 +73,4 @@ def _check_installed(directory: Path) -> None:
     installed = json.loads((directory / "node_modules/.package-lock.json").read_text())["packages"]
     locked = json.loads((_NPM / "package-lock.json").read_text())["packages"]
     hashes = {place: package["integrity"] for place, package in installed.items()}
-    assert hashes.items() <= {p: found.get("integrity") for p, found in locked.items()}.items()
+    assert hashes.items() <= {p: results.get("integrity") for p, results in locked.items()}.items()

@@ -49,7 +49,7 @@ def asking(record: Record, recorded: str, **options: Any) -> LiveAgent:
 
 def options(*named: str) -> str:
     """Options of a permission request, each ``id:kind`` or ``id:kind:name``."""
-    words = [one.split(":") for one in named]
+    words = [item.split(":") for item in named]
     items = (
         f'{{"optionId": "{w[0]}", "kind": "{w[1]}", "name": "{w[2] if len(w) > 2 else w[1]}"}}'
         for w in words

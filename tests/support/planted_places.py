@@ -432,13 +432,13 @@ class Leaks:
         self._pieces = [*self._names]
         self._find = BytesAhoCorasick(self._pieces, implementation=Implementation.ContiguousNFA)
 
-    def found(self, data: bytes) -> list[str]:
+    def leaks_in(self, data: bytes) -> list[str]:
         """Returns the names of leaked secrets, each with the text around it."""
-        found: dict[str, str] = {}
+        results: dict[str, str] = {}
         for number, start, end in self._find.find_matches_as_indexes(data):
             around = data[max(0, start - 60) : end + 40].decode("utf-8", "replace")
-            found.setdefault(self._names[self._pieces[number]], around)
-        return [f"{name} in {around!r}" for name, around in found.items()]
+            results.setdefault(self._names[self._pieces[number]], around)
+        return [f"{name} in {around!r}" for name, around in results.items()]
 
 
 def _forms(secret: str) -> Iterator[tuple[str, str]]:

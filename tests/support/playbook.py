@@ -192,12 +192,20 @@ class Played:
     @property
     def found(self) -> list[str]:
         """The divergences that count: kind, rank, lane and frame."""
-        return [self._told(one) for one in self.divergences if one.rank is not Rank.INFO]
+        return [
+            self._told(divergence)
+            for divergence in self.divergences
+            if divergence.rank is not Rank.INFO
+        ]
 
     @property
     def informed(self) -> list[str]:
         """The divergences for information: kind, lane and frame."""
-        return [self._told(one) for one in self.divergences if one.rank is Rank.INFO]
+        return [
+            self._told(divergence)
+            for divergence in self.divergences
+            if divergence.rank is Rank.INFO
+        ]
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -277,10 +285,10 @@ class Played:
             return line
         return f"{arrow} {_shown(wire(what))}"
 
-    def _told(self, one: Divergence) -> str:
-        number = "" if one.seq is None else f" {self._recorded.numbers[one.seq]}"
-        rank = f" {one.rank}" if one.rank is not Rank.INFO else ""
-        return f"{one.kind}{rank} in {one.lane}{number}"
+    def _told(self, divergence: Divergence) -> str:
+        number = "" if divergence.seq is None else f" {self._recorded.numbers[divergence.seq]}"
+        rank = f" {divergence.rank}" if divergence.rank is not Rank.INFO else ""
+        return f"{divergence.kind}{rank} in {divergence.lane}{number}"
 
 
 class Playing(Played):
@@ -323,10 +331,10 @@ class Live(Playing):
 
 def lines(transcript: str) -> list[str]:
     """The lines of a transcript without blank ones and comments; a common beginning in full."""
-    found = (line.strip() for line in transcript.strip().splitlines())
+    results = (line.strip() for line in transcript.strip().splitlines())
     return [
         whole
-        for line in found
+        for line in results
         if line and not line.startswith("# ")
         for whole in _BEGINNINGS.get(line, (line,))
     ]

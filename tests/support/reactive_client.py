@@ -63,14 +63,14 @@ class Conversation:
     @classmethod
     def load(cls, reader: RecordingReader) -> Conversation:
         """Reads a recording."""
-        found, finder = cls(reader), LaneFinder()
+        results, finder = cls(reader), LaneFinder()
         script = RecordedSteps(reader)
         while steps := script.read():
             for step in steps:
                 finder.place(step)
                 wire = script.wire(step.seq)
-                found._add(step, wire.raw, wire.newline.encode())
-        return found
+                results._add(step, wire.raw, wire.newline.encode())
+        return results
 
     @property
     def path(self) -> Path:
@@ -123,12 +123,12 @@ class Played:
     @property
     def counted(self) -> list[Divergence]:
         """The divergences that are not for information only."""
-        return [one for one in self.divergences if one.rank != "info"]
+        return [divergence for divergence in self.divergences if divergence.rank != "info"]
 
     @property
     def primary(self) -> list[Divergence]:
         """Those that are no consequence of another."""
-        return [one for one in self.divergences if one.rank == "primary"]
+        return [divergence for divergence in self.divergences if divergence.rank == "primary"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:

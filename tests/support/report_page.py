@@ -113,13 +113,13 @@ class Page(HTMLParser):
 
     def policy(self) -> dict[str, str]:
         """The content security policy, by directive."""
-        (found,) = (
+        (results,) = (
             dict(attributes)["content"]
             for tag, attributes in self.elements
             if tag == "meta" and ("http-equiv", "Content-Security-Policy") in attributes
         )
-        assert found is not None
-        return dict(part.split(" ", 1) for part in found.split("; "))
+        assert results is not None
+        return dict(part.split(" ", 1) for part in results.split("; "))
 
 
 def decode_page(html: str) -> DecodedReport:

@@ -82,8 +82,8 @@ def hash_of(name: str, number: int) -> int:
 def compare(a: Run, b: Run, **options: Any) -> tuple[Diff, list[DiffEntry]]:
     """What is different between two runs."""
     with a.open() as of_a, b.open() as of_b:
-        found = diff(of_a, of_b, DiffOptions(**options))
-        return found, [*found.entries()]
+        comparison = diff(of_a, of_b, DiffOptions(**options))
+        return comparison, [*comparison.entries()]
 
 
 def rules(a: Run, b: Run) -> Learned:

@@ -65,17 +65,17 @@ def derive(types: Mapping[str, Form]) -> dict[str, Any]:
     messages: dict[str, dict[str, dict[str, list[Form]]]] = {
         part: {str(direction): {} for direction in Direction} for part in ("params", "results")
     }
-    for name, one in types.items():
-        if "x-method" in one:
+    for name, item in types.items():
+        if "x-method" in item:
             part = "results" if name.endswith("Response") else "params"
-            directions = {*_DIRECTIONS.get(one.get("x-side", ""), ())}
+            directions = {*_DIRECTIONS.get(item.get("x-side", ""), ())}
             directions |= {
                 direction
                 for union, (of, direction) in _MESSAGES.items()
                 if of == part and _reference(name) in references(types.get(union))
             }
             for direction in directions:
-                messages[part][direction].setdefault(one["x-method"], []).append(
+                messages[part][direction].setdefault(item["x-method"], []).append(
                     {"$ref": _reference(name)}
                 )
     tables = {
@@ -115,14 +115,14 @@ def reachable(node: Any, types: Mapping[str, Form]) -> set[str]:
     Raises:
         KeyError: one is missing.
     """
-    found: set[str] = set()
+    results: set[str] = set()
     waiting = [*references(node)]
     while waiting:
         name = named(waiting.pop())
-        if name not in found:
-            found.add(name)
+        if name not in results:
+            results.add(name)
             waiting += references(types[name])
-    return found
+    return results
 
 
 def named(reference: str) -> str:
@@ -175,7 +175,7 @@ class _Object:
 
 def _union(objects: list[_Object]) -> Form:
     """The form of an object that may be in several ways."""
-    forms = [one.form() for one in objects]
+    forms = [item.form() for item in objects]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
@@ -223,9 +223,9 @@ class _Deriver:
         for key, value in node.items():
             match key, value:
                 case "properties", dict():
-                    form[key] = {name: self.form(one) for name, one in value.items()}
+                    form[key] = {name: self.form(item) for name, item in value.items()}
                 case "anyOf" | "oneOf" | "allOf", list():
-                    form[key] = [self.form(one) for one in value]
+                    form[key] = [self.form(item) for item in value]
                 case "additionalProperties", True:
                     pass  # says what holds anyway, where nothing is listed
                 case _, dict():
@@ -242,28 +242,30 @@ class _Deriver:
                 if name in self._within:
                     return None
                 self._within.append(name)
-                found = self._alternatives(self._types[name])
+                results = self._alternatives(self._types[name])
                 self._within.pop()
-                return found
+                return results
         composed = {"allOf", "anyOf", "oneOf"} & node.keys()
         if node.get("type", "object" if composed else None) != "object":
             return None
         if composed and node.get("additionalProperties", True) is not True:
             return None
         objects = [self._own(node)]
-        parts = [[one] for one in node.get("allOf", ())]
+        parts = [[branch] for branch in node.get("allOf", ())]
         parts += [node[key] for key in ("anyOf", "oneOf") if key in node]
         for branches in parts:
-            every = [self._alternatives(one) for one in branches]
+            every = [self._alternatives(branch) for branch in branches]
             if None in every:
                 return None
-            more = [one for objects in every for one in objects or ()]
+            more = [branch for objects in every for branch in objects or ()]
             objects = [a & b for a, b in product(objects, more)]
         return objects
 
     def _own(self, node: Form) -> _Object:
         """What an object has beside its parts."""
-        properties = {name: self.form(one) for name, one in node.get("properties", {}).items()}
+        properties = {
+            name: self.form(member) for name, member in node.get("properties", {}).items()
+        }
         others = node.get("additionalProperties")
         rest = {
             key: value
@@ -284,13 +286,13 @@ class _Deriver:
         return _Object(properties, (*node.get("required", ()),), is_open, self._as_it_is(rest))
 
 
-def _both(one: Form, other: Form) -> Form:
+def _both(item: Form, other: Form) -> Form:
     """The form of what has two forms at once."""
-    for wide, narrow in ((one, other), (other, one)):
+    for wide, narrow in ((item, other), (other, item)):
         types = {*_listed(wide["type"])} if wide.keys() == {"type"} else set()
         if {*_listed("string" if "const" in narrow else narrow.get("type", "any"))} <= types:
             return narrow
-    return one if one == other else {"allOf": [one, other]}
+    return item if item == other else {"allOf": [item, other]}
 
 
 def _listed(types: Any) -> list[str]:
@@ -305,8 +307,8 @@ def _values(node: Form) -> Form | None:
         return None
     (branches,) = node.values()
     known, others = [], 0
-    for one in branches:
-        kept = {key: value for key, value in one.items() if key not in _PROSE}
+    for branch in branches:
+        kept = {key: value for key, value in branch.items() if key not in _PROSE}
         if isinstance(kept.get("const"), str) and kept.keys() <= {"type", "const"}:
             known.append(kept["const"])
         elif kept == {"type": "string"}:
@@ -320,14 +322,14 @@ def _values(node: Form) -> Form | None:
 
 def _tags(node: Form) -> tuple[str, list[str]] | None:
     """The member, and its values, of what the last branch of an open union is not."""
-    found = []
-    for one in node.get("anyOf", [node]):
-        match one:
+    results = []
+    for item in node.get("anyOf", [node]):
+        match item:
             case {"properties": dict(properties), "required": [str(name)]} if properties.keys() == {
                 name
             } and isinstance(properties[name].get("const"), str):
-                found.append((name, properties[name]["const"]))
+                results.append((name, properties[name]["const"]))
             case _:
                 return None
-    names = {name for name, _ in found}
-    return (names.pop(), [value for _, value in found]) if len(names) == 1 else None
+    names = {name for name, _ in results}
+    return (names.pop(), [value for _, value in results]) if len(names) == 1 else None

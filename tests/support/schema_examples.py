@@ -68,13 +68,13 @@ def _variants(
         return _variants(types, types["types"][inner], name, depth, (*within, inner))
     for key in ("anyOf", "oneOf"):
         if key in form:
-            return [one for branch in form[key]
-                    for one in _variants(types, branch, name, depth, within)]  # fmt: skip
+            return [member for branch in form[key]
+                    for member in _variants(types, branch, name, depth, within)]  # fmt: skip
     if form.get("type") == "object" and "properties" in form:
         return _objects(types, form, depth, within)
     if "array" in _types(form):
         items = _variants(types, form.get("items", {}), name, depth + 1, within)
-        return [[one] for one in items] + _others(types, form, "array") + (
+        return [[member] for member in items] + _others(types, form, "array") + (
             [] if form.get("minItems") or not depth else [[]]
         )  # fmt: skip
     return _plain(types, form, name)
@@ -85,11 +85,11 @@ def _objects(
 ) -> list[dict[str, Any]]:
     properties, required = form["properties"], form.get("required", ())
     least = {name: _smallest(types, properties.get(name, {}), name) for name in required}
-    found = [least]
-    for name, one in properties.items():
-        every = _variants(types, one, name, depth + 1, within)
-        found += [{**least, name: value} for value in every if least.get(name, ...) != value]
-    return found
+    results = [least]
+    for name, member in properties.items():
+        every = _variants(types, member, name, depth + 1, within)
+        results += [{**least, name: value} for value in every if least.get(name, ...) != value]
+    return results
 
 
 def _smallest(types: Mapping[str, Any], form: Form, name: str) -> Any:
@@ -102,7 +102,7 @@ def _smallest(types: Mapping[str, Any], form: Form, name: str) -> Any:
     if form.get("type") == "object":
         properties = form.get("properties", {})
         required = form.get("required", ())
-        return {one: _smallest(types, properties.get(one, {}), one) for one in required}
+        return {member: _smallest(types, properties.get(member, {}), member) for member in required}
     if form.get("type") == "array":
         return [_smallest(types, form.get("items", {}), name)]
     return _plain(types, form, name)[0]
@@ -119,7 +119,7 @@ def _plain(types: Mapping[str, Any], form: Form, name: str) -> list[Any]:
         return [_CUSTOM]
     if not _types(form):
         return [_VALUES.get(name, {"key": "value"})]
-    return [one for kind in _types(form) for one in _of_type(types, form, kind, name)]
+    return [member for kind in _types(form) for member in _of_type(types, form, kind, name)]
 
 
 def _of_type(types: Mapping[str, Any], form: Form, kind: str, name: str) -> list[Any]:
@@ -145,18 +145,24 @@ def _types(form: Form) -> list[str]:
 
 
 def _others(types: Mapping[str, Any], form: Form, kind: str) -> list[Any]:
-    return [one for name in _types(form) if name != kind for one in _of_type(types, form, name, "")]
+    return [
+        member
+        for name in _types(form)
+        if name != kind
+        for member in _of_type(types, form, name, "")
+    ]
 
 
 # The conversation around an example
 
 _INFO = {"name": "peer", "version": "1"}
-_DOCUMENTS: dict[str, Any] = {f"did{one}": {} for one in ("Open", "Close", "Save", "Focus")}
+_DOCUMENTS: dict[str, Any] = {f"did{member}": {} for member in ("Open", "Close", "Save", "Focus")}
 _NES = {"events": {"document": {**_DOCUMENTS, "didChange": {"syncKind": "full"}}}}
 _ELICITATION: dict[str, Any] = {"form": {}, "url": {}}
 _PROMPT_MODES: dict[str, Any] = {"mode": {"override": {}}}
 _OFFERED: dict[str, Any] = {
-    one: {} for one in ("delete", "fork", "additionalDirectories", "archive", "status", "title")
+    member: {}
+    for member in ("delete", "fork", "additionalDirectories", "archive", "status", "title")
 } | {"systemPrompt": _PROMPT_MODES}
 _KINDS: dict[str, Any] = {"jump": {}, "rename": {}, "searchAndReplace": {}}
 _SELECT = {

@@ -50,13 +50,13 @@ def merged(versions: Sequence[Mapping[str, Any]], *, names_values: bool = False)
             first.
         names_values: whether values that an open type does not know are marked.
     """
-    merger = _Merger([one["types"] for one in versions], names_values)
+    merger = _Merger([version["types"] for version in versions], names_values)
     properties: dict[str, Form] = {}
     for part, name in (("params", "params"), ("results", "result")):
         for direction in versions[0][part]:
-            tables = [one[part][direction] for one in versions]
+            tables = [version[part][direction] for version in versions]
             for method in sorted({method for table in tables for method in table}):
-                forms = [one[method] for one in tables if method in one]
+                forms = [version[method] for version in tables if method in version]
                 properties[f"{name} {direction} {method}"] = merger.place(forms, free=False)
     return {"properties": properties, "$defs": dict(sorted(merger.types.items()))}
 
@@ -75,22 +75,22 @@ class _Merger:
             free: whether objects in it are left open.
         """
         parts = [*self._parts(forms, None, set())]
-        assert all(one.keys() <= _KNOWN for _, one in parts), parts
-        if any(not {"type", "const", "enum"} & one.keys() for _, one in parts):
+        assert all(part.keys() <= _KNOWN for _, part in parts), parts
+        if any(not {"type", "const", "enum"} & part.keys() for _, part in parts):
             return {}
-        form = _plain([one for _, one in parts], self._names_values)
-        if any(NULL_IS_DEFAULT in one for _, one in parts) and "null" not in form.get("type", ()):
+        form = _plain([part for _, part in parts], self._names_values)
+        if any(NULL_IS_DEFAULT in part for _, part in parts) and "null" not in form.get("type", ()):
             form["x-null"] = True
-        inner = [(name, one) for name, one in parts if {"object", "array"} & {*_types(one)}]
+        inner = [(name, part) for name, part in parts if {"object", "array"} & {*_types(part)}]
         names = dict.fromkeys(name for name, _ in inner)
         if not inner:
             return form
         if None in names:
-            return form | self._inside([one for _, one in inner], free)
+            return form | self._inside([part for _, part in inner], free)
         name = ("free." if free else "") + "_or_".join(sorted(map(str, names)))
         if name not in self.types:
             self.types[name] = {}  # a type may be within itself
-            self.types[name] = self._inside([one for _, one in inner], free)
+            self.types[name] = self._inside([part for _, part in inner], free)
         return form | {"$ref": REFERENCE + name}
 
     def _parts(
@@ -102,7 +102,7 @@ class _Merger:
                 inner = named(form["$ref"])
                 if inner not in within:
                     within.add(inner)
-                    every = [one[inner] for one in self._versions if inner in one]
+                    every = [version[inner] for version in self._versions if inner in version]
                     yield from self._parts(every, inner, within)
             elif branches := form.get("anyOf") or form.get("oneOf"):
                 yield from self._parts(branches, name, within)
@@ -110,11 +110,11 @@ class _Merger:
                 yield name, form
 
     def _inside(self, forms: Sequence[Form], free: bool) -> Form:
-        arrays = [one for one in forms if "array" in _types(one)]
-        objects = [one for one in forms if "object" in _types(one)]
+        arrays = [array for array in forms if "array" in _types(array)]
+        objects = [array for array in forms if "object" in _types(array)]
         form: Form = self._object(objects, free, ()) if objects else {}
-        if arrays and all("items" in one for one in arrays):
-            form["items"] = self.place([one["items"] for one in arrays], free)
+        if arrays and all("items" in array for array in arrays):
+            form["items"] = self.place([array["items"] for array in arrays], free)
         return form | (_limits(arrays, "minItems") if arrays else {})
 
     def _object(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
@@ -130,14 +130,14 @@ class _Merger:
             return self._whole(objects, free, used)
         tagged: dict[str, list[Form]] = {}
         others, untagged = [], []
-        for one in objects:
-            own = one.get("properties", {}).get(tag, {})
-            if tag not in one.get("required", ()) or not {"const", "type"} & own.keys():
-                untagged.append(one)
+        for item in objects:
+            own = item.get("properties", {}).get(tag, {})
+            if tag not in item.get("required", ()) or not {"const", "type"} & own.keys():
+                untagged.append(item)
             elif "const" in own:
-                tagged.setdefault(own["const"], []).append(one)
+                tagged.setdefault(own["const"], []).append(item)
             else:
-                others.append(one)
+                others.append(item)
         if len(tagged) == 1 and not others and not untagged:
             return self._whole(objects, free, used)
         inner = (*used, tag)
@@ -152,10 +152,10 @@ class _Merger:
         other = _without(self._object(others, True, inner), tag) if others else None
         if not untagged:
             return self._by_tag(tag, objects, branches, other, None)
-        siblings = [name for group in tagged.values() for one in group
-                    for name in one["properties"]]  # fmt: skip
+        siblings = [name for group in tagged.values() for item in group
+                    for name in item["properties"]]  # fmt: skip
         whole = self._object(untagged, free, used)
-        if all(_excludes(one.get("properties", {}).get(tag, {})) for one in untagged):
+        if all(_excludes(item.get("properties", {}).get(tag, {})) for item in untagged):
             return self._by_tag(tag, objects, branches, other, _knowing(whole, [tag, *siblings]))
         return _alternatives(tag, branches, other, whole, siblings)
 
@@ -177,7 +177,7 @@ class _Merger:
             without: what holds without a tag, or where it is null; None if it is required.
         """
         values = [value for of, _ in branches for value in of]
-        forms = [one["properties"][tag] for one in objects if tag in one.get("properties", ())]
+        forms = [form["properties"][tag] for form in objects if tag in form.get("properties", ())]
         conditional = [{"if": _is(tag, of), "then": then} for of, then in branches]
         if other:
             unknown = {"type": "string", "not": {"enum": values}}
@@ -186,44 +186,50 @@ class _Merger:
         if without is not None:
             conditional.append({"if": {"properties": {tag: {"type": "null"}}}, "then": without})
         required = {"required": [tag]} if without is None else {}
-        named_so = [{**one, "x-known": values} if "not" in one else one for one in forms]
+        named_so = [{**form, "x-known": values} if "not" in form else form for form in forms]
         own = self.place(named_so, True)
         return {"properties": {tag: own}, **required, "allOf": conditional}
 
     def _whole(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
         """Returns an object that has the members of several."""
         form: Form = {}
-        names = dict.fromkeys(name for one in objects for name in one.get("properties", ()))
+        names = dict.fromkeys(name for other in objects for name in other.get("properties", ()))
         properties = {
             name: {}
             if name in used
             else self.place(
-                [one["properties"][name] for one in objects if name in one.get("properties", ())],
+                [
+                    other["properties"][name]
+                    for other in objects
+                    if name in other.get("properties", ())
+                ],
                 free or name in _FREE_MEMBERS,
             )
             for name in names
         }
-        others = [one.get("additionalProperties") for one in objects]
-        if all(isinstance(one, dict) for one in others):
+        others = [other.get("additionalProperties") for other in objects]
+        if all(isinstance(other, dict) for other in others):
             form["additionalProperties"] = self.place([*filter(None, others)], free)
-        is_listed = all("properties" in one for one in objects) and others == [None] * len(objects)
+        is_listed = all("properties" in other for other in objects) and others == [None] * len(
+            objects
+        )
         if is_listed and not free:
             properties.setdefault(META, {})
             form["additionalProperties"] = False
         if properties:
             form["properties"] = properties
-        required = [[*one.get("required", ())] for one in objects]
-        common = [one for one in required[0] if all(one in each for each in required)]
+        required = [[*other.get("required", ())] for other in objects]
+        common = [other for other in required[0] if all(other in each for each in required)]
         if common:
             form["required"] = common
         rest = [[name for name in each if name not in common] for each in required]
         if all(rest):
             least: list[list[str]] = []
             for each in sorted(rest, key=len):
-                if not any({*one} <= {*each} for one in least):
+                if not any({*other} <= {*each} for other in least):
                     least.append(each)
             form["anyOf"] = [{"required": each} for each in rest if each in least]
-            form["anyOf"] = [*{str(one): one for one in form["anyOf"]}.values()]
+            form["anyOf"] = [*{str(other): other for other in form["anyOf"]}.values()]
         return form
 
 
@@ -235,9 +241,9 @@ def _discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str 
         without: members that do not count.
     """
     counts: dict[str, int] = {}
-    for one in objects:
-        for name in one.get("required", ()):
-            if "const" in one.get("properties", {}).get(name, ()) and name not in without:
+    for item in objects:
+        for name in item.get("required", ()):
+            if "const" in item.get("properties", {}).get(name, ()) and name not in without:
                 counts[name] = counts.get(name, 0) + 1
     return max(counts, key=counts.__getitem__, default=None)
 
@@ -285,7 +291,7 @@ def _without(form: Form, tag: str) -> Form:
     """Returns the form of a branch without its tag, which has been looked at."""
     result = {**form}
     if tag in form.get("required", ()):
-        result["required"] = [one for one in form["required"] if one != tag]
+        result["required"] = [item for item in form["required"] if item != tag]
         if not result["required"]:
             del result["required"]
     if form.get("additionalProperties") is not False and form.get("properties", {}).get(tag) == {}:
@@ -297,12 +303,12 @@ def _without(form: Form, tag: str) -> Form:
 
 def _plain(forms: Sequence[Form], names_values: bool) -> Form:
     """Returns the types that a place may have, and what holds for texts and numbers."""
-    types = [*dict.fromkeys(name for one in forms for name in _types(one))]
-    texts = [one for one in forms if "string" in _types(one)]
-    values = [*dict.fromkeys(value for one in texts for value in _values(one))]
+    types = [*dict.fromkeys(name for text in forms for name in _types(text))]
+    texts = [text for text in forms if "string" in _types(text)]
+    values = [*dict.fromkeys(value for text in texts for value in _values(text))]
     form: Form = {"type": types[0] if len(types) == 1 else types}
-    if values and all(_values(one) for one in texts):
-        is_open = any("x-known" in one for one in texts)
+    if values and all(_values(text) for text in texts):
+        is_open = any("x-known" in text for text in texts)
         none = [None] if "null" in types else []
         if not is_open:
             assert {*types} <= {"string", "null"}, forms
@@ -311,28 +317,28 @@ def _plain(forms: Sequence[Form], names_values: bool) -> Form:
             form |= {"enum": [*values, *none], "x-open": True}
     elif texts:
         form |= _limits(texts, "minLength", "maxLength", "pattern")
-    numbers = [one for one in forms if {"integer", "number"} & {*_types(one)}]
+    numbers = [text for text in forms if {"integer", "number"} & {*_types(text)}]
     return form | (_limits(numbers, "minimum", "maximum") if numbers else {})
 
 
 def _limits(forms: Sequence[Form], *names: str) -> Form:
     """Returns the limits that all forms have, of each the one that lets the most pass."""
-    found: Form = {}
+    results: Form = {}
     for name in names:
-        every = [one[name] for one in forms if name in one]
+        every = [form[name] for form in forms if name in form]
         if len(every) == len(forms):
             if name in _LIMITS:
-                found[name] = _LIMITS[name](every)
+                results[name] = _LIMITS[name](every)
             elif len({*every}) == 1:
-                found[name] = every[0]
-    return found
+                results[name] = every[0]
+    return results
 
 
 def _values(form: Form) -> list[str]:
     if "const" in form:
         return [form["const"]] if isinstance(form["const"], str) else []
-    found: list[str] = form.get("enum") or form.get("x-known") or []
-    return found
+    results: list[str] = form.get("enum") or form.get("x-known") or []
+    return results
 
 
 def _types(form: Form) -> list[str]:

@@ -52,7 +52,7 @@ class Verified:
     @property
     def divergences(self) -> list[Divergence]:
         """Those that count."""
-        return [one for one in self.engine.state.divergences.found if one.rank != "info"]
+        return [item for item in self.engine.state.divergences.found if item.rank != "info"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:

@@ -94,7 +94,7 @@ class ActionRun:
             "GITHUB_STEP_SUMMARY": str(self.temporary / "summary"),
             "RUNNER_TEMP": str(self.temporary),
         }
-        done = subprocess.run(
+        result = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
             cwd=self.workspace,
             env=environment | given,
@@ -103,12 +103,12 @@ class ActionRun:
             stderr=subprocess.STDOUT,
             timeout=120,
         )
-        self.log += done.stdout.decode()
+        self.log += result.stdout.decode()
         lines = output.read_text("utf-8").splitlines()
-        found = [match for line in lines if (match := _OUTPUT.fullmatch(line))]
-        assert len(found) == len(lines), lines
-        self.outputs[name] = {match[1]: match[2] for match in found}
-        return done.returncode
+        results = [match for line in lines if (match := _OUTPUT.fullmatch(line))]
+        assert len(results) == len(lines), lines
+        self.outputs[name] = {match[1]: match[2] for match in results}
+        return result.returncode
 
     def _value(self, text: str) -> str:
         return _EXPRESSION.sub(lambda match: self._evaluated(match[1]), text)

@@ -151,9 +151,9 @@ def _output(scratch: Path, command: str, part: str, **names: str) -> Iterator[tu
 def _run(words: list[str]) -> str:
     """Runs a command in this process, and returns its exit code and what it prints."""
     environment = {"ACP_PROXY_RECORDINGS": "/nowhere", "COLUMNS": "100", "ACP_PROXY_NO_PAGER": "1"}
-    done = CliRunner(env=environment).invoke(cli, words, prog_name="acp-proxy")
-    problem = "" if isinstance(done.exception, SystemExit | None) else repr(done.exception)
-    return f"{done.exit_code}{problem}\n{done.stdout}--- stderr\n{done.stderr}"
+    result = CliRunner(env=environment).invoke(cli, words, prog_name="acp-proxy")
+    problem = "" if isinstance(result.exception, SystemExit | None) else repr(result.exception)
+    return f"{result.exit_code}{problem}\n{result.stdout}--- stderr\n{result.stderr}"
 
 
 def _played(words: list[str], recording: str) -> str:
@@ -161,10 +161,10 @@ def _played(words: list[str], recording: str) -> str:
     raw = [proxy, "export", recording, "--format", "raw", "--dir", "to-agent"]
     lines = subprocess.run(raw, capture_output=True, check=True).stdout
     environment = os.environ | {"ACP_PROXY_RECORDINGS": "/nowhere", "COLUMNS": "100"}
-    done = subprocess.run(
+    result = subprocess.run(
         [proxy, *words], input=lines, capture_output=True, check=False, env=environment
     )
-    return f"{done.returncode}\n{done.stdout.decode()}--- stderr\n{done.stderr.decode()}"
+    return f"{result.returncode}\n{result.stdout.decode()}--- stderr\n{result.stderr.decode()}"
 
 
 def _content(path: Path) -> str:

@@ -68,24 +68,24 @@ def row(
     """
     kinds = agent["distribution"]
     runner: tuple[str, ...] = ()
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     program = ""
     for kind, start in _RUNNERS.items():
         if kind in kinds:
-            found = kinds[kind]
-            package = re.sub(r"(?<=.)(@|==).*", "", found["package"])
+            results = kinds[kind]
+            package = re.sub(r"(?<=.)(@|==).*", "", results["package"])
             runner, program = (*start, package), package.rpartition("/")[2]
     if "binary" in kinds:
         systems = kinds["binary"]
-        found = systems.get("linux-x86_64") or next(iter(systems.values()))
-        program = re.split(r"[/\\]", found["cmd"])[-1].removesuffix(".exe")
+        results = systems.get("linux-x86_64") or next(iter(systems.values()))
+        program = re.split(r"[/\\]", results["cmd"])[-1].removesuffix(".exe")
     program = _PROGRAMS.get(agent["id"], program)
-    env = {name: value for name, value in found.get("env", {}).items() if "UPDATE" not in name}
+    env = {name: value for name, value in results.get("env", {}).items() if "UPDATE" not in name}
     project = plain_repository(agent.get("repository", ""))
     is_compared = bool(runner and project and project in ask(runner))
     return {
         "name": agent["name"],
-        "command": [program, *found.get("args", ())],
+        "command": [program, *results.get("args", ())],
         "runner": [*runner],
         "env": env,
         "version": agent["version"],
@@ -110,12 +110,12 @@ def named_repositories(runner: Sequence[str]) -> list[str]:
     program, package = runner[0], runner[-1]
     if program == "npx":
         asked = ["npm", "view", package, "repository.url"]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=_TIMEOUT_S)
-        found = [done.stdout] if done.returncode == 0 else []
+        result = subprocess.run(asked, capture_output=True, text=True, timeout=_TIMEOUT_S)
+        results = [result.stdout] if result.returncode == 0 else []
     else:
         with urllib.request.urlopen(f"{_PYPI}/{package}/json", timeout=_TIMEOUT_S) as answer:
-            found = list((json.load(answer)["info"]["project_urls"] or {}).values())
-    return [plain_repository(url) for url in found]
+            results = list((json.load(answer)["info"]["project_urls"] or {}).values())
+    return [plain_repository(url) for url in results]
 
 
 def written(rows: Mapping[str, KnownAgent], read: str) -> str:
@@ -139,7 +139,7 @@ def manual_rows(rows: Mapping[str, KnownAgent]) -> list[str]:
         other = f"`{' '.join([*runner, *command[1:]])}`" if runner else ""
         if other and not agent["compared"]:
             other = f"({other})"
-        words = " ".join(f"`@{one}`" for one in names)
+        words = " ".join(f"`@{name}`" for name in names)
         lines.append(f"| {words} | {agent['name']} | `{' '.join(command)}` | {other} |")
     return lines
 

@@ -38,8 +38,8 @@ def main() -> None:
         browser = running.chromium.launch(executable_path=program, args=[*FLAGS])
         for name, (recording, colours, place) in PICTURED.items():
             page = Path(directory, f"{recording}.html")
-            done = run("report", str(ROOT / f"recordings/{recording}.db"), "-o", str(page))
-            assert done.exit_code == 0, done.output
+            result = run("report", str(ROOT / f"recordings/{recording}.db"), "-o", str(page))
+            assert result.exit_code == 0, result.output
             _take(browser, f"{page.as_uri()}{place}", colours, PICTURES / name)
         browser.close()
 

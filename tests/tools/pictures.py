@@ -52,9 +52,9 @@ def printed(*arguments: str) -> str:
     """What the program prints on a terminal, with its colours."""
     terminal = patch("acp_proxy.cli.screens.output.width", lambda: COLUMNS)
     with contextlib.chdir(ROOT), in_utc(), terminal:
-        done = run(*arguments, FORCE_COLOR="1")
-    assert (done.exit_code, done.stderr) == (0, ""), done.output
-    return done.stdout
+        result = run(*arguments, FORCE_COLOR="1")
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    return result.stdout
 
 
 def picture(*arguments: str) -> str:

@@ -39,9 +39,9 @@ def questions() -> Iterator[Question]:
 def answer(sql: str) -> str:
     """What ``sqlite-utils query --table`` prints for the recording."""
     words = ["query", str(RECORDING), sql.rstrip(";\n"), "--table"]
-    done = CliRunner().invoke(sqlite_utils, words, catch_exceptions=False)
-    assert done.exit_code == 0, f"{sql}: {done.output}"
-    return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
+    result = CliRunner().invoke(sqlite_utils, words, catch_exceptions=False)
+    assert result.exit_code == 0, f"{sql}: {result.output}"
+    return "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
 
 
 def main() -> None:

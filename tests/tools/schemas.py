@@ -71,13 +71,13 @@ def main() -> int:
     version, integrity = pinned()
     today = {name: (version, file) for name, file in FILES.items()}
     checksums = {**INTEGRITY, version: integrity}
-    packages = {one: fetched(one, checksum) for one, checksum in checksums.items()}
+    packages = {item: fetched(item, checksum) for item, checksum in checksums.items()}
     for name, (of, file) in {**today, **FORMER}.items():
         data = (packages[of] / file).read_bytes()
-        found = derived(data, f"{PACKAGE} {file}", of)
-        differing = differences(json.loads(data), found)
-        (VERSIONS / f"{name}.json").write_bytes(written(found))
-        print(f"{name}: {len(found['types'])} types", *differing, sep="\n")  # noqa: T201
+        results = derived(data, f"{PACKAGE} {file}", of)
+        differing = differences(json.loads(data), results)
+        (VERSIONS / f"{name}.json").write_bytes(written(results))
+        print(f"{name}: {len(results['types'])} types", *differing, sep="\n")  # noqa: T201
         if differing:
             return 1
     for dialect in DIALECTS:
@@ -110,33 +110,33 @@ def of_version(name: str) -> dict[str, Any]:
 def of_dialect(dialect: str) -> dict[str, Any]:
     """Makes the types of a dialect from those of its versions, as the package has them."""
     versions = [*map(of_version, DIALECTS[dialect])]
-    comment = ", ".join(f"{one['source']} {one['version']}" for one in versions)
+    comment = ", ".join(f"{version['source']} {version['version']}" for version in versions)
     return {"$comment": comment, **merged(versions, names_values=dialect == V2)}
 
 
 def required_params() -> str:
     """Makes the file that has the required params of each request, by dialect and direction."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    results: dict[str, dict[str, dict[str, str]]] = {}
     for dialect in (*DIALECTS, DRAFT):
         schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
-        methods = found[dialect] = {}
+        methods = results[dialect] = {}
         for member, form in schema["properties"].items():
             part, name = member.split(" ", 1)
             if part == "params" and (f"result {name}" in schema["properties"] or name == CANCEL):
                 params = _required(form, schema["$defs"])
-                first = [one for one in FIRST if one in params]
-                methods[name] = {one: params[one] for one in (*first, *params)}
-    return json.dumps(found, indent=1) + "\n"
+                first = [item for item in FIRST if item in params]
+                methods[name] = {item: params[item] for item in (*first, *params)}
+    return json.dumps(results, indent=1) + "\n"
 
 
 def enumerated() -> str:
     """Makes the file that has the words that the types enumerate, by the name of the member."""
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
 
     def collect(form: Any, name: str) -> None:
         if isinstance(form, dict):
             words = [*form.get("enum", ()), form.get("const")]
-            found.setdefault(name, set()).update(w for w in words if isinstance(w, str))
+            results.setdefault(name, set()).update(w for w in words if isinstance(w, str))
             for member, inner in form.items():
                 if member == "properties":
                     for each, its_form in inner.items():
@@ -151,7 +151,7 @@ def enumerated() -> str:
         schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
         for form in (*schema["properties"].values(), *schema["$defs"].values()):
             collect(form, "")
-    words = {name: sorted(found[name]) for name in sorted(found) if name and found[name]}
+    words = {name: sorted(results[name]) for name in sorted(results) if name and results[name]}
     return json.dumps(words, indent=1) + "\n"
 
 
@@ -159,19 +159,19 @@ def _required(form: dict[str, Any], types: dict[str, Any]) -> dict[str, str]:
     """The params that a form requires, in each of its branches, with their JSON types."""
     if "$ref" in form:
         form = types[form["$ref"].removeprefix("#/$defs/")]
-    branches = [one["then"] for one in form.get("allOf", ())] or form.get("anyOf", ())
+    branches = [other["then"] for other in form.get("allOf", ())] or form.get("anyOf", ())
     if "if" in form:
         branches = [form["then"], form["else"]]
-    first, *others = [_required(one, types) for one in branches] or [{}]
-    found = {
-        name: kind if all(one[name] == kind for one in others) else "any"
+    first, *others = [_required(other, types) for other in branches] or [{}]
+    results = {
+        name: kind if all(other[name] == kind for other in others) else "any"
         for name, kind in first.items()
-        if all(name in one for one in others)
+        if all(name in other for other in others)
     }
     for name in form.get("required", ()):
         kind = form.get("properties", {}).get(name, {}).get("type")
-        found[name] = kind if isinstance(kind, str) else "any"
-    return found
+        results[name] = kind if isinstance(kind, str) else "any"
+    return results
 
 
 def written(types: dict[str, Any]) -> bytes:
@@ -195,8 +195,8 @@ def fetched(version: str, integrity: str) -> Path:
     directory = CACHE / version
     directory.mkdir(parents=True, exist_ok=True)
     command = ["npm", "pack", "--json", f"{PACKAGE}@{version}"]
-    done = subprocess.run(command, cwd=directory, check=True, stdout=subprocess.PIPE)
-    (packed,) = json.loads(done.stdout)
+    result = subprocess.run(command, cwd=directory, check=True, stdout=subprocess.PIPE)
+    (packed,) = json.loads(result.stdout)
     if packed["integrity"] != integrity:
         raise SystemExit(f"schemas: {PACKAGE} {version} is not what is pinned")
     subprocess.run(["tar", "-xzf", packed["filename"]], cwd=directory, check=True)
@@ -210,7 +210,7 @@ def differences(original: dict[str, Any], types: dict[str, Any]) -> list[str]:
         original: the official schema.
         types: what was derived from it.
     """
-    found = []
+    results = []
     examples = [
         *protocol_documents.official(),
         *protocol_documents.schemas(),
@@ -219,15 +219,15 @@ def differences(original: dict[str, Any], types: dict[str, Any]) -> list[str]:
     for part in ("params", "results"):
         for direction, methods in types[part].items():
             for method, form in methods.items():
-                one, other = (
+                item, other = (
                     Draft202012Validator({**form, "$defs": of}, offline=True)
                     for of in (original["$defs"], types["types"])
                 )
                 for example in examples:
                     value = example.message.get("params", example.message.get("result"))
-                    if one.is_valid(value) != other.is_valid(value):
-                        found.append(f"{method} {direction} {part}: {json.dumps(value)}")
-    return found
+                    if item.is_valid(value) != other.is_valid(value):
+                        results.append(f"{method} {direction} {part}: {json.dumps(value)}")
+    return results
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class Trial:
 
     def run(self, *words: str | Path, said: bytes = b"", code: int = 0) -> bytes:
         """Runs a command, which has to end with `code`, and returns its output."""
-        done = subprocess.run(
+        result = subprocess.run(
             [self._program, *map(str, words)],
             input=said,
             capture_output=True,
@@ -43,9 +43,9 @@ class Trial:
             check=False,
             timeout=120,
         )
-        if done.returncode != code or b"Traceback" in done.stderr:
-            raise SystemExit(f"{words}: exit code {done.returncode}\n{done.stderr.decode()}")
-        return done.stdout
+        if result.returncode != code or b"Traceback" in result.stderr:
+            raise SystemExit(f"{words}: exit code {result.returncode}\n{result.stderr.decode()}")
+        return result.stdout
 
     def inspect(self, recording: Path) -> None:
         """Runs commands of `inspect`; the text form has to be equal."""

@@ -47,9 +47,9 @@ def output(command: str) -> str:
     program, *words = shlex.split(_CUT.sub("", command))
     assert program == "acp-proxy"
     with contextlib.chdir(ROOT), in_utc():
-        done = run(*words)
-    assert done.stderr == "", f"{command}: {done.stderr}"
-    lines = done.stdout.splitlines(keepends=True)
+        result = run(*words)
+    assert result.stderr == "", f"{command}: {result.stderr}"
+    lines = result.stdout.splitlines(keepends=True)
     if cut is not None:
         count = int(cut[2])
         lines = lines[:count] if cut[1] == "head" else lines[-count:]

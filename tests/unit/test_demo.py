@@ -71,8 +71,8 @@ def test_what_to_type_next_works(
     for words, purpose in next_commands("demo"):
         assert f"acp-proxy {' '.join(words)} " in printed
         assert purpose in printed
-        done = run(*words, home=recordings, HOME=str(tmp_path), XDG_CONFIG_HOME=None)
-        assert done.exit_code == 0, words
+        result = run(*words, home=recordings, HOME=str(tmp_path), XDG_CONFIG_HOME=None)
+        assert result.exit_code == 0, words
     assert (ROOT / "docs/walkthrough.md").is_file()
 
 

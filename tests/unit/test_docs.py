@@ -98,10 +98,10 @@ def page_of(name: str) -> str:
 
 def section(text: str, title: str) -> str:
     """Returns the text below a title, up to the next one of its level or higher."""
-    found = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
-    assert found, f"expected a section {title!r}"
-    rest = text[found.end() :]
-    following = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
+    match = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
+    assert match, f"expected a section {title!r}"
+    rest = text[match.end() :]
+    following = re.search(rf"^#{{1,{len(match[1])}}} ", rest, re.MULTILINE)
     return rest[: following.start()] if following else rest
 
 
@@ -113,13 +113,13 @@ def first_cells(text: str) -> list[str]:
 
 def options(command: click.Command) -> list[click.Option]:
     """Returns the options of a command, but for help and what was removed."""
-    every = (one for one in command.params if isinstance(one, click.Option))
+    every = (param for param in command.params if isinstance(param, click.Option))
     return [option for option in every if not option.hidden]
 
 
 def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
-    found = {option.variable: option.flag for option in RECORD}
+    actual = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
         if name.split()[-1] in INSPECT or re.match("acp-proxy (replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()
@@ -128,8 +128,8 @@ def variables() -> dict[str, str]:
                     continue
                 assert option.name is not None
                 variable = "_".join(["ACP_PROXY", *words, option.name]).upper()
-                found[variable] = f"{' '.join(words)} {long_flag(option)}"
-    return found
+                actual[variable] = f"{' '.join(words)} {long_flag(option)}"
+    return actual
 
 
 def long_flag(option: click.Option) -> str:
@@ -269,7 +269,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
     listed = json.loads(run("inspect", "list", "--json", tmp_path).stdout)
     shown = json.loads(run("inspect", "show", "--json", path).stdout)
     lines = [json.loads(line) for line in run("inspect", "log", "--json", path).stdout.splitlines()]
-    found = json.loads(run("inspect", "search", "--json", "hello", path).stdout)
+    data = json.loads(run("inspect", "search", "--json", "hello", path).stdout)
     pruned = run("inspect", "prune", "--json", "--dry-run", "--larger-than", "0kB", tmp_path).stdout
     frame = {name for line in lines if "stream" in line for name in line}
     event = {name for line in lines if "event" in line for name in line}
@@ -293,7 +293,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
         "Unanswered request": set(shown["unanswered"][0]),
         "Frame": frame | {"base64"},
         "Event": event,
-        "search": set(found),
+        "search": set(data),
         "prune": set(json.loads(pruned)),
     }
 
@@ -301,17 +301,17 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
     """What `stats` prints as JSON is on the page of JSON, member by member and no other."""
     path = record_conversation(tmp_path / "x.db")
-    found = json.loads(run("inspect", "stats", "--json", path).stdout)
+    data = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "stats")
     values = {
-        "Whole time": found["time"],
-        "Method": found["methods"][0],
-        "Timed turn": found["turns"][0],
-        "Tool call": found["tool_calls"][0],
-        "Waterfall": found["waterfall"],
-        "Step": found["waterfall"]["steps"][0],
+        "Whole time": data["time"],
+        "Method": data["methods"][0],
+        "Timed turn": data["turns"][0],
+        "Tool call": data["tool_calls"][0],
+        "Waterfall": data["waterfall"],
+        "Step": data["waterfall"]["steps"][0],
     }
-    assert first_cells(text.partition("\n### ")[0]) == list(found)
+    assert first_cells(text.partition("\n### ")[0]) == list(data)
     for title, value in values.items():
         rows = section(text, title)
         assert [word for word in first_cells(rows) if word in value] == list(value), title
@@ -559,12 +559,12 @@ def slug(title: str) -> str:
 def anchors(text: str) -> set[str]:
     """Returns the anchors of a page."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    found: set[str] = set()
+    actual: set[str] = set()
     for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
         anchor = slug(title)
-        number = sum(known == anchor or known.startswith(f"{anchor}-") for known in found)
-        found.add(f"{anchor}-{number}" if anchor in found else anchor)
-    return found
+        number = sum(known == anchor or known.startswith(f"{anchor}-") for known in actual)
+        actual.add(f"{anchor}-{number}" if anchor in actual else anchor)
+    return actual
 
 
 @pytest.mark.parametrize(
@@ -675,8 +675,8 @@ def test_every_make_target_has_its_line_of_help() -> None:
 @pytest.mark.skipif(shutil.which("make") is None, reason="expected make")
 def test_make_alone_prints_help() -> None:
     """`make` alone makes nothing."""
-    done = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
-    assert "make demo" in done.stdout
+    result = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
+    assert "make demo" in result.stdout
 
 
 def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:

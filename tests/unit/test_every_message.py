@@ -87,8 +87,8 @@ def is_labelled(case: Surrounded, recorded: RecordingReader) -> None:
         if label is None:
             assert row["tool_call" if key == "call" else key] is None
         else:
-            found = {one["seq"] for one in recorded.frames(parse(f"{key}:{label}"))}
-            assert row["seq"] in found, (key, label)
+            actual = {frame["seq"] for frame in recorded.frames(parse(f"{key}:{label}"))}
+            assert row["seq"] in actual, (key, label)
     assert (row["turn"] is not None) == case.has_turn
 
 
@@ -120,9 +120,9 @@ def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> 
     """Ids, directories and times differ in every run, and are no difference."""
     other = case.renamed().record(recorded.path.with_name("other.db"))
     with RecordingReader(other, unredacted=True) as b:
-        found = diff(recorded, b, DiffOptions())
-        assert [*found.entries()] == []
-        assert found.is_equal
+        comparison = diff(recorded, b, DiffOptions())
+        assert [*comparison.entries()] == []
+        assert comparison.is_equal
 
 
 def is_verified(case: Surrounded, recorded: RecordingReader) -> None:

@@ -101,14 +101,14 @@ def test_no_module_of_capture_imports_more(path: Path) -> None:
 
 def imports(nodes: object) -> list[str]:
     """Names the modules that statements import."""
-    found = []
+    actual = []
     assert hasattr(nodes, "__iter__")
     for node in nodes:
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            actual += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            found.append(node.module or "")
-    return found
+            actual.append(node.module or "")
+    return actual
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
@@ -178,10 +178,10 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
         "with replay.make_context('replay', ['x']): pass\n"
         "print(*sorted({'cattrs', 'tomllib'} & {*sys.modules}))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "\n"
+    assert result.stdout == "\n"
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
@@ -197,11 +197,11 @@ def test_only_a_batch_on_a_cluster_needs_dask() -> None:
         "try: executor_of('dask=x:1', None)\n"
         "except Exception as e: print(type(e).__name__, e)\n"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     install = "pip install '/path/to/acp-proxy[dask]', with the checkout or the wheel"
-    assert done.stdout.splitlines() == [
+    assert result.stdout.splitlines() == [
         "[]",
         f"Refusal --executor dask needs dask: {install}",
     ]
@@ -218,10 +218,10 @@ def test_a_short_command_never_looks_for_garbage() -> None:
         "import atexit; atexit.register(lambda: sys.stderr.write(f'{looks}'));"
         "from acp_proxy.entry import main; main()"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, recording], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "[]")
+    assert (result.returncode, result.stderr) == (0, "[]")
 
 
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
@@ -258,9 +258,9 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
         "main()\n"
     )
     recording = tmp_path / "x.db"
-    found = redaction_after(script, "record", "-o", recording, *options, "--", "true")
+    actual = redaction_after(script, "record", "-o", recording, *options, "--", "true")
     assert recording.with_name("x.db.log").exists()
-    assert found == set()
+    assert actual == set()
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
@@ -273,7 +273,7 @@ def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
     )
     root = PACKAGE.parent
     paths = (root / "recordings/tour.db", root / "tests/data/text_form/minimal.jsonl")
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, *map(str, paths)], check=True, capture_output=True, text=True
     )
-    assert done.stdout == "\n"
+    assert result.stdout == "\n"

@@ -29,25 +29,25 @@ def sql_in(source: str) -> list[int]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    found = []
+    actual = []
     for node in ast.walk(tree):
         match node:
             case ast.Constant(value=str(text)) if id(node) not in prose and _SQL.search(text):
-                found.append(node.lineno)
+                actual.append(node.lineno)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _EXECUTES:
-                found.append(node.lineno)
-    return sorted(found)
+                actual.append(node.lineno)
+    return sorted(actual)
 
 
 def test_other_rooms_have_no_sql() -> None:
     """They call functions of `store/`, such as those of `queries/frames`."""
-    found = [
+    actual = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
         if path.relative_to(PACKAGE).parts[0] not in ALLOWED
         for line in sql_in(path.read_text())
     ]
-    assert found == []
+    assert actual == []
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,15 @@ Told = list[tuple[str, str, "str | None", int]]
 
 def told(findings: Iterable[Finding]) -> Told:
     """What a finding is: its rule, its severity, who did it, and where."""
-    return [(one.rule, one.severity.value, one.by, one.seq) for one in findings]
+    return [(finding.rule, finding.severity.value, finding.by, finding.seq) for finding in findings]
 
 
 def told_json(findings: Iterable[dict[str, Any]]) -> Told:
     """The same of findings that a command has printed as JSON."""
-    return [(one["rule"], one["severity"], one["by"], one["seq"]) for one in findings]
+    return [
+        (finding["rule"], finding["severity"], finding["by"], finding["seq"])
+        for finding in findings
+    ]
 
 
 def agree(path: Path) -> list[Finding]:
@@ -65,19 +68,19 @@ def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
 
     A list does not check rules, so it tells of an error with which a broken rule was answered.
     """
-    listed = [one for one in listed if one.severity is not Severity.INFO]
+    listed = [item for item in listed if item.severity is not Severity.INFO]
     serious = [
-        one for one in every if one.group in CONVERSATION and one.severity is not Severity.INFO
+        item for item in every if item.group in CONVERSATION and item.severity is not Severity.INFO
     ]
     explained = {
         seq
-        for one in every
-        if one.group not in CONVERSATION and one.severity is Severity.ERROR
-        for seq in one.seqs
+        for item in every
+        if item.group not in CONVERSATION and item.severity is Severity.ERROR
+        for seq in item.seqs
     }
     known = told(serious)
-    assert [one for one in told(listed) if one in known] == known
-    assert all(one in known or one[3] in explained for one in told(listed))
+    assert [item for item in told(listed) if item in known] == known
+    assert all(item in known or item[3] in explained for item in told(listed))
 
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: path.name)
@@ -102,7 +105,7 @@ def test_all_print_one_list(path: Path) -> None:
     shown = json.loads(run("show", "--json", path).stdout)
     (checked,) = json.loads(run("check", "--json", path).stdout)["recordings"]
     lines = map(json.loads, run("transcript", "--json", path).stdout.splitlines())
-    transcribed = [one for one in lines if one.pop("type") == "finding"]
+    transcribed = [line for line in lines if line.pop("type") == "finding"]
     assert told_json(shown["problems"]) == told_json(checked["findings"]) == expected
     assert transcribed == shown["problems"]
 
@@ -114,7 +117,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
         recorder.t_ns += 70 * 1000 * MS
         recorder.stderr("still here")
-    assert "wait.silence" in [one.rule for one in agree(tmp_path / "x.db")]
+    assert "wait.silence" in [item.rule for item in agree(tmp_path / "x.db")]
 
 
 def test_the_worst_come_first() -> None:
@@ -125,7 +128,7 @@ def test_the_worst_come_first() -> None:
         for rule in ("rpc.shape", "wait.silence")
         for seq in (9, 2)
     ]
-    assert [(one.severity, one.rule, one.seq) for one in in_order(every)] == [
+    assert [(item.severity, item.rule, item.seq) for item in in_order(every)] == [
         (severity, rule, seq)
         for severity in SEVERITIES
         for rule in ("wait.silence", "rpc.shape")
@@ -135,8 +138,8 @@ def test_the_worst_come_first() -> None:
 
 def test_who_did_it_is_told_in_words() -> None:
     """And why nobody did, if nobody is to blame."""
-    one = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
-    assert one.whose == "by the environment"
+    finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
+    assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"
     nobody = Finding("wait.unanswered", Severity.ERROR, None, 1, "", unblamed="it may be missing")
     assert nobody.whose == "nobody to blame: it may be missing"

@@ -50,6 +50,6 @@ def test_it_needs_nothing_but_the_standard_library() -> None:
     """It starts without site-packages, and ends with 0 when its client leaves."""
     command = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
     hello = b"".join(line for stream, line in recorded("hello") if stream == "to-agent")
-    done = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)
+    result = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)
     said = b"".join(line for stream, line in recorded("hello") if stream == "to-client")
-    assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
+    assert (result.returncode, result.stdout, result.stderr) == (0, said, b"")

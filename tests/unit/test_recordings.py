@@ -59,9 +59,9 @@ def test_each_is_complete(path: Path) -> None:
         assert recording.redaction == "secrets"
         assert (recording.dialect, recording.agent_name) == ("v1", "demo-agent")
         text = b"\n".join(bytes(row["raw"]) for row in reader.frames()).decode()
-        found = {quoted or bare for quoted, bare in _ABSOLUTE_PATH.findall(text)}
-        assert found
-        assert [each for each in found if not each.startswith("/tmp/acp-proxy-demo")] == []
+        actual = {quoted or bare for quoted, bare in _ABSOLUTE_PATH.findall(text)}
+        assert actual
+        assert [each for each in actual if not each.startswith("/tmp/acp-proxy-demo")] == []
 
 
 @pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)

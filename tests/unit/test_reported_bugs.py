@@ -58,13 +58,13 @@ class Points(NamedTuple):
 def findings(path: Path) -> list[dict[str, Any]]:
     """What `show` says is wrong with a recording."""
     shown = json.loads(run("show", "--json", path).stdout)
-    found: list[dict[str, Any]] = shown["problems"]
-    return found
+    actual: list[dict[str, Any]] = shown["problems"]
+    return actual
 
 
 def accusing(path: Path) -> list[dict[str, Any]]:
     """The errors and warnings among the findings."""
-    return [one for one in findings(path) if one["severity"] != "info"]
+    return [finding for finding in findings(path) if finding["severity"] != "info"]
 
 
 def points_of(finding: dict[str, Any], entry: dict[str, Any]) -> Points:
@@ -85,9 +85,9 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ``read`` is how many of the errors and warnings count, the first ones; ``None`` is all findings.
     """
     path = among.path / entry["file"]
-    found = findings(path) if read is None else accusing(path)[:read]
+    actual = findings(path) if read is None else accusing(path)[:read]
     return max(
-        (points_of(one, entry) for one in found), key=sum, default=Points(False, False, False)
+        (points_of(item, entry) for item in actual), key=sum, default=Points(False, False, False)
     )
 
 
@@ -121,8 +121,8 @@ def test_the_score_of_the_reports(among: Collection, read: int | None, least: in
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
-    for name, one in points.items():
-        missing = [what for what, has in zip(Points._fields, one, strict=True) if not has]
+    for name, point in points.items():
+        missing = [what for what, has in zip(Points._fields, point, strict=True) if not has]
         said += [f"{name}: no {', no '.join(missing)}"] if missing else []
     sys.stdout.write("\n".join(["", *said, ""]))
     assert score >= least

@@ -37,11 +37,11 @@ def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: in
         "JOB_COMPLETION_INDEX": "2",
         "CODE": str(code),
     }
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", AGAIN], env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == ended, done.stderr
-    words = done.stdout.splitlines()
+    assert result.returncode == ended, result.stderr
+    words = result.stdout.splitlines()
     assert words[:4] == ["verify", "/recordings/2", "--results", "/results/2.jsonl"]
 
 
@@ -60,9 +60,9 @@ def test_a_command_of_the_page_is_ours(line: str) -> None:
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), words.pop(0))
-        assert found is not None, line
-        command = found
+        actual = command.get_command(click.Context(command), words.pop(0))
+        assert actual is not None, line
+        command = actual
     command.make_context(line, [*words], resilient_parsing=True)
     flags = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
     ours = words[: words.index("--")] if "--" in words else words
@@ -78,10 +78,10 @@ def test_the_parts_of_a_matrix_are_all_recordings(tmp_path: Path) -> None:
     names = [f"tests/recordings/{number}.jsonl" for number in range(21)]
     for name in names:
         (tmp_path / name).touch()
-    found = []
+    actual = []
     for part in parts:
         subprocess.run(
             ["sh", "-c", re.sub(r"\$\{\{.*?\}\}", str(part), run)], cwd=tmp_path, check=True
         )
-        found += (tmp_path / "part.txt").read_text().split()
-    assert sorted(found) == sorted(names)
+        actual += (tmp_path / "part.txt").read_text().split()
+    assert sorted(actual) == sorted(names)

@@ -76,7 +76,7 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
     """Every branch, optional member and value that a version has is right in the merged types."""
-    (dialect,) = (one for one, names in DIALECTS.items() if name in names)
+    (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [
         example

@@ -72,6 +72,8 @@ def test_a_module_and_a_function_can_be_read_at_once() -> None:
         ]
         large += [name] * (source.count("\n") > 400)
         large += [
-            f"{name}: {one.name}" for one in functions if (one.end_lineno or 0) - one.lineno >= 80
+            f"{name}: {function.name}"
+            for function in functions
+            if (function.end_lineno or 0) - function.lineno >= 80
         ]
     assert large == []

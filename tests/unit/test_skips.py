@@ -46,7 +46,7 @@ def test_a_skipped_test_fails_in_ci(tmp_path: Path, is_ci: bool) -> None:
         {"CI": "true"} if is_ci else {}
     )
     words = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, *words, tmp_path],
         env=environment,
         cwd=tmp_path,
@@ -55,15 +55,15 @@ def test_a_skipped_test_fails_in_ci(tmp_path: Path, is_ci: bool) -> None:
         check=False,
         timeout=60,
     )
-    counts = done.stdout.splitlines()[-1].partition(" in ")[0]
+    counts = result.stdout.splitlines()[-1].partition(" in ")[0]
     if not is_ci:
         assert counts == "1 passed, 5 skipped, 1 xfailed"
     elif sys.platform == "linux":
         assert counts == "1 failed, 1 passed, 1 skipped, 1 xfailed, 3 errors"
     else:
         assert counts == "1 passed, 2 skipped, 1 xfailed, 3 errors"
-    assert ("skipped in CI, where everything should run: expected make" in done.stdout) == is_ci
+    assert ("skipped in CI, where everything should run: expected make" in result.stdout) == is_ci
     install = "1 test was skipped for what this machine lacks: apt-get install jq"
     if not is_ci:
         install = "2 tests were skipped for what this machine lacks: apt-get install jq make"
-    assert install in done.stdout.splitlines()
+    assert install in result.stdout.splitlines()

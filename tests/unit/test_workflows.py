@@ -24,9 +24,9 @@ each = pytest.mark.parametrize("name", WORKFLOWS)
 
 def steps(name: str, job: str | None = None) -> Iterator[dict[str, Any]]:
     """The steps of a workflow, or of one of its jobs."""
-    for word, one in WORKFLOWS[name]["jobs"].items():
+    for word, item in WORKFLOWS[name]["jobs"].items():
         if job in (None, word):
-            yield from one["steps"]
+            yield from item["steps"]
 
 
 def commands(name: str, job: str | None = None) -> list[str]:
@@ -80,7 +80,11 @@ def test_every_supported_python_is_tested() -> None:
     matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["system"] == ["ubuntu-latest", "macos-latest"]
     prefix = "Programming Language :: Python :: "
-    named = [one.removeprefix(prefix) for one in PROJECT["classifiers"] if one.startswith(prefix)]
+    named = [
+        classifier.removeprefix(prefix)
+        for classifier in PROJECT["classifiers"]
+        if classifier.startswith(prefix)
+    ]
     assert [version for version in named if "." in version] == matrix["python"]
     assert PROJECT["requires-python"] == f">={matrix['python'][0]}"
     assert commands("ci", "test") == ["make test"]
@@ -89,7 +93,7 @@ def test_every_supported_python_is_tested() -> None:
 def test_the_action_of_this_repository_is_tried() -> None:
     """Nothing here can run the actions that it uses."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-    (step,) = [one for one in steps("ci", "action") if one.get("uses") == "./"]
+    (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}
     assert all((ROOT / path).is_file() for path in step["with"]["recordings"].split())
 

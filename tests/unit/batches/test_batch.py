@@ -36,7 +36,7 @@ class Promises:
 
     plan: Callable[[Job], Outcome]
     in_flight: int = 4
-    held: list[tuple[Job, Future[JobVerdict]]] = field(factory=list)
+    queued: list[tuple[Job, Future[JobVerdict]]] = field(factory=list)
     is_held: bool = False
     most: int = 0
     lock: threading.RLock = field(factory=threading.RLock)
@@ -46,21 +46,21 @@ class Promises:
         if job.recording == "unreadable.db":
             raise FileNotFoundError(2, "No such file or directory", job.path)
         future: Future[JobVerdict] = Future()
-        self.held.append((job, future))
-        self.most = max(self.most, len(self.held))
+        self.queued.append((job, future))
+        self.most = max(self.most, len(self.queued))
         if not self.is_held:
             self.release()
         return future
 
-    def verdict(self, done: Future[JobVerdict], _: Job) -> JobVerdict:
+    def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
         """Returns what a future has come to."""
-        return done.result()
+        return future.result()
 
     def release(self) -> None:
         """Ends what was held back."""
         with self.lock:
-            while self.held:
-                job, future = self.held.pop(0)
+            while self.queued:
+                job, future = self.queued.pop(0)
                 outcome = self.plan(job)
                 if isinstance(outcome, BaseException):
                     future.set_exception(outcome)
@@ -78,8 +78,8 @@ def verdict(job: Job, kind: VerdictKind) -> JobVerdict:
 )
 def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
     """The other jobs have theirs."""
-    found = run_batch(jobs(3), Promises(lambda job: end if job.recording == "1.db" else CLEAN))
-    assert {one.recording: one.kind for one in found} == {
+    actual = run_batch(jobs(3), Promises(lambda job: end if job.recording == "1.db" else CLEAN))
+    assert {item.recording: item.kind for item in actual} == {
         "0.db": CLEAN, "1.db": LOST, "2.db": CLEAN,
     }  # fmt: skip
 
@@ -95,35 +95,35 @@ def test_what_cannot_be_sent_is_unreadable() -> None:
 
 def test_a_lost_job_says_why() -> None:
     """The error is one line."""
-    (found,) = run_batch(jobs(1), Promises(lambda _: OSError("no\nspace")))
-    assert (found.exit, found.error) == (3, "OSError: no space")
+    (actual,) = run_batch(jobs(1), Promises(lambda _: OSError("no\nspace")))
+    assert (actual.exit, actual.error) == (3, "OSError: no space")
 
 
 def test_an_error_of_ours_ends_the_batch() -> None:
     """What was found before is there."""
-    found = run_batch(
+    actual = run_batch(
         jobs(9),
         Promises(lambda job: ClusterFailed("gone") if job.recording == "2.db" else CLEAN, 1),
     )
-    assert [next(found).recording, next(found).recording] == ["0.db", "1.db"]
+    assert [next(actual).recording, next(actual).recording] == ["0.db", "1.db"]
     with pytest.raises(ClusterFailed, match="gone"):
-        next(found)
+        next(actual)
 
 
 def test_no_more_is_in_flight_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster may grow while nothing ends."""
     monkeypatch.setattr(batch, "_LOOK_S", 0.001)
     executor = Promises(lambda _: CLEAN, 2, is_held=True)
-    found: list[JobVerdict] = []
-    thread = threading.Thread(target=lambda: found.extend(run_batch(jobs(9), executor)))
+    actual: list[JobVerdict] = []
+    thread = threading.Thread(target=lambda: actual.extend(run_batch(jobs(9), executor)))
     thread.start()
     for room in (2, 5):
         executor.in_flight = room
-        while len(executor.held) < room:
+        while len(executor.queued) < room:
             threading.Event().wait(0.001)
         threading.Event().wait(0.01)
         assert executor.most == room
     executor.is_held = False
     executor.release()
     thread.join()
-    assert len({one.recording for one in found}) == len(found) == 9
+    assert len({item.recording for item in actual}) == len(actual) == 9

@@ -50,11 +50,11 @@ def tasks() -> Tasks:
 @pytest.fixture
 def executor(tasks: Tasks) -> DaskExecutor:
     """One that is connected to nothing."""
-    one = DaskExecutor.__new__(DaskExecutor)
-    one.address = ADDRESS
-    one._executor = tasks
-    one._client = SimpleNamespace(status="connecting")
-    return one
+    item = DaskExecutor.__new__(DaskExecutor)
+    item.address = ADDRESS
+    item._executor = tasks
+    item._client = SimpleNamespace(status="connecting")
+    return item
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
@@ -122,16 +122,16 @@ def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) 
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The worker of this thread, which has a task named "key"."""
     task = SimpleNamespace(state="executing")
-    one = SimpleNamespace(
+    worker = SimpleNamespace(
         address=ADDRESS,
         local_directory=tmp_path,
         state=SimpleNamespace(tasks={"key": task}),
         status=Status.running,
         task=task,
     )
-    monkeypatch.setattr(dask_executor, "get_worker", lambda: one)
+    monkeypatch.setattr(dask_executor, "get_worker", lambda: worker)
     monkeypatch.setattr(dask_executor, "thread_state", SimpleNamespace(key="key"))
-    return one
+    return worker
 
 
 def answer(
@@ -139,9 +139,9 @@ def answer(
 ) -> Any:
     """What comes back of a job."""
     monkeypatch.setattr(dask_executor, "run", run)
-    found = dask_executor.answer(__version__, packed(job))
-    assert isinstance(found, bytes)
-    return delivered(found, job)
+    actual = dask_executor.answer(__version__, packed(job))
+    assert isinstance(actual, bytes)
+    return delivered(actual, job)
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
@@ -159,8 +159,8 @@ def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
         assert job.path.startswith(str(worker.local_directory))
         return JobVerdict(job.recording, job.command, job.digest, 0, VerdictKind.CLEAN, 0.5)
 
-    found = answer(monkeypatch, JOB, run)
-    assert (found.kind, found.node, found.recording) == (VerdictKind.CLEAN, ADDRESS, "hello.db")
+    actual = answer(monkeypatch, JOB, run)
+    assert (actual.kind, actual.node, actual.recording) == (VerdictKind.CLEAN, ADDRESS, "hello.db")
     assert list(worker.local_directory.iterdir()) == []
 
 

@@ -115,7 +115,7 @@ def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -
 def test_the_digest_depends_on_each_word() -> None:
     """It depends on where a word ends as well."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
-    assert len({digest_of(*one) for one in words}) == len(words)
+    assert len({digest_of(*word) for word in words}) == len(words)
 
 
 BATCH = ResultsHeader("0.1.0", "verify", "d", ("agent",))

@@ -29,14 +29,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def names(*words: str, without: tuple[Path, ...] = ()) -> list[str]:
     """The names of what is selected."""
-    return [one.name for one in selected(words, Path, without)]
+    return [item.name for item in selected(words, Path, without)]
 
 
 ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs/x[1].db"]
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (["recs"], ALL),
         (["recs/"], ALL),
@@ -53,16 +53,16 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_words_name_recordings(words: list[str], found: list[str]) -> None:
+def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
     """Each once, sorted by the name within a word; hidden files and results are passed over."""
-    assert names(*words) == found
+    assert names(*words) == expected
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
     """And a name of a recording, its path."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
-    (found,) = selected(["run"], lambda word: here / f"{word}.db")
-    assert found.name == str(here / "run.db")
+    (actual,) = selected(["run"], lambda word: here / f"{word}.db")
+    assert actual.name == str(here / "run.db")
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
@@ -102,8 +102,8 @@ def test_directories_and_patterns_name_several(word: str, several: bool) -> None
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
     """After ``file://`` there is a directory, a pattern or one file; its path is the name."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
-        found = selected([f"file://{word}"], Path)
-        assert all(one.is_shared and one.name == one.path for one in found)
-        assert [one.name for one in found] == names(str(word))
+        actual = selected([f"file://{word}"], Path)
+        assert all(item.is_shared and item.name == item.path for item in actual)
+        assert [item.name for item in actual] == names(str(word))
     with pytest.raises(NoSuchRecording, match="no recordings in /no/such"):
         selected(["file:///no/such"], Path)

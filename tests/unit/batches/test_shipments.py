@@ -29,12 +29,12 @@ def verdict(**more: Any) -> JobVerdict:
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
     """Options name them where they are then; two files of one name stay two."""
-    one, two = tmp_path / "a" / "x", tmp_path / "b" / "x"
-    for place in (one, two):
+    first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
+    for place in (first, second):
         place.parent.mkdir()
         place.write_text(place.parent.name)
-    options = ("--top=3", f"--baseline={one}", f"--plans={two}", "--json")
-    sent = job(HELLO, options=options, files=(str(one), str(two)), output="/of/the/caller.db")
+    options = ("--top=3", f"--baseline={first}", f"--plans={second}", "--json")
+    sent = job(HELLO, options=options, files=(str(first), str(second)), output="/of/the/caller.db")
     there = tmp_path / "there"
     there.mkdir()
     way = packed(sent)
@@ -83,10 +83,10 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
         command="faults sweep", new_recording=str(new), findings=runs,
         error="cannot read /w/0/hello.db: it is damaged",
     )  # fmt: skip
-    found = delivered(reply_of(said, names), job(HELLO, output=str(tmp_path / "run.db")))
-    assert found.error == "cannot read runs/hello.db: it is damaged"
-    assert found.findings == ({"plan": "plans/slow.toml", "outcome": "hung"},)
-    assert Path(found.new_recording or "").read_bytes() == b"new"
+    actual = delivered(reply_of(said, names), job(HELLO, output=str(tmp_path / "run.db")))
+    assert actual.error == "cannot read runs/hello.db: it is damaged"
+    assert actual.findings == ({"plan": "plans/slow.toml", "outcome": "hung"},)
+    assert Path(actual.new_recording or "").read_bytes() == b"new"
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     for count, name in ((1, "run.db"), (2, "run-2.db")):
         new.write_text(f"{count}")
-        found = delivered(reply_of(verdict(new_recording=str(new)), {}), asked)
-        assert found.new_recording == str(output.with_name(name))
+        actual = delivered(reply_of(verdict(new_recording=str(new)), {}), asked)
+        assert actual.new_recording == str(output.with_name(name))
         assert output.with_name(name).read_text() == f"{count}"
     assert delivered(reply_of(verdict(), {}), asked).new_recording is None

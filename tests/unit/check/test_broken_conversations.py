@@ -33,15 +33,15 @@ def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
 @pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
 def test_one_change_breaks_one_rule(change: Change) -> None:
     """A changed conversation has the finding in the table and no other error."""
-    assert sorted(findings(changed(change))) == sorted(change.found)
-    assert change.found
-    assert not any(is_error(result) for result in change.found[1:])
+    assert sorted(findings(changed(change))) == sorted(change.findings)
+    assert change.findings
+    assert not any(is_error(finding) for finding in change.findings[1:])
 
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
 def test_a_legal_change_breaks_no_rule(change: Change) -> None:
     """Legal changes such as omissions, repetitions and another order have no findings."""
-    assert change.found == ()
+    assert change.findings == ()
     assert findings(changed(change)) == []
 
 

@@ -154,14 +154,14 @@ def test_bash_completes(home: Path) -> None:
         COMPREPLY=() COMP_WORDS=({PROGRAM} inspect note hell) COMP_CWORD=3
         _acp_proxy_completion {PROGRAM} && echo "${{COMPREPLY[@]}}"
     """
-    done = subprocess.run(
+    result = subprocess.run(
         [BASH, "--norc", "-c", script],
         capture_output=True,
         text=True,
         check=True,
         cwd=home.parent / "here",
     )
-    assert done.stdout == "request response\nhello\n"
+    assert result.stdout == "request response\nhello\n"
 
 
 def test_clients_and_known_agents_are_offered(

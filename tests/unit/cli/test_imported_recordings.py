@@ -126,8 +126,8 @@ def test_what_was_lost_is_not_claimed(
     """A recording of ours has it all, with the very same messages."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
-        found = re.search(pattern, output_of(log_of("zed", lost), name))
-        assert found is None, f"{name}: {found[0]!r} in {output_of(log_of('zed', lost), name)}"
+        match = re.search(pattern, output_of(log_of("zed", lost), name))
+        assert match is None, f"{name}: {match[0]!r} in {output_of(log_of('zed', lost), name)}"
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -152,7 +152,7 @@ def test_members_that_are_not_known_are_null(
             if member in lost or member.endswith("_ns"):
                 assert value is None, member
     lines = output_of(None, name).splitlines()
-    ours = [one for line in lines for one in members(json.loads(line))]
+    ours = [item for line in lines for item in members(json.loads(line))]
     known = {member for member, value in ours if value is not None}
     assert name in TIMELESS or any(member.endswith("_ns") for member in known)
 
@@ -160,13 +160,13 @@ def test_members_that_are_not_known_are_null(
 def members(value: Any) -> Iterator[tuple[str, Any]]:
     """The members of all objects in a value."""
     if isinstance(value, list):
-        for one in value:
-            yield from members(one)
+        for item in value:
+            yield from members(item)
     elif isinstance(value, dict):
-        for name, one in value.items():
-            yield name, one
+        for name, item in value.items():
+            yield name, item
             if name != "message":
-                yield from members(one)
+                yield from members(item)
 
 
 def test_inferred_times_are_shown_and_not_subtracted(
@@ -208,7 +208,7 @@ def test_times_without_a_zone_stay_those_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     """Nobody knows how far they are from the reader's, whose zone moves only other times."""
-    seen = []
+    values = []
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "<-05>5")
         time.tzset()
@@ -218,14 +218,14 @@ def test_times_without_a_zone_stay_those_of_the_log(
             text_form(folder / "roof.jsonl", log_of("jetbrains", lost))
             page = folder / "page.html"
             places = {"REC": folder / "roof.jsonl", "DIR": folder, "PAGE": page}
-            done = run(*(places.get(word, word) for word in words))
-            assert done.exit_code == 0, done.output
-            text = page.read_text(encoding="utf-8") if page.exists() else done.stdout
-            seen.append({*re.findall(r"\b(?:10|15):06\S*(?: [+-]\d{4}| UTC)?", text)})
+            result = run(*(places.get(word, word) for word in words))
+            assert result.exit_code == 0, result.output
+            text = page.read_text(encoding="utf-8") if page.exists() else result.stdout
+            values.append({*re.findall(r"\b(?:10|15):06\S*(?: [+-]\d{4}| UTC)?", text)})
     time.tzset()
-    log, ours = seen
+    log, ours = values
     assert log
-    assert not {one for one in log if not one.startswith("15:") or re.search("UTC|[+-]", one)}
+    assert not {item for item in log if not item.startswith("15:") or re.search("UTC|[+-]", item)}
     assert ours
     assert not ours & log
 
@@ -251,7 +251,7 @@ def test_no_duration_is_finer_than_the_times(
     text = theirs.read_text(encoding="utf-8")
     theirs.write_text(text.replace('"end_turn"', '"max_tokens"'), encoding="utf-8")
     lines = run("inspect", "diff", text_form(tmp_path / "ours.jsonl"), theirs).stdout.splitlines()
-    (line,) = (one for one in lines if "→  session/new" in one)
+    (line,) = (item for item in lines if "→  session/new" in item)
     assert (line.count("5 ms"), line.count(said)) == (2, 2)
 
 
@@ -261,16 +261,16 @@ def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -
     crash = tmp_path / "crash.jsonl"
     text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')
     crash.write_text(text, encoding="utf-8")
-    done = run("inspect", "diff", ours, crash)
-    assert (done.exit_code, done.stderr) == (1, "")
-    assert "4.0 s" in done.stdout
-    assert "1 difference: 1 in the ending" in done.stdout
+    result = run("inspect", "diff", ours, crash)
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "4.0 s" in result.stdout
+    assert "1 difference: 1 in the ending" in result.stdout
     theirs = text_form(tmp_path / "theirs.jsonl", log_of("zed", "times", "ending", "bytes"))
     for pair in ((ours, theirs), (theirs, ours)):
-        done = run("inspect", "diff", *pair)
-        assert done.exit_code == 0, done.output
-        assert re.search(f"{DURATION}|exit", done.stdout) is None
-        assert "theirs.jsonl was imported from zed: latencies and endings are not" in done.stderr
+        result = run("inspect", "diff", *pair)
+        assert result.exit_code == 0, result.output
+        assert re.search(f"{DURATION}|exit", result.stdout) is None
+        assert "theirs.jsonl was imported from zed: latencies and endings are not" in result.stderr
         exact = run("inspect", "diff", "--exact", *pair)
         assert exact.exit_code == 2
         assert "how messages were spelled is not known" in exact.stderr
@@ -317,10 +317,10 @@ def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
     for copy in ("masked.db", "bundled.jsonl", "tests/recordings/roof_turn_1.jsonl"):
         with api.open(tmp_path / copy) as opened:
             assert opened.facts.origin == origin
-            assert {(one.seconds, one.time, one.latency) for one in opened.frames()} == {
+            assert {(frame.seconds, frame.time, frame.latency) for frame in opened.frames()} == {
                 (None, None, None)
             }
-            assert all(one.seconds is None for one in opened.messages())
+            assert all(frame.seconds is None for frame in opened.messages())
 
 
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {

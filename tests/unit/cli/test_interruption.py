@@ -90,8 +90,8 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
         finally:
             tidied.append(command)
 
-    found = CliRunner().invoke(group(run))
-    assert (found.exit_code, found.output, tidied) == (130, "", [command])
+    result = CliRunner().invoke(group(run))
+    assert (result.exit_code, result.output, tidied) == (130, "", [command])
     assert signal.getsignal(signal.SIGINT) is leave
 
 
@@ -110,7 +110,7 @@ def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
     """A shell chooses one for background commands, and so may a Python program that calls us."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
-    seen = []
-    CliRunner().invoke(group(lambda: seen.append(signal.getsignal(signal.SIGINT))))
-    assert seen == [handler]
+    values = []
+    CliRunner().invoke(group(lambda: values.append(signal.getsignal(signal.SIGINT))))
+    assert values == [handler]
     assert signal.getsignal(signal.SIGINT) is handler

@@ -109,9 +109,9 @@ def test_an_unreadable_file_is_reported(
     """Each kind of unreadable file has its own message, in every command that reads."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
-    found = complaint("inspect", *command, tmp_path / "x.db")
-    assert answer in found
-    assert str(tmp_path / "x.db") in found
+    actual = complaint("inspect", *command, tmp_path / "x.db")
+    assert answer in actual
+    assert str(tmp_path / "x.db") in actual
     assert {entry: entry.stat().st_size for entry in tmp_path.iterdir()} == before
 
 
@@ -195,9 +195,9 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
 )
 def test_wrong_use(arguments: list[str], answer: str) -> None:
     """A wrong option, command or value is named in one line, with where to read on."""
-    found = complaint(*arguments)
-    assert found.split(";")[-1] == answer.split(";")[-1]
-    assert found.replace('"', "'") == answer
+    actual = complaint(*arguments)
+    assert actual.split(";")[-1] == answer.split(";")[-1]
+    assert actual.replace('"', "'") == answer
 
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
@@ -229,14 +229,14 @@ def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:
-        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert found.returncode == 2
-    assert found.stderr == b"acp-proxy: cannot write the output: No space left on device\n"
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert result.returncode == 2
+    assert result.stderr == b"acp-proxy: cannot write the output: No space left on device\n"
 
 
 def test_a_closed_stdout_gives_no_traceback() -> None:
     """A closed stdout is no error."""
     recording = str(Path(__file__).parents[3] / "recordings" / "hello.db")
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
-    found = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
-    assert (found.returncode, found.stderr) == (0, b"")
+    result = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")

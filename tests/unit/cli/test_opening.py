@@ -206,16 +206,16 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
     """The results come in order, and Ctrl-C is for the first process alone."""
-    found = list(mapped(where, THINGS))
-    assert [number for number, _, _ in found] == list(THINGS)
-    assert os.getpid() not in {process for _, process, _ in found}
-    assert not any(is_ended for _, _, is_ended in found)
+    actual = list(mapped(where, THINGS))
+    assert [number for number, _, _ in actual] == list(THINGS)
+    assert os.getpid() not in {process for _, process, _ in actual}
+    assert not any(is_ended for _, _, is_ended in actual)
 
 
 def test_few_are_looked_at_here() -> None:
     """A fork is not worth it."""
-    found = list(mapped(where, range(3)))
-    assert [(number, process) for number, process, _ in found] == [
+    actual = list(mapped(where, range(3)))
+    assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)
     ]
 

@@ -113,9 +113,9 @@ def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> N
     before = text.read_bytes()
     words = [sys.executable, "-m", "acp_proxy", "verify", "-", "--report", str(text), "--", "true"]
     with text.open("rb") as source:
-        done = subprocess.run(words, stdin=source, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"acp-proxy: {TOLD}{text}\n"
+        result = subprocess.run(words, stdin=source, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"acp-proxy: {TOLD}{text}\n"
     assert text.read_bytes() == before
 
 
@@ -210,11 +210,11 @@ def test_a_report_that_fails_does_not_stop_the_others(
 def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
     """For the other one it prints the reason."""
     words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    assert done.returncode == 1
-    first, *_ = done.stderr.splitlines()
+    assert result.returncode == 1
+    first, *_ = result.stderr.splitlines()
     assert first == "acp-proxy: cannot write /dev/full: no space left on device"
     assert Path("x.xml").read_text(encoding="utf-8").startswith("<?xml")
 

@@ -10,16 +10,16 @@ from acp_proxy.cli.removed import REMOVED, STARTERS, instead, of_variable, parts
 from tests.support.command_line import run
 
 
-@pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] not in STARTERS])
+@pytest.mark.parametrize("typed", [typed for typed in REMOVED if typed.split()[0] not in STARTERS])
 def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
     """It is one line on stderr, and the exit code of wrong use."""
-    done = run(*typed.split())
-    assert done.exit_code == 2
-    assert done.stderr == f"acp-proxy: {instead(*parts(typed))}\n"
-    assert not done.stdout
+    result = run(*typed.split())
+    assert result.exit_code == 2
+    assert result.stderr == f"acp-proxy: {instead(*parts(typed))}\n"
+    assert not result.stdout
 
 
-@pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] in STARTERS])
+@pytest.mark.parametrize("typed", [typed for typed in REMOVED if typed.split()[0] in STARTERS])
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,8 +51,8 @@ def test_nothing_that_exists_is_in_the_table() -> None:
             command = command.get_command(click.Context(command), option.pop(0))
         if command is not None:
             assert option
-            shown = [one for one in command.params if not getattr(one, "hidden", False)]
-            words = {word for one in shown for word in one.opts}
+            shown = [param for param in command.params if not getattr(param, "hidden", False)]
+            words = {word for param in shown for word in param.opts}
             assert option[0] not in words or option[1] != option[1].upper()
 
 
@@ -84,8 +84,8 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
             assert (
                 capsys.readouterr().err == f"acp-proxy: {instead('replay', '--order', 'causal')}\n"
             )
-        done = run("verify", "hello", "--", "true")
-    assert (done.exit_code, done.stderr) == (
+        result = run("verify", "hello", "--", "true")
+    assert (result.exit_code, result.stderr) == (
         2,
         f"acp-proxy: {instead('verify', '--order', 'causal')}\n",
     )

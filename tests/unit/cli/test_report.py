@@ -23,8 +23,8 @@ SECRET = "ghp_" + "x7Kq2Zp9Lw4Vb8Nc3Rt6Ym1Hd5Gf0JsAeUiO"
 
 def banner(page: str) -> str:
     """The text at the top of a page."""
-    (found,) = re.findall(r'<header id="banner"[^>]*>(.*?)</header>', page, re.DOTALL)
-    return " ".join(re.sub(r"<[^>]+>", "", found).split())
+    (actual,) = re.findall(r'<header id="banner"[^>]*>(.*?)</header>', page, re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", "", actual).split())
 
 
 def test_it_writes_a_page_named_after_the_recording(
@@ -32,12 +32,12 @@ def test_it_writes_a_page_named_after_the_recording(
 ) -> None:
     """In the current directory, for its owner alone; stderr says what is in it."""
     monkeypatch.chdir(tmp_path)
-    done = run("inspect", "report", LOST)
-    assert (done.exit_code, done.stdout) == (0, "")
+    result = run("inspect", "report", LOST)
+    assert (result.exit_code, result.stdout) == (0, "")
     page = tmp_path / "lost-permission.html"
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     size = byte_size(page.stat().st_size)
-    says, warns = done.stderr.splitlines()
+    says, warns = result.stderr.splitlines()
     assert says == (
         f"acp-proxy: lost-permission.html ({size}) has 16 of 16 frames and events;"
         " no secret was found"
@@ -81,14 +81,14 @@ def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
     """Not what the head says, which is about all of them."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
-    done = run("inspect", "report", TOUR, *words, "-o", page)
+    result = run("inspect", "report", TOUR, *words, "-o", page)
     html = page.read_text(encoding="utf-8")
     data = decode_page(html)
     assert {row["kind"] for row in data.rows} == {"request"}
     assert {row["turn"] for row in data.rows} == {1}
     assert data.lines is None
     count = len(data.rows)
-    assert f"has {count} of 62 frames and events, without payloads; no secret" in done.stderr
+    assert f"has {count} of 62 frames and events, without payloads; no secret" in result.stderr
     assert banner(html).startswith(
         f"This file has {count} of 62 frames and events, turn 1, filter kind:request,"
         " without payloads: the lines themselves are left out; no secret was found."
@@ -99,20 +99,20 @@ def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
 
 def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
     """The page is made all the same."""
-    done = run("inspect", "report", TOUR, "method:session/promt", "-o", tmp_path / "x.html")
-    assert "did you mean method:session/prompt?" in done.stderr
-    assert "has 0 of 62 frames" in done.stderr
+    result = run("inspect", "report", TOUR, "method:session/promt", "-o", tmp_path / "x.html")
+    assert "did you mean method:session/prompt?" in result.stderr
+    assert "has 0 of 62 frames" in result.stderr
     assert "expected" in complaint("inspect", "report", TOUR, "kind:")
     assert "no turn 9" in complaint("inspect", "report", TOUR, "--turn", "9")
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
     """Then the page says so in its first line, and so does stderr."""
-    talk = Talk()
-    talk.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
-    path, output = write(talk, tmp_path / "x.jsonl"), tmp_path / "x.html"
-    done = run("inspect", "report", path, "-o", output)
-    assert "1 secret is masked in 1 place" in done.stderr
+    conversation = Talk()
+    conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
+    path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
+    result = run("inspect", "report", path, "-o", output)
+    assert "1 secret is masked in 1 place" in result.stderr
     html = output.read_text(encoding="utf-8")
     assert "1 secret is masked in 1 place (1 token)." in banner(html)
     data = decode_page(html)
@@ -133,8 +133,8 @@ def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text("so far")))
-        done = run("inspect", "report", recorder.path, "-o", tmp_path / "x.html")
-        assert done.exit_code == 0
+        result = run("inspect", "report", recorder.path, "-o", tmp_path / "x.html")
+        assert result.exit_code == 0
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert "still running" in html
 
@@ -165,14 +165,14 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a page that is named after both; stderr says how much differs."""
     monkeypatch.chdir(tmp_path)
-    done = run("inspect", "report", TOUR, "--against", LOST)
-    assert (done.exit_code, done.stdout) == (0, "")
+    result = run("inspect", "report", TOUR, "--against", LOST)
+    assert (result.exit_code, result.stdout) == (0, "")
     page = tmp_path / "tour-against-lost-permission.html"
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     compared = run("inspect", "diff", TOUR, LOST, "--json").stdout.splitlines()
     counts = json.loads(compared[0])["counts"]
     size = page.stat().st_size / 1000
-    first, second = done.stderr.splitlines()
+    first, second = result.stderr.splitlines()
     assert first.startswith(
         f"acp-proxy: {page.name} ({size:.1f} kB): {counts['total']} differences"
     )
@@ -188,11 +188,11 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
     """As in `diff`; --turn and what else is about one recording are refused."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
-    done = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
+    result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
-    assert done.exit_code == 0
-    done = run(*compare, "method:nothing", "-o", tmp_path / "y.html")
-    assert done.stderr.startswith("acp-proxy: no frame matches FILTER\n")
+    assert result.exit_code == 0
+    result = run(*compare, "method:nothing", "-o", tmp_path / "y.html")
+    assert result.stderr.startswith("acp-proxy: no frame matches FILTER\n")
     refused = complaint(*compare, "--turn", "1")
     assert "expected --against without --turn and --no-payloads" in refused
     run(*compare, "--expect", "outcome", "--ignore", "/result", "-o", tmp_path / "z.html")

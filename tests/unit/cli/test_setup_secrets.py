@@ -79,11 +79,11 @@ def test_nothing_that_is_printed_has_a_secret(
     for words in commands:
         result = run("setup", *words, **environ)
         assert result.exit_code in (0, 2)
-        assert leaks.found(result.output.encode()) == [], words
+        assert leaks.leaks_in(result.output.encode()) == [], words
     assert "OpenCode" in run("setup", **environ).output
     assert json.loads(run("setup", *agent, **environ).stdout)
     shown = run("setup", *agent, "--unredacted", **environ).output
     assert all(secret in shown for secret in (VARIABLE, HEADER, AFTER, WITH, KEY, BEARER))
     path.write_text(path.read_text()[: path.read_text().index(BEARER) + 9])
     for words in ((), agent, ("--json",)):
-        assert leaks.found(run("setup", *words, **environ).output.encode()) == []
+        assert leaks.leaks_in(run("setup", *words, **environ).output.encode()) == []

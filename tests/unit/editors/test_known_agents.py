@@ -97,8 +97,8 @@ def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
 
 def test_only_the_first_word_is_replaced() -> None:
     """What follows is passed on."""
-    found = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
-    assert found == (["opencode", "acp", "--x", "@gemini"], {}, "")
+    actual = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
+    assert actual == (["opencode", "acp", "--x", "@gemini"], {}, "")
     assert expanded(["@nosuch"], lambda _: True) is None
 
 
@@ -179,7 +179,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-P", "-m", "acp_proxy", *words, "@opencode"],
         env={
             "PATH": str(tmp_path),
@@ -192,9 +192,9 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    assert done.returncode == code
-    assert "@opencode: opencode is not in PATH" in done.stderr
-    assert "type: npx -y @opencode/cli acp\n" in done.stderr
+    assert result.returncode == code
+    assert "@opencode: opencode is not in PATH" in result.stderr
+    assert "type: npx -y @opencode/cli acp\n" in result.stderr
     assert not (tmp_path / "ran").exists()
 
 
@@ -214,14 +214,14 @@ def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
         (["@opencode", "-x"], "opencode acp -x True"),
         (["opencode", "@gemini"], "opencode @gemini False"),
     ):
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", script, "record", "--", *words],
             env=env,
             cwd=ROOT,
             capture_output=True,
             text=True,
         )
-        assert done.stdout.splitlines()[:1] == [expected], done.stderr
+        assert result.stdout.splitlines()[:1] == [expected], result.stderr
 
 
 def test_the_command_line_expands_names_as_well(

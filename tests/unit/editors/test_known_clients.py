@@ -36,14 +36,18 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
     """On Linux and macOS, each client is found with its agents, and which of them are recorded."""
-    found = {one.client.name: one for one in find_clients(make_home(tmp_path, is_mac=is_mac))}
-    assert {name: {a.name: a.command for a in one.agents} for name, one in found.items()} == AGENTS
-    assert [name for name, one in found.items() if one.problems] == []
-    (goose,) = found["avante"].recorded
+    actual = {
+        client.client.name: client for client in find_clients(make_home(tmp_path, is_mac=is_mac))
+    }
+    assert {
+        name: {a.name: a.command for a in client.agents} for name, client in actual.items()
+    } == AGENTS
+    assert [name for name, client in actual.items() if client.problems] == []
+    (goose,) = actual["avante"].recorded
     assert (goose.proxy, goose.agent) == (("/opt/acp-proxy",), ("goose", "acp"))
-    assert found["zed"].agents[0].env == {"OPENAI_API_KEY": VALUE}
-    assert found["obsidian"].agents[1].env == {"A": VALUE}
-    assert found["jetbrains"].agents[0].header_names == ("X-Key",)
+    assert actual["zed"].agents[0].env == {"OPENAI_API_KEY": VALUE}
+    assert actual["obsidian"].agents[1].env == {"A": VALUE}
+    assert actual["jetbrains"].agents[0].header_names == ("X-Key",)
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
@@ -68,8 +72,8 @@ def test_directories_of_the_environment_count(tmp_path: Path) -> None:
     machine = Machine(environ, "linux", tmp_path)
     assert look_at(BY_NAME["zed"], machine).path == tmp_path / "c/zed/settings.json"
     (tmp_path / ".local/share/other/lazy/avante.nvim").mkdir(parents=True)
-    (found,) = find_clients(machine)
-    assert (found.client.name, found.path) == ("avante", tmp_path / "c/other/init.lua")
+    (client,) = find_clients(machine)
+    assert (client.client.name, client.path) == ("avante", tmp_path / "c/other/init.lua")
 
 
 @pytest.mark.parametrize(
@@ -79,10 +83,10 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
     """Settings that cannot be read are a problem of their client only, with path and reason."""
     machine = make_home(tmp_path)
     (tmp_path / ".jetbrains/acp.json").write_text(text)
-    found = {one.client.name: one for one in find_clients(machine)}
-    (problem,) = found["jetbrains"].problems
+    actual = {client.client.name: client for client in find_clients(machine)}
+    (problem,) = actual["jetbrains"].problems
     assert problem.startswith(f"cannot read {tmp_path}/.jetbrains/acp.json: ")
-    assert found["zed"].agents
+    assert actual["zed"].agents
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -100,11 +104,11 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
     """A client whose settings are JSON finds the recorded agent in its own snippet."""
     client = BY_NAME[name]
     agent = RecordedAgent("é \u2028", (*OWN, "record", "--", "a b", '"\\'), {"A": "b c"})
-    (found,) = client.agents(tmp_path, client.snippet([agent]).encode())
+    (actual,) = client.agents(tmp_path, client.snippet([agent]).encode())
     env = () if name != "acpx" else ("env", "A=b c")
-    assert found.command == (*env, *agent.command)
-    assert found.proxy == (*env, *OWN)
-    assert found.agent == ("a b", '"\\')
+    assert actual.command == (*env, *agent.command)
+    assert actual.proxy == (*env, *OWN)
+    assert actual.agent == ("a b", '"\\')
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
@@ -114,12 +118,12 @@ def test_strings_are_quoted(words: list[str]) -> None:
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")
         text = BY_NAME[name].snippet([agent])
-        (found,) = BY_NAME[name].agents(path, text.encode())
+        (actual,) = BY_NAME[name].agents(path, text.encode())
         escapes = {f"\\{ord(c):03{'o' if path.suffix == '.el' else 'd'}}": c for c in CONTROLS}
         for escape, character in escapes.items():
             assert character not in text
             words = [word.replace(character, escape[1:]) for word in words]
-        assert found.command == (*OWN, "record", "--", "opencode", *words)
+        assert actual.command == (*OWN, "record", "--", "opencode", *words)
         words = [*agent.command[4:]]
     for name in ("toad", "marimo"):
         assert tuple(shlex.split(shlex.split(BY_NAME[name].snippet([agent]))[2])) == agent.command
@@ -186,13 +190,13 @@ def test_values_are_hidden(tmp_path: Path) -> None:
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]
     )
     for name in ("zed", "jetbrains", "obsidian"):
-        found = look_at(BY_NAME[name], machine)
-        data = found.path.read_bytes()
+        actual = look_at(BY_NAME[name], machine)
+        data = actual.path.read_bytes()
         shown = hidden_settings(data, mask)
         assert VALUE not in shown
         assert KEY not in shown
         assert "…" in shown
-        agent = recorded(found.agents[0], OWN, machine, is_graphical=True)
+        agent = recorded(actual.agents[0], OWN, machine, is_graphical=True)
         text = BY_NAME[name].snippet([hidden_agent(agent, mask)])
         assert VALUE not in text
         assert KEY not in text

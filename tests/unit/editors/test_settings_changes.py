@@ -68,7 +68,7 @@ def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
     """After an interruption the file has its old content or the entry, and undo restores it."""
-    done = [False, False]
+    result = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"
         path.parent.parent.mkdir()
@@ -76,7 +76,7 @@ def test_an_interrupted_change_can_be_taken_back(
             path.parent.mkdir()
             path.write_bytes(BEFORE)
         for step, act in enumerate((change, take_back)):
-            if done[step]:
+            if result[step]:
                 continue
             if step:
                 change(path)
@@ -84,7 +84,7 @@ def test_an_interrupted_change_can_be_taken_back(
                 interruption = Interruption(patch, number, is_kill=is_kill)
                 with contextlib.suppress(BadSettings):
                     act(path)
-            done[step] = not interruption.has_happened
+            result[step] = not interruption.has_happened
             before, after = BEFORE if is_there else None, insertion_of(is_there)
             assert content(path) in (before, after)
             if content(path) == after:
@@ -94,7 +94,7 @@ def test_an_interrupted_change_can_be_taken_back(
                 take_back(path)
             assert log(path).read() == []
             assert content(path) == before
-    assert done == [True, True]
+    assert result == [True, True]
 
 
 def change(path: Path) -> None:

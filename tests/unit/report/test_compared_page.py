@@ -40,24 +40,24 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
     """Every difference is shown once, and all that is neither different nor equal is nothing."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
-        found = diff(a, b)
-        entries = [*found.entries()]
-        comparison = read_comparison(found, (a, b))
+        actual = diff(a, b)
+        entries = [*actual.entries()]
+        comparison = read_comparison(actual, (a, b))
     shown = [step for lane in comparison.lanes for step in lane.steps if not isinstance(step, int)]
-    assert [(one.change, one.title, one.a and one.a.seq, one.b and one.b.seq) for one in shown] == [
-        (one.change, one.title, one.a, one.b) for one in entries
-    ]
-    for one, entry in zip(shown, entries, strict=True):
-        assert [place.pointer for place in one.places.items] == [f.pointer for f in entry.fields]
-    kinds = Counter(one.change for one in shown)
-    assert found.counts == Counts(
+    assert [
+        (item.change, item.title, item.a and item.a.seq, item.b and item.b.seq) for item in shown
+    ] == [(item.change, item.title, item.a, item.b) for item in entries]
+    for item, entry in zip(shown, entries, strict=True):
+        assert [place.pointer for place in item.places.items] == [f.pointer for f in entry.fields]
+    kinds = Counter(item.change for item in shown)
+    assert actual.counts == Counts(
         handshake=len(comparison.handshake.items), only_a=kinds[Change.ONLY_A],
         only_b=kinds[Change.ONLY_B], changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
         ending=len(comparison.ending),
     )  # fmt: skip
     page = page_of(comparison)
     numbers = [dict(attributes).get("id") for tag, attributes in page.elements if tag == "article"]
-    assert numbers == [f"change-{n}" for n in range(1, found.counts.total + 1)]
+    assert numbers == [f"change-{n}" for n in range(1, actual.counts.total + 1)]
     assert comparison.verdict in page.text
     assert comparison.more == 0
 
@@ -69,7 +69,7 @@ def test_equal_messages_are_counted() -> None:
         lanes = read_comparison(diff(a, b), (a, b)).lanes
         same = read_comparison(diff(a, a), (a, a))
     assert [
-        (lane.lane, [one if isinstance(one, int) else one.sign for one in lane.steps])
+        (lane.lane, [step if isinstance(step, int) else step.sign for step in lane.steps])
         for lane in lanes
     ] == [
         ("connection", [1]),
@@ -99,9 +99,9 @@ def test_recordings_of_one_name_are_told_apart() -> None:
     """By their files, and by all of their paths only if nothing else differs."""
 
     def names(a: str, b: str) -> tuple[str, str]:
-        found = differing()
-        side_a, side_b = (evolve(found.a, name="n", path=path) for path in (a, b))
-        return made_up(evolve(found, a=side_a, b=side_b)).names
+        actual = differing()
+        side_a, side_b = (evolve(actual.a, name="n", path=path) for path in (a, b))
+        return made_up(evolve(actual, a=side_a, b=side_b)).names
 
     assert made_up(differing()).names == ("monday", "friday")
     assert names("/home/me/a.db", "/home/me/b.db") == ("a.db", "b.db")

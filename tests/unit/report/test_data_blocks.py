@@ -58,24 +58,24 @@ def check_rows(report: DecodedReport, rows: list[dict[str, Any]], reader: Record
     assert report.meta["rows"] == len(report.rows) == len(rows)
     assert report.lines is not None
     hints = HintReader(reader)
-    for found, raw, row in zip(report.rows, report.lines, rows, strict=True):
+    for actual, raw, row in zip(report.rows, report.lines, rows, strict=True):
         if "raw" not in row:
             assert raw == row["data"].encode()
-            value = {"seq": found["seq"], "t_ns": found["t_ns"], "event": found["kind"]}
+            value = {"seq": actual["seq"], "t_ns": actual["t_ns"], "event": actual["kind"]}
             assert {**value, "data": json.loads(raw)} == json.loads(event_json(row))
-            assert (found["stream"], found["text"]) == ("event", event_line(row).text)
+            assert (actual["stream"], actual["text"]) == ("event", event_line(row).text)
             continue
         assert raw == row["raw"]
-        members = {name: found.get(name) for name in FRAME_MEMBERS}
-        members["t_first_ns"] = found["t_ns"] - found["arrival_ns"]
+        members = {name: actual.get(name) for name in FRAME_MEMBERS}
+        members["t_first_ns"] = actual["t_ns"] - actual["arrival_ns"]
         expected = json.loads(frame_json(row))
         assert members == {name: expected[name] for name in FRAME_MEMBERS}
         of_exchange = "request_seq", "response_seq", "latency_ns", "answer_session"
         for name in (*of_exchange, "answer_terminal"):
-            assert found[name] == row[name]
+            assert actual[name] == row[name]
         shown = frame_line(row, live=reader.live, hints=hints.of(row))
-        assert (found["text"], found["tone"]) == (shown.text, shown.tone.value)
-        assert shown.cells.method.startswith(found["update"] or "")
+        assert (actual["text"], actual["tone"]) == (shown.text, shown.tone.value)
+        assert shown.cells.method.startswith(actual["update"] or "")
     check_runs(report, rows)
 
 

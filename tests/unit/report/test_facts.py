@@ -25,13 +25,13 @@ def test_a_bar_is_as_wide_as_its_time() -> None:
     """Pieces follow each other without a gap, and a short one can still be seen."""
     spent = dict.fromkeys(Part, 0) | {Part.SILENT: 30, Part.PERSON: 60, Part.FILES: 10}
     pieces = bar(spent, 100)
-    assert [(one.part, one.x, one.width, one.ns) for one in pieces] == [
+    assert [(piece.part, piece.x, piece.width, piece.ns) for piece in pieces] == [
         ("silent", 0, 300, 30),
         ("person", 300, 600, 60),
         ("files", 900, 100, 10),
     ]
-    assert [one.width for one in bar(spent, 10**9)] == [1, 1, 1]
-    assert sum(one.width for one in bar(dict.fromkeys(Part, 7), 7 * len(Part))) == BAR
+    assert [piece.width for piece in bar(spent, 10**9)] == [1, 1, 1]
+    assert sum(piece.width for piece in bar(dict.fromkeys(Part, 7), 7 * len(Part))) == BAR
 
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -49,8 +49,8 @@ def summary_of(name: str) -> Summary:
 
 def hello(*findings: Finding) -> Summary:
     """The summary of a sound recording, as if there were findings."""
-    found = in_order(findings)
-    return evolve(summary_of("hello"), findings=found, severities=counts_of(found))
+    actual = in_order(findings)
+    return evolve(summary_of("hello"), findings=actual, severities=counts_of(actual))
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def hello(*findings: Finding) -> Summary:
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
     """At the frame with which it began; nobody is to blame while a tool call runs."""
-    found = find_verdict(summary_of(name))
-    assert (found.is_trouble, found.by, found.seq) == (True, by, seq)
-    assert found.text.startswith(words)
-    assert (found.unblamed is None) == (by is not None)
+    verdict = find_verdict(summary_of(name))
+    assert (verdict.is_trouble, verdict.by, verdict.seq) == (True, by, seq)
+    assert verdict.text.startswith(words)
+    assert (verdict.unblamed is None) == (by is not None)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 )
 def test_sound_recordings_have_nobody(name: str) -> None:
     """Hints and warnings are no verdict."""
-    found = find_verdict(summary_of(name))
-    assert (found.is_trouble, found.by, found.seq) == (False, None, None)
-    assert found.text.startswith("No problem was found")
+    verdict = find_verdict(summary_of(name))
+    assert (verdict.is_trouble, verdict.by, verdict.seq) == (False, None, None)
+    assert verdict.text.startswith("No problem was found")
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:

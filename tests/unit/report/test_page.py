@@ -78,7 +78,7 @@ def everything() -> ReportData:
     summaries = [data.summary for data in every]
 
     def joined(name: str) -> list[Any]:
-        return [one for summary in summaries for one in getattr(summary, name)]
+        return [item for summary in summaries for item in getattr(summary, name)]
 
     summary = evolve(
         tour.summary,
@@ -116,9 +116,9 @@ def planted(value: Any, text: str) -> Any:
         case str():
             return text
         case list() | tuple():
-            return type(value)(planted(one, text) for one in value)
+            return type(value)(planted(item, text) for item in value)
         case dict():
-            return {planted(key, text): planted(one, text) for key, one in value.items()}
+            return {planted(key, text): planted(item, text) for key, item in value.items()}
         case _ if has(type(value)):
             changed = {
                 field.name: planted(getattr(value, field.name), text)
@@ -170,9 +170,11 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 def test_nothing_is_allowed_but_the_two() -> None:
     """By their hashes; a worker, and the one policy that makes its URL."""
     script, style = "let a = 'ä';", "a { b: c }"
-    found = dict(part.split(" ", 1) for part in content_policy((script, script), style).split("; "))
+    actual = dict(
+        part.split(" ", 1) for part in content_policy((script, script), style).split("; ")
+    )
     assert source_hash(script) == f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
-    assert found == {
+    assert actual == {
         "default-src": "'none'",
         "script-src": f"{source_hash(script)} {source_hash(script)}",
         "style-src": source_hash(style),
@@ -219,10 +221,14 @@ def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
     )
     _compare_findings(page, show)
     _compare_turns(page, show, stats)
-    waited = [duration(one["waited_ns"]) for one in show["questions"]]
+    waited = [duration(question["waited_ns"]) for question in show["questions"]]
     assert column(page, "permissions", "waited") == waited
-    assert column(page, "permissions", "frame") == [f"#{one['seq']}" for one in show["questions"]]
-    assert column(page, "unanswered", "frame") == [f"#{one['seq']}" for one in show["unanswered"]]
+    assert column(page, "permissions", "frame") == [
+        f"#{question['seq']}" for question in show["questions"]
+    ]
+    assert column(page, "unanswered", "frame") == [
+        f"#{question['seq']}" for question in show["unanswered"]
+    ]
     calls = [(byte_size(c["bytes"]), f"{c['frames']:,}") for c in stats["tool_calls"]]
     sizes = column(page, "calls", "bytes"), column(page, "calls", "frames")
     assert [*zip(*sizes, strict=True)] == calls
@@ -243,11 +249,13 @@ def column(page: Page, section: str, title: str) -> list[str]:
 
 def _compare_findings(page: Page, show: Any) -> None:
     items = page.lists.get("findings", [])
-    for item, one in zip(items, show["problems"], strict=True):
-        side = f"{one['by']} " if one["by"] else ""
-        start = f"{one['severity']}: {side}#{one['seq']} {one['text']} {one['rule']}"
+    for item, problem in zip(items, show["problems"], strict=True):
+        side = f"{problem['by']} " if problem["by"] else ""
+        start = (
+            f"{problem['severity']}: {side}#{problem['seq']} {problem['text']} {problem['rule']}"
+        )
         assert start in item
-        assert one["unblamed"] is None or one["unblamed"] in item
+        assert problem["unblamed"] is None or problem["unblamed"] in item
 
 
 def _compare_turns(page: Page, show: Any, stats: Any) -> None:

@@ -67,8 +67,8 @@ def test_modules_become_one_strict_function() -> None:
 def test_the_script_does_what_the_modules_do() -> None:
     """As Node runs it."""
     made = joined("shell/app.js", FILES.__getitem__)
-    done = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
-    assert done.stdout == "a!!!62//kept/* kept */\n"
+    result = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
+    assert result.stdout == "a!!!62//kept/* kept */\n"
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_types_are_left_out() -> None:
 
 def test_modules_that_import_each_other_are_refused() -> None:
     """With the way round."""
-    one = 'import {two} from "./b.js";\nexport const one = 1;'
-    two = 'import {one} from "./app.js";\nexport const two = 2;'
+    first = 'import {two} from "./b.js";\nexport const one = 1;'
+    second = 'import {one} from "./app.js";\nexport const two = 2;'
     with pytest.raises(NotJoined, match=r"each other: app\.js -> b\.js -> app\.js"):
-        join(one, b=two)
+        join(first, b=second)
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_it_is_what_the_commands_print(path: Path) -> None:
     assert meta["summary"] == printed("show", path)
     assert meta["stats"] == {**stats, "waterfall": None}
     (checked,) = printed("check", path)["recordings"]
-    found = [(one["rule"], one["seq"], one["text"]) for one in checked["findings"]]
-    assert [(f["rule"], f["seq"], f["text"]) for f in meta["summary"]["problems"]] == found
+    actual = [(finding["rule"], finding["seq"], finding["text"]) for finding in checked["findings"]]
+    assert [(f["rule"], f["seq"], f["text"]) for f in meta["summary"]["problems"]] == actual
     for turn, steps in zip(stats["turns"], meta["waterfalls"], strict=True):
         assert printed("stats", path, "--turn", str(turn["id"]))["waterfall"] == steps
     assert meta["last_turn"] == len(stats["turns"])

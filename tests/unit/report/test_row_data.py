@@ -65,24 +65,24 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
     with RecordingReader(recorder.path) as reader:
         report = decode(report_blocks(reader, ReportOptions()))
         bare = decode(report_blocks(reader, ReportOptions(payloads=False)))
-    found = {row["seq"]: row for row in report.rows}
-    assert [found[seq]["fate"] for seq in (2, 3, 4)] == [None, "injected", "dropped"]
-    assert found[2]["flags"] == 0
-    assert found[2]["fired"] is None
-    assert found[3]["flags"] == FIRED + MADE_UP + CHANGED
-    assert found[3]["fired"] == [
+    actual = {row["seq"]: row for row in report.rows}
+    assert [actual[seq]["fate"] for seq in (2, 3, 4)] == [None, "injected", "dropped"]
+    assert actual[2]["flags"] == 0
+    assert actual[2]["fired"] is None
+    assert actual[3]["flags"] == FIRED + MADE_UP + CHANGED
+    assert actual[3]["fired"] == [
         {"rule": "cut", "action": "corrupt", "made": False, "delivered": None, "base64": "/w==",
          "size": 1},
         {"rule": "dup", "action": "duplicate", "made": True, "delivered": "copy", "base64": None,
          "size": 4},
     ]  # fmt: skip
-    assert (found[4]["flags"], found[4]["delivered"]) == (FIRED + CHANGED, "none")
-    (large,) = found[5]["fired"]
+    assert (actual[4]["flags"], actual[4]["delivered"]) == (FIRED + CHANGED, "none")
+    (large,) = actual[5]["fired"]
     assert (large["delivered"], large["size"]) == (None, 20_000)
     for row in bare.rows:
-        for one in row["fired"] or ():
-            assert one["delivered"] is None
-            assert one["base64"] is None
+        for item in row["fired"] or ():
+            assert item["delivered"] is None
+            assert item["base64"] is None
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_a_late_frame_and_those_behind_it_have_delays(
         recorder.finish()
     with RecordingReader(recorder.path) as reader:
         report = decode(report_blocks(reader, ReportOptions()))
-    found = {row["seq"]: row["delay_ns"] for row in report.rows if row["stream"] == "to-client"}
-    assert found == delays
+    actual = {row["seq"]: row["delay_ns"] for row in report.rows if row["stream"] == "to-client"}
+    assert actual == delays
 
 
 @pytest.mark.parametrize("version", [3, 4])
@@ -151,8 +151,8 @@ def test_an_older_recording_that_is_still_made_can_be_read(
         recorder.to_client(notification("b"))
         recorder.event(FAULT, TO_CLIENT, **fired)
         with RecordingReader(recorder.path, unredacted=unredacted) as reader:
-            found = [row["fired"] for row in reader.frames()]
-    assert [[one["late_ns"] for one in each] for each in found] == [[None], [None]]
+            actual = [row["fired"] for row in reader.frames()]
+    assert [[item["late_ns"] for item in each] for each in actual] == [[None], [None]]
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
@@ -205,14 +205,14 @@ def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:
     for place in (1, 2):
         end = 0
         members = rows[place]["members"]
-        for member, found in zip(members, report.meta["members"][str(place)], strict=True):
-            at, length = found["offset"], found["length"]
+        for member, actual in zip(members, report.meta["members"][str(place)], strict=True):
+            at, length = actual["offset"], actual["length"]
             assert at >= end
             end = at + length
             assert report.lines[place][at:end] == member["raw"]
             for name in ("kind", "method", "exchange", "request_seq", "response_seq", "rpc_id"):
-                assert found[name] == member[name]
-            assert found["text"]
+                assert actual[name] == member[name]
+            assert actual["text"]
 
 
 ANY = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 2**62, 127, 128])
@@ -240,9 +240,9 @@ def test_a_column_is_as_wide_as_its_largest_number() -> None:
 @given(st.lists(st.lists(st.none() | st.text())))
 def test_each_text_is_once_in_the_list(chunks: list[list[str | None]]) -> None:
     """Texts come in the order in which they occur first; their places are their codes."""
-    texts, found = Texts(), list[str]()
+    texts, actual = Texts(), list[str]()
     for values in chunks:
         codes = texts.codes(values)
-        found += texts.take_new()
-        assert [found[code - 1] if code else None for code in codes] == values
-    assert len(found) == len({*found}) == len(texts)
+        actual += texts.take_new()
+        assert [actual[code - 1] if code else None for code in codes] == values
+    assert len(actual) == len({*actual}) == len(texts)

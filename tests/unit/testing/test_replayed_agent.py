@@ -47,9 +47,9 @@ def leave(directory: Path, number: int, report: dict[str, object] | None) -> Non
 def clean() -> dict[str, object]:
     """The report of a clean replay."""
     with RecordingReader(RECORDING) as reader:
-        found = converter.unstructure(rehearse(reader))
-    assert isinstance(found, dict)
-    return found
+        actual = converter.unstructure(rehearse(reader))
+    assert isinstance(actual, dict)
+    return actual
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
     )
     report = clean | {"verdict": "diverged", "divergences": [converter.unstructure(bad)]}
     leave(tmp_path, 1, report)
-    (found,) = agent_in(tmp_path).reports
-    assert found.verdict == "diverged"
-    assert found.text.replace("\n", "").isprintable()
-    assert "it\\x07" in found.text
+    (actual,) = agent_in(tmp_path).reports
+    assert actual.verdict == "diverged"
+    assert actual.text.replace("\n", "").isprintable()
+    assert "it\\x07" in actual.text
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:

@@ -15,20 +15,20 @@ from tests.support.batch_verdicts import FINDING, verdict
 def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
     """Returns the failure of each case of a report; None for one that passed."""
     suite = ET.fromstring(junit(verdicts[0].command, verdicts).encode())
-    found = {case.get("name"): case.find("failure") for case in suite}
-    bad = [one for one in found.values() if one is not None]
+    actual = {case.get("name"): case.find("failure") for case in suite}
+    bad = [item for item in actual.values() if item is not None]
     assert (suite.get("tests"), suite.get("failures")) == (str(len(verdicts)), str(len(bad)))
-    return found
+    return actual
 
 
 def test_junit_has_a_case_for_each_recording() -> None:
     """They are sorted by name; one that is not clean has failed, with the reason."""
-    found = failures(
+    actual = failures(
         verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
     )
-    assert [*found] == ["a.db", "b.db"]
-    assert found["a.db"] is None
-    assert (failure := found["b.db"]) is not None
+    assert [*actual] == ["a.db", "b.db"]
+    assert actual["a.db"] is None
+    assert (failure := actual["b.db"]) is not None
     assert failure.attrib == {"type": "differs", "message": "differs: #13: end_turn → max_tokens"}
     assert failure.text == "end_turn →\n  max_tokens"
 
@@ -37,8 +37,8 @@ def test_a_case_lists_findings_and_runs() -> None:
     """Its lines have whatever says why it failed, the worst first."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
-    one = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
-    failure = failures(one)["a.db"]
+    item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
+    failure = failures(item)["a.db"]
     assert failure is not None
     assert failure.get("message") == (
         "findings: #6 rpc.unanswered: the agent ended before it answered session/prompt, and 6 more"
@@ -53,8 +53,8 @@ def test_a_case_lists_findings_and_runs() -> None:
 
 def test_a_reason_is_one_printable_line() -> None:
     """A terminal obeys nothing that a verdict says."""
-    one = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
-    assert reason(one).startswith("#13: a b\\x1b[2Jxxx")
-    assert len(reason(one)) <= 2000
-    assert reason(evolve(one, first_divergence=None, error="\u202ex")) == "\\u202ex"
-    assert reason(evolve(one, first_divergence=None)) == ""
+    item = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
+    assert reason(item).startswith("#13: a b\\x1b[2Jxxx")
+    assert len(reason(item)) <= 2000
+    assert reason(evolve(item, first_divergence=None, error="\u202ex")) == "\\u202ex"
+    assert reason(evolve(item, first_divergence=None)) == ""

@@ -52,9 +52,9 @@ class Inline:
         future.set_result(perform(job, Printed.__new__(Printed)))
         return future
 
-    def verdict(self, done: Future[JobVerdict], _: Job) -> JobVerdict:
+    def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
         """Returns what a job has come to."""
-        return done.result()
+        return future.result()
 
     def shutdown(self, *, stop: bool) -> None:
         """Ends."""
@@ -78,26 +78,28 @@ def here(expected: tuple[Path, Kinds], monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def verdicts(*paths: Path) -> dict[str, Any]:
     """What files of results say, by recording."""
-    found = {}
+    actual = {}
     for path in paths:
-        for one in map(json.loads, path.read_bytes().splitlines()[1:]):
-            assert one["recording"] not in found
-            del one["seconds"]
-            found[one["recording"]] = one
-    return found
+        for verdict in map(json.loads, path.read_bytes().splitlines()[1:]):
+            assert verdict["recording"] not in actual
+            del verdict["seconds"]
+            actual[verdict["recording"]] = verdict
+    return actual
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """There is a line for each that is not clean, and a case of the report for each."""
+    """There is a verdict for each that is not clean, and a case of the report for each."""
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
-    found = {name.removeprefix("recs/"): (one["kind"], one["exit"]) for name, one in once.items()}
-    assert found == expected[1]
-    bad = [name for name, one in once.items() if one["kind"] != "clean"]
+    actual = {
+        name.removeprefix("recs/"): (item["kind"], item["exit"]) for name, item in once.items()
+    }
+    assert actual == expected[1]
+    bad = [name for name, item in once.items() if item["kind"] != "clean"]
     assert sorted(line.split()[1] for line in whole.stdout.splitlines()[:-1]) == sorted(bad)
     suite = ET.parse("whole.xml").getroot()
-    assert {one.get("name") for one in suite.iter("testcase")} == {*once}
+    assert {item.get("name") for item in suite.iter("testcase")} == {*once}
     assert suite.get("failures") == str(len(bad))
 
 
@@ -108,9 +110,9 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
     with LogWriter(here / "some" / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
-        found = run("check", "some")
+        result = run("check", "some")
         expected = "acp-proxy: some/live.db is still being recorded; later frames are not checked\n"
-        assert (found.exit_code, found.stderr) == (0, expected)
+        assert (result.exit_code, result.stderr) == (0, expected)
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
@@ -142,16 +144,16 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
     os.mkfifo(here / "some" / "pipe.jsonl")
     os.mkfifo(here / "some" / "pipe.db")
     for _ in range(2):
-        found = run("check", "some", "--results", "r.jsonl")
-        assert (found.exit_code, found.stderr) == (2, "")
-        kinds = {name: one["kind"] for name, one in verdicts(here / "r.jsonl").items()}
+        result = run("check", "some", "--results", "r.jsonl")
+        assert (result.exit_code, result.stderr) == (2, "")
+        kinds = {name: verdict["kind"] for name, verdict in verdicts(here / "r.jsonl").items()}
         assert kinds == {
             "some/hello.db": "clean",
             "some/pipe.db": "unreadable",
             "some/pipe.jsonl": "unreadable",
         }
-    found = run("check", "some/*.db")
-    assert "unreadable    some/pipe.db  cannot read some/pipe.db: it is a pipe" in found.stdout
+    result = run("check", "some/*.db")
+    assert "unreadable    some/pipe.db  cannot read some/pipe.db: it is a pipe" in result.stdout
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
@@ -159,13 +161,13 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
-    found = run("check", "some", "--results", "r.jsonl")
-    assert found.exit_code == 2
-    (one,) = verdicts(here / "r.jsonl").values()
-    assert one["kind"] == "unreadable"
-    assert one["error"].startswith("cannot read some/nnn")
-    assert one["error"].endswith("nnn.db as a recording: file name too long")
-    assert len(one["error"]) == 300
+    result = run("check", "some", "--results", "r.jsonl")
+    assert result.exit_code == 2
+    (verdict,) = verdicts(here / "r.jsonl").values()
+    assert verdict["kind"] == "unreadable"
+    assert verdict["error"].startswith("cannot read some/nnn")
+    assert verdict["error"].endswith("nnn.db as a recording: file name too long")
+    assert len(verdict["error"]) == 300
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
@@ -188,12 +190,12 @@ def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
         "ACP_PROXY_CHECK_FAIL_ON": "info",
         "ACP_PROXY_CHECK_IGNORE_RULE": "meta",
     }
-    found = run("check", RECORDINGS / "tour.db", "--results", "r.jsonl", **variables)
-    assert (report.exit_code, found.exit_code) == (1, 1)
-    (one,) = json.loads(report.stdout)["recordings"]
+    result = run("check", RECORDINGS / "tour.db", "--results", "r.jsonl", **variables)
+    assert (report.exit_code, result.exit_code) == (1, 1)
+    (recording,) = json.loads(report.stdout)["recordings"]
     (verdict,) = verdicts(here / "r.jsonl").values()
-    assert verdict["findings"] == one["findings"]
-    assert verdict["broken"] == len(one["findings"])
+    assert verdict["findings"] == recording["findings"]
+    assert verdict["broken"] == len(recording["findings"])
     header = json.loads((here / "r.jsonl").read_bytes().splitlines()[0])
     assert header["words"] == ["--ignore-rule=meta", "--fail-on=info", "--"]
 
@@ -224,18 +226,18 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
     """Errors also come from elsewhere than from the command, such as from a cluster."""
 
     class Refusing(Inline):
-        def verdict(self, done: Future[JobVerdict], _: Job) -> JobVerdict:
-            raise OSError(f"403 {done.result().recording}?token=hunter2hunter2\x1b[2J")
+        def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
+            raise OSError(f"403 {future.result().recording}?token=hunter2hunter2\x1b[2J")
 
     monkeypatch.setattr(run_batch, "executor_of", lambda *_: Refusing())
-    found = run("check", RECORDINGS / "hello.db", "--results=r.jsonl")
-    assert found.exit_code == 3
+    result = run("check", RECORDINGS / "hello.db", "--results=r.jsonl")
+    assert result.exit_code == 3
     text = Path("r.jsonl").read_text()
-    assert "hunter2" not in found.output + text
+    assert "hunter2" not in result.output + text
     assert "\\u001b" not in text
     monkeypatch.setattr(run_batch, "executor_of", lambda *_: Inline())
-    found = run("check", RECORDINGS / "hello.db", "--results=r.jsonl")
-    assert found.stdout.startswith("1 recording: 1 clean; "), "what was lost is tried again"
+    result = run("check", RECORDINGS / "hello.db", "--results=r.jsonl")
+    assert result.stdout.startswith("1 recording: 1 clean; "), "what was lost is tried again"
 
 
 @pytest.mark.usefixtures("here")
@@ -270,10 +272,10 @@ def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch.chdir(tmp_path)
     for text in ('ignore = ["/params/a"]\n', 'ignore = ["/params/b"]\n'):
         Path("rules.toml").write_text(text)
-        done = run(
+        result = run(
             "verify", RECORDINGS / "hello.db", "--rules=rules.toml", "--jobs=1", "--", "true"
         )
-        assert done.exit_code == 0, done.output
+        assert result.exit_code == 0, result.output
     assert jobs[0].digest != jobs[1].digest
     way = packed(jobs[1])
     Path("rules.toml").unlink()
@@ -357,7 +359,7 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         ("a -- b c", ("a", (), ("b", "c"), [])),
         ("a b c", ("a", (), ("b", "c"), [])),
@@ -371,9 +373,9 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
         ("a -i -- b", ("a", (), ("b",), ["--ignore=--"])),
     ],
 )
-def test_words_before_the_dashes_are_recordings(words: str, found: tuple[Any, ...]) -> None:
+def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
     """What is left are those after them; options are repeated in one order."""
-    assert example.main(words.split(), standalone_mode=False) == found
+    assert example.main(words.split(), standalone_mode=False) == expected
 
 
 def test_variables_are_repeated_as_options() -> None:
@@ -382,8 +384,8 @@ def test_variables_are_repeated_as_options() -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
             patch.setenv(name, value)
-        found = example.main(["a", "b"], standalone_mode=False, auto_envvar_prefix="X")
-    assert found[3] == ["--check", "--lenient", "--ignore=/a", "--ignore=/b"]
+        actual = example.main(["a", "b"], standalone_mode=False, auto_envvar_prefix="X")
+    assert actual[3] == ["--check", "--lenient", "--ignore=/a", "--ignore=/b"]
 
 
 def test_a_verdict_is_one_line() -> None:
@@ -418,7 +420,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
                 ending="the agent ended with exit 1: no module",
             )
         )
-        return [one.split()[1] for one in capsys.readouterr().out.splitlines()]
+        return [line.split()[1] for line in capsys.readouterr().out.splitlines()]
 
     assert [show(name) for name in ("b", "d", "a")] == [[], [], ["a", "b"]]
     screen.end()
@@ -452,7 +454,7 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     screen.show(JobVerdict("a", "verify", "d", 1, VerdictKind.DIFFERS, 0.0))
     screen.show(JobVerdict("b", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
     screen.show(JobVerdict("c", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
-    bars = [one.removeprefix("acp-proxy: ") for one in shown.getvalue().split("\r\x1b[2K")]
+    bars = [part.removeprefix("acp-proxy: ") for part in shown.getvalue().split("\r\x1b[2K")]
     assert bars == [
         "",
         "13/16",

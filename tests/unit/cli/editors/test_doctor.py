@@ -88,10 +88,10 @@ def test_the_same_as_json(tmp_path: Path) -> None:
     """``--json`` prints one object, and the exit code is the same."""
     result = doctor(tmp_path, "--json", ACP_PROXY_OFF="1")
     assert result.exit_code == 1
-    found = json.loads(result.stdout)
-    assert found["status"] == "error"
-    assert found["recordings"] == f"{tmp_path}/{RECORDINGS}"
-    (wrong,) = [one for one in found["results"] if one["status"] == "error"]
+    data = json.loads(result.stdout)
+    assert data["status"] == "error"
+    assert data["recordings"] == f"{tmp_path}/{RECORDINGS}"
+    (wrong,) = [item for item in data["results"] if item["status"] == "error"]
     assert wrong == {
         "check": "variables",
         "status": "error",
@@ -110,8 +110,8 @@ def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     script = program(tmp_path / "bin/opencode", "#!/usr/bin/env node\n")
     words = ("setup", "zed", "--agent", "opencode", "--write", "--yes")
     assert run(*words, **variables(tmp_path)).exit_code == 0
-    found = json.loads(doctor(tmp_path, "--json").stdout)["results"]
-    assert [one["text"] for one in found if one["check"] == "clients"] == [
+    actual = json.loads(doctor(tmp_path, "--json").stdout)["results"]
+    assert [item["text"] for item in actual if item["check"] == "clients"] == [
         f"Zed 'OpenCode (recorded)': acp-proxy 0.1.0 records {script}"
     ]
 

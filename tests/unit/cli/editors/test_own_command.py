@@ -44,13 +44,13 @@ def test_a_module_has_the_script_beside_its_python(
     """Without it, the one in PATH is used, else the module, never one of the current directory."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
-    found = script(tmp_path / "bin")
-    machine = Machine({"PATH": str(found.parent)}, "linux", tmp_path)
-    assert own_command(machine) == (str(found),)
+    actual = script(tmp_path / "bin")
+    machine = Machine({"PATH": str(actual.parent)}, "linux", tmp_path)
+    assert own_command(machine) == (str(actual),)
     beside = script(tmp_path / "venv")
     assert own_command(machine) == (str(beside),)
     beside.unlink()
-    found.unlink()
+    actual.unlink()
     assert own_command(machine) == (str(tmp_path / "venv/python"), "-P", "-m", "acp_proxy")
 
 

@@ -83,7 +83,7 @@ def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path)
 def test_it_lists_them_as_json(home: Path) -> None:
     """JSON has an object for each client, with the same agents; with CLIENT, only this client."""
     lines = [json.loads(line) for line in setup(home, "--json").stdout.splitlines()]
-    assert {one["client"]: [a["name"] for a in one["agents"]] for one in lines} == {
+    assert {item["client"]: [a["name"] for a in item["agents"]] for item in lines} == {
         name: [*agents] for name, agents in AGENTS.items()
     }
     zed = lines[0]
@@ -105,12 +105,12 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
 def test_settings_are_ready_to_paste(home: Path) -> None:
     """The entry has absolute paths and the other members of the original one; values are hidden."""
     result = setup(home, "zed", "--agent", "opencode")
-    found = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
-    assert found["command"].startswith("/")
-    assert found["command"].endswith("/acp-proxy")
-    assert found["args"][:4] == ["record", "--", f"{home}/bin/opencode", "acp"]
-    assert found["env"] == {"OPENAI_API_KEY": "<OPENAI_API_KEY>"}
-    assert found["default_mode"] == "ask"
+    actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
+    assert actual["command"].startswith("/")
+    assert actual["command"].endswith("/acp-proxy")
+    assert actual["args"][:4] == ["record", "--", f"{home}/bin/opencode", "acp"]
+    assert actual["env"] == {"OPENAI_API_KEY": "<OPENAI_API_KEY>"}
+    assert actual["default_mode"] == "ask"
     assert KEY not in result.output
     assert result.stderr == (
         "acp-proxy: values of variables and secrets are hidden; --unredacted shows them, and"
@@ -123,12 +123,12 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
     """Without --agent, all agents are used; one without a command becomes the known agent."""
-    found = json.loads(setup(home, "zed").stdout)["agent_servers"]
-    assert [*found] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
-    assert found["Gemini CLI (recorded)"]["type"] == "custom"
-    assert found["Gemini CLI (recorded)"]["env"]["A"] == "<A>"
+    actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
+    assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
+    assert actual["Gemini CLI (recorded)"]["type"] == "custom"
+    assert actual["Gemini CLI (recorded)"]["env"]["A"] == "<A>"
     gemini = [f"{home}/bin/npx", "-y", "@google/gemini-cli", "--acp"]
-    assert found["Gemini CLI (recorded)"]["args"] == ["record", "--", *gemini]
+    assert actual["Gemini CLI (recorded)"]["args"] == ["record", "--", *gemini]
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
@@ -156,14 +156,14 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
     assert result.stdout.splitlines()[-1] == (
         f"added 'OpenCode (recorded)' to {path}; `acp-proxy setup zed --undo` takes it back"
     )
-    found = value_of(path.read_bytes())
-    entry = found["agent_servers"].pop("OpenCode (recorded)")
-    assert found == value_of(before)
+    value = value_of(path.read_bytes())
+    entry = value["agent_servers"].pop("OpenCode (recorded)")
+    assert value == value_of(before)
     assert entry["env"] == {"OPENAI_API_KEY": VALUE}
     assert entry["args"][-1] == KEY
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     kept = [*(home / ".local/share/acp-proxy/setup").iterdir()]
-    assert [stat.S_IMODE(one.stat().st_mode) for one in kept] == [0o600]
+    assert [stat.S_IMODE(item.stat().st_mode) for item in kept] == [0o600]
     taken = setup(home, "zed", "--undo").stdout
     assert taken.splitlines()[-1] == f"removed 'OpenCode (recorded)' from {path}"
     assert path.read_bytes() == before
@@ -261,8 +261,8 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('require("codecompanion").setup({ commands = { "mine", "--acp" } })')
-    found = f"{file}, which is only searched, names no known agent"
-    assert found in refusal(home, "codecompanion")
+    actual = f"{file}, which is only searched, names no known agent"
+    assert actual in refusal(home, "codecompanion")
     file.unlink()
     assert "CodeCompanion has no agent that can be recorded" in refusal(home, "codecompanion")
 

@@ -31,9 +31,9 @@ def test_every_kind_can_be_explained(kind: str) -> None:
 
 def test_explain_as_json() -> None:
     """The same for a program."""
-    found = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
-    assert found.keys() == {"about", "seed", "rules"}
-    assert found["rules"][0].keys() == {"name", "kind", "where", "words"}
+    data = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
+    assert data.keys() == {"about", "seed", "rules"}
+    assert data["rules"][0].keys() == {"name", "kind", "where", "words"}
 
 
 def test_explain_makes_control_characters_visible() -> None:

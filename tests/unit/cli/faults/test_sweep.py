@@ -71,12 +71,12 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
     result = run(*sweep, *options, "--client", client("plain"))
     runs = [json.loads(line) for line in result.stdout.splitlines()]
     assert result.exit_code == 1
-    assert [(one["plan"], one["outcome"], one["exit_code"]) for one in runs] == [
+    assert [(item["plan"], item["outcome"], item["exit_code"]) for item in runs] == [
         ("", "finished", 0),
         ("plans/1-fine.toml", "finished", 0),
         ("plans/2-gone.toml", "crashed", 1),
     ]
-    assert [one["fired"] for one in runs] == [{}, {"slice": 1}, {"exit": 1}]
+    assert [item["fired"] for item in runs] == [{}, {"slice": 1}, {"exit": 1}]
     suite = ET.parse("out.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
     assert [f.get("type") for f in suite.iter("failure")] == ["crashed"]

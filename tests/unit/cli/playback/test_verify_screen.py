@@ -34,15 +34,15 @@ def talk(word: str) -> str:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What entries lines were made of."""
-    found: list[str] = []
+    actual: list[str] = []
     really = DiffLines.entry
 
     def entry(lines: DiffLines, entry: Any) -> Iterator[str]:
-        found.append(entry.title)
+        actual.append(entry.title)
         yield from really(lines, entry)
 
     monkeypatch.setattr(DiffLines, "entry", entry)
-    return found
+    return actual
 
 
 @pytest.mark.parametrize(("has_junit", "most"), [(False, _SHOWN), (True, _SHOWN + 501)])

@@ -53,9 +53,9 @@ def test_characters_that_xml_forbids_become_visible() -> None:
     """Everywhere, and lines stay lines."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
-    (found,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
+    (actual,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
     assert root.get("name") == SEEN
-    assert found.attrib == {"classname": SEEN, "name": SEEN}
+    assert actual.attrib == {"classname": SEEN, "name": SEEN}
     assert failure.attrib == {"type": SEEN, "message": SEEN}
     assert (failure.text, output.text) == (f"{SEEN}\nend", SEEN)
 
@@ -72,14 +72,14 @@ def divergence(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
     return Divergence(kind, rank, lane, f"{rank} in {lane}")
 
 
-def lines_of(one: Divergence) -> Iterator[str]:
+def lines_of(divergence: Divergence) -> Iterator[str]:
     """Its lines."""
-    yield f"{one.kind}: {one.summary}"
+    yield f"{divergence.kind}: {divergence.summary}"
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
     """Lanes are sorted by name; a divergence for information fails nothing."""
-    found = [
+    actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),
         divergence(Rank.INFO, "c", DivergenceKind.LATE),
@@ -88,9 +88,9 @@ def test_a_failed_lane_is_named_after_its_root_cause() -> None:
         divergence(Rank.PRIMARY, "b", DivergenceKind.FLOOD),
     ]
     b = ["early: info in b", "unplayed: cascade in b", "stall: primary in b", "flood: primary in b"]
-    assert [*lane_cases("verify", found, lines_of)] == [
+    assert [*lane_cases("verify", actual, lines_of)] == [
         Case("verify", "a", Failure("unplayed", "cascade in a", ["unplayed: cascade in a"])),
         Case("verify", "b", Failure("stall", "primary in b", b)),
     ]
-    assert failure_of(found[:1], lines_of) is None
+    assert failure_of(actual[:1], lines_of) is None
     assert failure_of([], lines_of) is None

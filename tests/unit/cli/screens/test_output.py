@@ -87,11 +87,11 @@ def test_lines_are_written_in_blocks_unless_the_reader_waits(
     moments = iter([100.0, 100.01, 100.2, 100.21])
     writer = output.Writer(lambda: next(moments))
     pipe.flushes = 0
-    found = []
+    actual = []
     for text in ("a", "é", "b", "c"):
         writer.line(text)
-        found.append(pipe.flushes)
-    assert found == flushes
+        actual.append(pipe.flushes)
+    assert actual == flushes
     assert pipe.getvalue() == b"a\n\\xe9\nb\nc\n"
     stdout.detach()
 
@@ -152,8 +152,8 @@ def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.M
     """It shows what is done and how much of it, and leaves an empty line."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
-    done = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
-    assert done == list(range(20))
+    result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
+    assert result == list(range(20))
     shown = terminal.getvalue()
     assert "searching" in shown
     assert "15/20" in shown

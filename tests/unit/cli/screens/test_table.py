@@ -32,9 +32,9 @@ COLUMNS = [
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
     """First columns of the highest rank are left out, then cells are cut, then the whole line."""
-    found = list(table(COLUMNS, Screen(width)))
-    assert found == lines
-    assert width is None or max(map(columns_of, found)) <= width
+    actual = list(table(COLUMNS, Screen(width)))
+    assert actual == lines
+    assert width is None or max(map(columns_of, actual)) <= width
 
 
 def test_colours_end_where_a_cell_ends() -> None:

@@ -30,7 +30,9 @@ def found(home: Path, *words: str, **env: str) -> list[str]:
     words = tuple(word.replace("HOME", str(home)) for word in words)
     configure(home, *words, **env)
     results = [*client_settings(machine(home))]
-    assert all(str(home / SETTINGS) in one.advice for one in results if one.status == "error")
+    assert all(
+        str(home / SETTINGS) in result.advice for result in results if result.status == "error"
+    )
     return [line.replace(str(home), "HOME") for line in lines(results)]
 
 

@@ -45,9 +45,9 @@ def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
         (tmp_path / "bin/acp-proxy").symlink_to(script)
     else:
         context = evolve(context, own=(str(script),))
-    found = lines(start_script(context))
-    assert f"! it is in the virtual environment {tmp_path}/venv and goes with it" in found
-    assert any("is another one" in line for line in found) is not is_linked
+    actual = lines(start_script(context))
+    assert f"! it is in the virtual environment {tmp_path}/venv and goes with it" in actual
+    assert any("is another one" in line for line in actual) is not is_linked
 
 
 def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.Monkey
         f"! {path} is in a cache or a temporary directory and may be removed some day",
         absent,
     ]
-    (found,) = lines(start_script(evolve(context, own=("/python", "-m", "acp_proxy"))))
-    assert found.startswith("! /python -m acp_proxy: no start script was found")
+    (line,) = lines(start_script(evolve(context, own=("/python", "-m", "acp_proxy"))))
+    assert line.startswith("! /python -m acp_proxy: no start script was found")
     (tmp_path / "bin/acp-proxy").chmod(0o600)
     (wrong,) = start_script(context)
     assert (lines([wrong]), wrong.commands) == (

@@ -73,10 +73,10 @@ def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)
-    (found,) = leftovers(context)
+    (leftover,) = leftovers(context)
     assert state(context.recordings) == before
-    assert lines([found]) == ["! the log of 1 is not in its database yet; its recorder is gone"]
-    assert mend([found], context) == NOTHING
+    assert lines([leftover]) == ["! the log of 1 is not in its database yet; its recorder is gone"]
+    assert mend([leftover], context) == NOTHING
     assert [path.name for path in context.recordings.iterdir()] == ["1.db"]
 
 
@@ -85,12 +85,12 @@ def test_unfinished_logs(tmp_path: Path) -> None:
     context = machine(tmp_path)
     for number in range(5):
         killed(context.recordings / f"{number}.db")
-    (found,) = leftovers(context)
-    assert lines([found]) == [
+    (leftover,) = leftovers(context)
+    assert lines([leftover]) == [
         "! the logs of 5 recordings are not in their databases yet; their recorders are gone:"
         " 0, 1, 2 and 2 more"
     ]
-    assert mend([found], context) == NOTHING
+    assert mend([leftover], context) == NOTHING
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
@@ -101,10 +101,12 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
         killed(context.recordings / f"{name}.db")
     (context.recordings / "b.db").write_bytes(b"SQLite format 3\0" + bytes(4096))
     os.mkfifo(context.recordings / "c.db-wal")
-    one, two, three = lines(leftovers(context))
-    assert one.startswith(f"✗ cannot read {context.recordings}/a.db.log as a recording: ")
-    assert two.startswith(f"✗ cannot read {context.recordings}/b.db as a recording: it is damaged")
-    assert "c.db-wal is a pipe" in three
+    first, second, third = lines(leftovers(context))
+    assert first.startswith(f"✗ cannot read {context.recordings}/a.db.log as a recording: ")
+    assert second.startswith(
+        f"✗ cannot read {context.recordings}/b.db as a recording: it is damaged"
+    )
+    assert "c.db-wal is a pipe" in third
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
@@ -113,11 +115,11 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
         (context.recordings / name).touch()
-    (found,) = leftovers(context)
-    assert lines([found]) == [
+    (leftover,) = leftovers(context)
+    assert lines([leftover]) == [
         "! x.db.damaged, x.db.damaged-2 hold what could not be read of a damaged log, unmasked"
     ]
-    assert mend([found], context) == NOTHING
+    assert mend([leftover], context) == NOTHING
 
 
 def test_empty_files(tmp_path: Path) -> None:
@@ -125,13 +127,13 @@ def test_empty_files(tmp_path: Path) -> None:
     context = machine(tmp_path)
     for name in ("x.db", "y.db", "y.db.log", "z.db.log"):
         (context.recordings / name).touch()
-    found = [*leftovers(context)]
-    assert lines(found) == [
+    actual = [*leftovers(context)]
+    assert lines(actual) == [
         "! y.db.log is empty: its recorder was killed before it had recorded anything",
         "! z.db.log is empty: its recorder was killed before it had recorded anything",
         "! x.db is empty, and no log is there",
     ]
-    assert mend(found, context) == NOTHING
+    assert mend(actual, context) == NOTHING
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
@@ -147,12 +149,12 @@ def test_what_sqlite_left(tmp_path: Path) -> None:
     (context.recordings / "y.db-shm").touch()
     (context.recordings / "y.db-wal").touch()
     assert lines(leftovers(evolve(context, now=context.now - 3600))) == NOTHING
-    found = [*leftovers(context)]
-    assert lines(found) == [
+    actual = [*leftovers(context)]
+    assert lines(actual) == [
         "! x.db-wal is not in its database yet",
         "! y.db-shm, y.db-wal are without their databases",
     ]
-    assert mend(found, context) == NOTHING
+    assert mend(actual, context) == NOTHING
     assert [path.name for path in context.recordings.iterdir()] == ["x.db"]
 
 
@@ -167,8 +169,10 @@ def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     assert lines(leftovers(evolve(context, now=context.now - 3600))) == NOTHING
-    (found,) = leftovers(context)
-    assert lines([found])[0].endswith(" and 1 more were not finished by a command that was killed")
-    assert mend([found], context) == NOTHING
+    (leftover,) = leftovers(context)
+    assert lines([leftover])[0].endswith(
+        " and 1 more were not finished by a command that was killed"
+    )
+    assert mend([leftover], context) == NOTHING
     assert not any(path.exists() for path in files)
     assert all((context.recordings / name).exists() for name in others)

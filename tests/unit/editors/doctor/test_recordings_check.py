@@ -53,17 +53,17 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     ]
     context.recordings.unlink()
     context.recordings.touch()
-    (found,) = lines(recordings_directory(context))
-    assert found == f"✗ {context.recordings} is not a directory, so nothing is recorded"
+    (line,) = lines(recordings_directory(context))
+    assert line == f"✗ {context.recordings} is not a directory, so nothing is recorded"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     """Not even by the superuser, whom no permission holds; `record` says why."""
     context = evolve(machine(tmp_path), recordings=Path("/proc/foo"))
-    (found,) = lines(recordings_directory(context))
-    assert found.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
-    assert "No such file or directory" in found
+    (line,) = lines(recordings_directory(context))
+    assert line.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
+    assert "No such file or directory" in line
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
@@ -87,12 +87,12 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
     """The suggested command corrects the permissions."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
-    *fine, found = recordings_directory(context)
+    *fine, actual = recordings_directory(context)
     assert len(fine) == (mark == "!")  # what it holds is shown as well
-    (line,) = lines([found])
+    (line,) = lines([actual])
     assert line.startswith(f"{mark} {context.recordings} has mode {mode:04o}")
     assert text in line
-    subprocess.run(found.commands[0], shell=True, check=True)
+    subprocess.run(actual.commands[0], shell=True, check=True)
     assert lines(recordings_directory(context))[0].startswith("✓")
 
 
@@ -101,12 +101,12 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
-    (found,) = lines(recordings_directory(context))
-    assert found == f"✗ {context.recordings} belongs to user {owner}, and you are {owner + 1}"
+    (line,) = lines(recordings_directory(context))
+    assert line == f"✗ {context.recordings} belongs to user {owner}, and you are {owner + 1}"
     monkeypatch.setattr(os, "getuid", lambda: owner)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    (found,) = lines(recordings_directory(context))
-    assert found.endswith("cannot be written to; is its file system read-only?")
+    (line,) = lines(recordings_directory(context))
+    assert line.endswith("cannot be written to; is its file system read-only?")
 
 
 def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,8 +114,8 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
-    _, found = lines(recordings_directory(context))
-    assert found == f"! 500 MB are free in {context.recordings}; its recordings take 0 B"
+    _, line = lines(recordings_directory(context))
+    assert line == f"! 500 MB are free in {context.recordings}; its recordings take 0 B"
     for number in range(4):
         path = record_conversation(context.recordings / f"{number}.db", id=f"c0ffee00000{number}")
         os.utime(path, (number, number))
@@ -149,13 +149,13 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
             prompt = request(3, "session/prompt", sessionId="s", prompt=[text("hello")])
             recorders[-1].to_agent(prompt)
             recorders[-1].to_client(notification("x"))
-    one, two, three = lines(running(context))
+    first, second, third = lines(running(context))
     for recorder in recorders:
         recorder.abandon()
-    assert one.startswith("✓ a: agent waits for client: session/request_permission ")
-    assert one.endswith("a person decides")
-    assert two.startswith("✓ b: in turn 1 (prompt #4), nothing came yet, ")
-    assert three == "✓ c: nothing is open"
+    assert first.startswith("✓ a: agent waits for client: session/request_permission ")
+    assert first.endswith("a person decides")
+    assert second.startswith("✓ b: in turn 1 (prompt #4), nothing came yet, ")
+    assert third == "✓ c: nothing is open"
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:

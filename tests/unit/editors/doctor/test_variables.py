@@ -18,11 +18,11 @@ def test_usual_ones(tmp_path: Path) -> None:
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
-    found = {
+    actual = {
         "ACP_PROXY_OFF": "0", "ACP_PROXY_KEEP": "30d", "ACP_PROXY_LIST_CWD": "x",
         "ACP_PROXY_CHECK": "no",
     }  # fmt: skip
-    assert lines(variables(machine(tmp_path, **found))) == [
+    assert lines(variables(machine(tmp_path, **actual))) == [
         "✓ ACP_PROXY_CHECK=no, ACP_PROXY_KEEP=30d, ACP_PROXY_LIST_CWD=x, ACP_PROXY_OFF=0"
     ]
 
@@ -65,6 +65,6 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
 )  # fmt: skip
 def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
     """Wrong values are errors, and values with unusual effects are warnings."""
-    (found,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
-    assert lines([found]) == [line]
-    assert found.commands in ([], [f"unset ACP_PROXY_{name}"])
+    (variable,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
+    assert lines([variable]) == [line]
+    assert variable.commands in ([], [f"unset ACP_PROXY_{name}"])
