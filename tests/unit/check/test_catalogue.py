@@ -242,7 +242,7 @@ def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
     told = [line for line in example.lines if not line.startswith(" ")]
     lines = [*before(example.after), *told]
     if any("|" in line[:10] for line in lines):
-        return  # lines that are no messages
+        return  # the example has raw lines
     rows = text_form_of(lines)
     written = [line.split() for line in example.lines if line.startswith(" ")]
     known = {word for words in written for word in words}

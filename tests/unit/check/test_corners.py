@@ -53,7 +53,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
 @pytest.mark.parametrize(
     "example",
     [*protocol_documents.official(), *protocol_documents.draft()],
-    ids=lambda one: one.method,
+    ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
     """An example from the documents breaks a rule if it has the wrong type, except unused nulls."""

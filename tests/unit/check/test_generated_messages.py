@@ -38,7 +38,7 @@ TRUE_OF_EXAMPLES = {
     # "Agents SHOULD include a stopReason when the idle transition ends foreground work".
     "v2.idle-reason",
 }
-"""What smallest examples break although the schema allows it."""
+"""Rules that the smallest examples break although the schema allows them."""
 
 
 @cache

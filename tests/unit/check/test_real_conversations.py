@@ -104,7 +104,7 @@ WENT_WRONG: dict[str, _Blamed] = {
     "lost-permission.db": [("wait.unanswered", "client")],
     "wrong-params.db": [("answer.error", "client"), ("answer.error", "client")],
 }  # fmt: skip
-"""What went wrong with each conversation, and who is to blame; with the others nothing did."""
+"""The problems of each conversation, with the side to blame; other conversations have none."""
 
 
 CAPTURES = captures.all_captures()

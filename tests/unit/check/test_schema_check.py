@@ -21,7 +21,7 @@ TO_AGENT, TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 SCHEMAS = {dialect: DialectSchema.of_dialect(dialect) for dialect in (V1, V2, DRAFT)}
 NEW = {"cwd": "/", "mcpServers": []}
 NULL_RESULTS = ("fs/write_text_file", "session/load")
-"""What the reference answers with null, where the schema has an object without members."""
+"""Methods whose result is null in the reference, but an empty object in the schema."""
 
 
 def wrong_params(
@@ -61,7 +61,7 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
     return [str(problem) for problem in wrong_params(dialect, TO_CLIENT, "session/update", value)]
 
 
-@pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda one: one.method)
+@pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
     """Each example of the reference is judged as its verdict says, except for two null results."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
@@ -85,7 +85,7 @@ def test_the_slips_of_the_reference_are_named_exactly() -> None:
     ]
 
 
-@pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda one: one.method)
+@pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda case: case.method)
 def test_examples_of_the_draft_are_right(example: Example) -> None:
     """The schema of the draft accepts all examples of the draft, without extra members."""
     assert judged(example, DRAFT) == ([], [])

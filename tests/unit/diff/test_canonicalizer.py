@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """However alike they look without their values."""
+    """Keys that are different values stay different, even if they look alike without the values."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -52,20 +52,20 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """Two runs have different keys there, which must not change the order."""
+    """Keys that are values keep the order of their members in every run."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """With ``*`` for any key, since the key differs in each run."""
+    """The rule learned for keys that are values has ``*`` for the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
 
 
 def test_any_number_of_keys_may_be_values() -> None:
-    """Each is one more of its kind, and no search among the others."""
+    """Any number of keys may be values, without a search among earlier ones."""
 
     def run(number: int) -> Run:
         return _output(
@@ -79,7 +79,7 @@ def test_any_number_of_keys_may_be_values() -> None:
 
 
 def _asked(number: int, *, parent_first: bool) -> Run:
-    """Two parallel tool calls that both name the call which started them."""
+    """Returns a run with two parallel tool calls that both name the call that started them."""
     run = Run(number)
     meta = {"claude": {"parent": run.call("parent")}}
     run.tell("tool_call", toolCallId=run.call("parent"), title="Task", kind="think")
@@ -92,12 +92,12 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """An item is about the call that it is for, and not about the first one that it names."""
+    """An item belongs to its own call, not to the first call that it names."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """So its order counts against a call that reads something else."""
+    """A call that only names a reading call is not a reading call, so its order counts."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """All updates show which calls run in parallel, also those that are apart."""
+    """Updates that are compared apart still show which calls run in parallel."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """Its text has a placeholder then, as in the messages that come later."""
+    """A message may contain the id of a call before the member that introduces it."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -165,7 +165,7 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
     ],
 )
 def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
-    """The other frames may contain the directory, or the id of a call."""
+    """Frames that a filter leaves out still introduce directories and ids of calls."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -189,7 +189,7 @@ def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> N
     ["/params", "/params/update", "/params/update/content", "/params/update/content/text"],
 )
 def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
-    """Also where a text is read by itself."""
+    """Everything below an ignored place is left out, including texts of chunks."""
     a = Run(0).words("one").tell("plan", entries=[]).words("two").end()
     b = Run(1).words("two").tell("plan", entries=[]).words("something else").end()
     assert not compare(a, b)[0].is_equal
@@ -197,7 +197,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """Each of many is recognized."""
+    """Each of many process ids is recognized in the texts of its message."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -210,7 +210,7 @@ def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """Texts that UTF-8 cannot encode are compared."""
+    """Directories that end with half a character are compared, although not valid in UTF-8."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """Although the agent lists many sessions before."""
+    """A directory is recognized even if the agent lists many sessions before it."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """Directories of the other recording do not count against it."""
+    """Directories of the other recording do not count against the limit of a side."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -257,7 +257,7 @@ def test_each_side_has_its_own_limit_of_directories() -> None:
 
 
 def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The decoder accepts a deeper message than the canonicalizer."""
+    """A chunk that is too deep for the canonicalizer, but not for the decoder, is reported."""
     canonical = Walk.canonical
 
     def shallow(self: Walk, message: Any, *rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which order is somebody's choice, and what has changed into what."""
+"""The order of items counts only if somebody chose it, and changed items are paired."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scenario_runs import IN, Run, compare
 
 
 def telling(number: int, *told: str) -> Run:
-    """A run with calls of which each statement tells how far one is."""
+    """Returns a run with calls; each statement gives the progress of one call."""
     made = Run(number)
     for step in told:
         name, status = step.split()
@@ -19,7 +19,7 @@ def telling(number: int, *told: str) -> Run:
 
 
 def test_parallel_calls_may_be_reported_in_any_order() -> None:
-    """Which of them is first is for their tools to decide."""
+    """Parallel calls may be reported in any order, since it depends on their tools."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
     assert compare(telling(0, *at_once), telling(1, *turned))[0].is_equal
@@ -35,14 +35,14 @@ def test_parallel_calls_may_be_reported_in_any_order() -> None:
 def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
     first: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    """Whichever side that is: one after the other is another thing than both at once."""
+    """Calls that run in parallel on one side, but one after the other on the other side, differ."""
     for a, b in ((first, other), (other, first)):
         result, _ = compare(telling(0, *a), telling(1, *b))
         assert (result.counts.moved > 0, result.counts.total) == (True, result.counts.moved)
 
 
 def reading(number: int, *told: str, kind: str = "read") -> Run:
-    """A run with calls of a kind."""
+    """Returns a run with calls of a kind."""
     made = Run(number)
     for step in told:
         name, status = step.split()
@@ -57,7 +57,7 @@ def reading(number: int, *told: str, kind: str = "read") -> Run:
 
 
 def test_calls_that_only_read_have_no_order() -> None:
-    """Reads, searches and fetches, if nothing else is said in between; edits have one."""
+    """Reads, searches and fetches have no order without other messages between; edits have one."""
     in_turn = ("a begun", "a done", "b begun", "b done")
     turned = ("b begun", "b done", "a begun", "a done")
     assert compare(reading(0, *in_turn), reading(1, *turned))[0].is_equal
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """Its end may overtake that of another one."""
+    """A request for a file may follow the end of another call, but not precede its own call."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """Agents learn late what a tool does; and what only comes to look has no order."""
+    """A call that turns out to edit has an order; a call that turns out to read has none."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)
@@ -93,7 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """Of whatever kind they are; what only B has comes behind what it follows."""
+    """Differences are listed in the order of A; frames that only B has follow their neighbour."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)
@@ -111,7 +111,7 @@ def test_differences_come_in_the_order_of_a() -> None:
 
 
 def plans(number: int, *told: dict[str, int]) -> Run:
-    """A run with updates of one kind."""
+    """Returns a run with updates of one kind."""
     made = Run(number)
     for fields in told:
         made.tell("plan", **fields)
@@ -119,7 +119,7 @@ def plans(number: int, *told: dict[str, int]) -> Run:
 
 
 def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
-    """The fewest fields differ then; without a choice it is the one in its place."""
+    """A changed item is paired with the most similar item, or else with its neighbour."""
     two, single = ({"a": 1, "b": 1}, {"a": 2, "b": 2}), {"a": 2, "b": 9}
     result, entries = compare(plans(0, *two), plans(1, single))
     assert result.counts == Counts(only_a=1, changed=1)
@@ -137,7 +137,7 @@ def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
 
 
 def test_several_changed_items_are_paired_in_order() -> None:
-    """Even if one alone would be likest to one that another has to be."""
+    """Several changed items are paired in order, even if another pair is more similar."""
     a = plans(0, {"a": 1, "b": 1}, {"a": 2, "b": 2})
     b = plans(1, {"a": 7, "b": 7}, {"a": 1, "b": 8}, {"a": 9, "b": 2})
     result, entries = compare(a, b)
@@ -150,7 +150,7 @@ def test_several_changed_items_are_paired_in_order() -> None:
 
 
 def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
-    """The one that is the same is the one between them."""
+    """Two changes around a repeated item are two changes."""
 
     def run(number: int, *told: str) -> Run:
         made = Run(number)
@@ -163,7 +163,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """Others keep theirs, whatever their numbers are."""
+    """If a call is missing, the other calls keep their names."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

@@ -1,4 +1,4 @@
-"""Two runs of one scenario are equal in every dialect, whatever ids and times each has."""
+"""Two runs of one scenario are equal in every dialect, although their ids and times differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def official(run: Run, kind: str, **fields: Any) -> Run:
 
 
 def elicited(run: Run, name: str) -> Run:
-    """Adds a form behind a link, and that the user has filled it in."""
+    """Adds a form behind a link, and its completion by the user."""
     params = {"sessionId": run.session, "mode": "url", "elicitationId": name, "url": "https://x"}
     run.add(IN, request(7, "elicitation/create", message="m", **params))
     run.add(OUT, result(7, action="accept"))
@@ -33,7 +33,7 @@ def elicited(run: Run, name: str) -> Run:
 
 
 def authenticated(run: Run, expires: str) -> Run:
-    """Adds a log-in whose result holds for some time."""
+    """Adds a login whose result expires."""
     run.add(OUT, request(7, "authenticate"))
     return run.add(IN, result(7, success=True, expiresAt=expires))
 
@@ -66,13 +66,13 @@ VALUES: dict[str, tuple[Callable[[Run, Any], Run], Any, Any]] = {
 def test_values_that_differ_between_any_two_runs_are_no_difference(
     say: Callable[[Run, Any], Run], value: Any, other: Any
 ) -> None:
-    """Each run has its own ids, and its own times."""
+    """Values that differ between any two runs are not a difference."""
     assert compare(say(Run(0), value).end(), say(Run(1), other).end())[0].is_equal
 
 
 @pytest.mark.parametrize("beside", [{}, {"/some/file.py": 1}], ids=["usual keys", "a path as key"])
 def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
-    """Two different times are equal; a missing one, or null, is a difference unless ignored."""
+    """Two different times are equal, but a missing time or a null is a difference."""
 
     def run(number: int, **time: Any) -> Run:
         return Run(number).tell("tool_call", toolCallId="c", rawOutput=beside | time).end()
@@ -87,14 +87,14 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
 
 
 def test_plans_with_different_ids_are_different_plans() -> None:
-    """A second plan is another difference than the first one told again."""
+    """A second plan is a difference, but repeating the first plan is not."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
     b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()
     assert not compare(a, b)[0].is_equal
 
 
 def test_the_commands_of_the_draft_come_at_any_time() -> None:
-    """Where available_commands stands does not count, and what it says does."""
+    """The place of available_commands does not count, but its content does."""
 
     def run(number: int, *, first: bool, name: str = "plan") -> Run:
         made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}

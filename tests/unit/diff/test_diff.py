@@ -1,4 +1,4 @@
-"""What two runs of one scenario differ in always, and what is a difference."""
+"""Two runs of one scenario are equal despite run-specific data; other changes are differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.scenario_runs import IN, OUT, UUIDS, Run, compare, rules
 
 
 def told(run: Run) -> Run:
-    """A scenario with everything in it that is never the same."""
+    """Adds a scenario that contains everything that differs between any two runs."""
     path = f"{run.cwd}/src/main.py"
     number = 4000 + run.number
     return (
@@ -55,7 +55,7 @@ def told(run: Run) -> Run:
 
 
 def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
-    """Ids, directories, times, process ids, wherever they stand."""
+    """Ids, times, directories and process ids of two runs may differ at any place."""
     result, entries = compare(told(Run(0)), told(Run(1)))
     assert (result.counts, entries) == (Counts(), [])
     assert result.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
@@ -63,7 +63,7 @@ def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
 
 
 def test_a_value_may_be_named_before_it_is_introduced() -> None:
-    """In its own message, as codex does, and in an earlier one."""
+    """A value may occur before it is introduced: in the same message, as with codex, or earlier."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -77,7 +77,7 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """As opencode has it, where there is no repository."""
+    """A directory may lack its slash, as with opencode outside of a repository."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """Where that is depends on the directory in it; without one, all of it counts."""
+    """A title may be cut in or after its directory; without a directory it counts as a whole."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -98,7 +98,7 @@ def test_a_title_is_cut_somewhere() -> None:
 
 
 def test_an_agent_may_write_spaces() -> None:
-    """As Python does, unless it is told not to; a text is still joined."""
+    """An agent may write spaces between members, as Python does; texts are still joined."""
 
     def spaced(run: Run) -> Run:
         run.said[5:] = [(stream, json.dumps(message)) for stream, message in run.said[5:]]
@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """Agents count from one, calls and terminals alike."""
+    """The same id of a call and of a terminal is two values."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -121,7 +121,7 @@ def test_the_same_id_of_two_kinds_is_two_values() -> None:
 
 
 def test_a_call_may_be_named_as_a_uuid_first() -> None:
-    """Whatever it is called in the other run."""
+    """A call whose id first occurs as a UUID is recognized, whatever its id is in the other run."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", rawInput={"about": call}, toolCallId=call, title="x")
@@ -131,7 +131,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """What is the same there needs no name, and what is not has one."""
+    """Values in the handshake get names, except those that are equal in both runs."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -151,7 +151,7 @@ def test_the_handshake_has_values_too() -> None:
 
 
 def test_a_repeated_update_is_counted_twice() -> None:
-    """Only right behind itself does it say nothing new."""
+    """A repeated update counts, except directly after itself."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -165,7 +165,7 @@ def test_a_repeated_update_is_counted_twice() -> None:
 
 
 def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
-    """Neither is ever equal to something else."""
+    """Lines that are too large or too deep are compared by their bytes."""
 
     def large(number: int, letter: str) -> Run:
         return Run(number).tell("plan", text=letter * (5 << 20)).end()
@@ -183,7 +183,7 @@ def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
 def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
-    """In containers that is where the project is; the system's own have to be known to be meant."""
+    """A project directory at the root is recognized, but a system directory must be known."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -195,7 +195,7 @@ def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
 
 
 def test_values_in_the_output_of_commands_have_names() -> None:
-    """Those that are written there in words which are known."""
+    """Values in the output of commands get names next to known words."""
 
     def run(number: int) -> Run:
         said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """The directory of a command counts."""
+    """The directory of a command below a known directory gets no name, and counts."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -218,7 +218,7 @@ def test_a_directory_below_a_known_one_gets_no_name() -> None:
 
 
 def test_a_directory_is_recognized_in_a_uri() -> None:
-    """Also with what has to be escaped there."""
+    """A directory is recognized in a URI, even with escaped characters."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -229,19 +229,19 @@ def test_a_directory_is_recognized_in_a_uri() -> None:
 
 
 def test_a_null_is_a_line() -> None:
-    """If not a message."""
+    """A line with null is compared, although it is not a message."""
     a, b = Run(0), Run(1).add(IN, "null")
     assert compare(a, b)[0].counts == Counts(only_b=1)
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """A session that is called so, say."""
+    """A text that looks like a stable name stays a text."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """A call and its terminal, even if their id is found in a text first."""
+    """A call and a terminal with the same id are two values, even if a text has the id first."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -252,7 +252,7 @@ def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
 
 
 def test_sessions_are_paired_by_their_contents() -> None:
-    """Not by the order in which they were made."""
+    """Sessions are paired by their contents, not by the order of their creation."""
 
     def two(number: int, *words: str) -> Run:
         run = Run(number)
@@ -270,7 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """Such an update may come elsewhere, and again with nothing new."""
+    """Updates of a state may come at another place, and may be repeated without news."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
@@ -282,7 +282,7 @@ def test_updates_of_a_state_may_come_at_any_time() -> None:
 
 
 def test_a_new_item_of_a_list_is_one_field() -> None:
-    """Even in front of all others."""
+    """A new item of a list is one field, even at the front of the list."""
     commands = [{"name": name, "description": name} for name in "bcd"]
     a = Run(0).tell("available_commands_update", availableCommands=commands)
     new = {"name": "a", "description": "a"}
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """They are no entry of a lane."""
+    """Differences in capabilities are part of the handshake, not of a lane."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())
@@ -301,7 +301,7 @@ def test_capabilities_come_first() -> None:
 
 
 def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
-    """Stray lines and batches, too."""
+    """Lines that are not messages are compared as text, including batches."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
     assert compare(a.end(), b.end())[0].is_equal
@@ -311,7 +311,7 @@ def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
 
 
 def test_short_ids_are_ordinary_words() -> None:
-    """In a text they are no names, so they do not hide what differs there."""
+    """Short ids in texts are words, so they do not hide differences."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -321,7 +321,7 @@ def test_short_ids_are_ordinary_words() -> None:
 
 
 def test_a_system_directory_is_not_recognized_inside_texts() -> None:
-    """Texts contain such words for other reasons; typed places do not."""
+    """A system directory is recognized at typed places, but not inside texts."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -332,7 +332,7 @@ def test_a_system_directory_is_not_recognized_inside_texts() -> None:
 
 
 def test_the_structure_is_what_was_done() -> None:
-    """A renamed tool and a missing call are told, other words and other pieces are not."""
+    """The structure includes renamed tools and missing calls, but not texts or their chunks."""
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
@@ -351,7 +351,7 @@ def test_the_structure_is_what_was_done() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """A place that is left out, one that gets names, and a filter."""
+    """Options ignore a place, name the values at a place, and select frames."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """Two places with one value in A need one value in B."""
+    """Two places that share an aliased value in A must share a value in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """As in `verify`, which makes a directory for the live agent."""
+    """Two directories can be made one, as `verify` does for the directory of the live agent."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """What looks minted gets a name, what does not is left out, and what is gone remains."""
+    """Learned rules name generated values and ignore other changes; missing frames remain."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)
@@ -397,7 +397,7 @@ def test_rules_are_learned_names_first() -> None:
 
 
 def _raced(number: int, *, tool_first: bool) -> Run:
-    """A run whose tool ends while its model begins to speak on."""
+    """Returns a run whose tool ends while the model continues with text."""
     run, call = Run(number), Run(number).call("x")
     run.tell("tool_call", toolCallId=call, title="make", kind="execute", status="pending")
     if not tool_first:
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """Its place among others does not count then; that it is there, once, does."""
+    """With a kind of messages apart, its place does not count, but its presence does."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
@@ -422,7 +422,7 @@ def test_one_kind_of_message_can_be_compared_apart() -> None:
 
 
 def test_an_order_is_learned_last() -> None:
-    """A kind is let stand apart only if that helps."""
+    """A kind of messages is set apart only if that removes differences."""
     learned = rules(_raced(0, tool_first=True), _raced(1, tool_first=False))
     assert learned == Learned((), (), ("tool_call_update",), Counts())
     a, b = Run(0).tell("plan", entries=[1]), Run(1).tell("plan", entries=[2])
@@ -433,7 +433,7 @@ def test_an_order_is_learned_last() -> None:
 
 @pytest.mark.parametrize("second", ["[redacted:token:0000000b]", "[redacted:key:0000000c]"])
 def test_secrets_of_two_runs_are_paired(second: str) -> None:
-    """Other tokens are equal; one that becomes another one within a run is not."""
+    """Different secrets are paired, but a secret that changes within a run is a difference."""
 
     def run(number: int, *markers: str) -> Run:
         said = Run(number)

@@ -1,4 +1,4 @@
-"""What only one of two recordings has, whichever it is, and what counts of each direction."""
+"""Frames that only one recording has are reported, and a single direction can be compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def sessions(number: int, *words: str) -> Run:
-    """A run with a session for each word, in which nothing else is said."""
+    """Returns a run with a session for each word, and nothing else in it."""
     run = Run(number)
     del run.said[2:]
     for place, word in enumerate(words, 3):
@@ -24,7 +24,7 @@ def sessions(number: int, *words: str) -> Run:
 @pytest.mark.parametrize("change", [Change.ONLY_A, Change.ONLY_B])
 @pytest.mark.parametrize("more", ["cats", "dogs"])
 def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
-    """Each of its frames, in its own lanes and in that of the connection."""
+    """All frames of a session that only one side has are reported, including its creation."""
     both, single = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
         result, entries = compare(sessions(0, *both), sessions(1, single))
@@ -46,7 +46,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
-    """Only its frames contain its id, in A or in B."""
+    """A session that was never opened is reported, whichever side has it."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()
@@ -61,7 +61,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """Where what the client said is known to follow from what the agent said."""
+    """Only one direction is compared if the other direction follows from it."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")
@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """That of the direction which counts."""
+    """Only the half of the handshake in the compared direction counts."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))
@@ -89,14 +89,14 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """Although it is known which directory of A it corresponds to."""
+    """A known directory of B is not recognized in texts of A."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
 
 
 def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
-    """Each with its value in A and in B, or None where it is missing."""
+    """The result has the first hundred names of each kind, with their values in A and B."""
 
     def run(number: int, calls: int) -> Run:
         made = Run(number)
@@ -116,7 +116,7 @@ def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
 
 
 def test_a_difference_has_a_preview() -> None:
-    """In A, or in B where A has none; a text in one piece, and nothing that commands terminals."""
+    """A difference has a preview of A, or else of B, in one line without control characters."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     previews = {entry.title: entry.preview for entry in compare(a, b)[1]}

@@ -12,7 +12,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def run(number: int, cwd: str, said: Any) -> Run:
-    """A run in a directory, with a call that speaks of it."""
+    """Returns a run in a directory, with a call that mentions it."""
     made = Run(number)
     made.said[2] = (OUT, request(1, "session/new", cwd=cwd, mcpServers=[]))
     return made.tell("tool_call", toolCallId="c", rawInput=said).end()
@@ -57,7 +57,7 @@ SPELLED = {
 def test_a_directory_is_recognized(
     cwd: str, spelled: str, other: str, there: str, words: str
 ) -> None:
-    """By itself and in the midst of a text, and what is below it counts."""
+    """A directory is recognized alone and inside a text, but the path below it counts."""
     a = run(0, cwd, words.format(spelled))
     assert compare(a, run(1, other, words.format(there)))[0].is_equal
     result, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))
@@ -68,7 +68,7 @@ def test_a_directory_is_recognized(
 
 @pytest.mark.parametrize("words", ["{}", "cd {}", "{}/a"])
 def test_a_short_directory_is_recognized(words: str) -> None:
-    """That of a container, say, alone in a text or nearly so."""
+    """A short directory, such as that of a container, is recognized almost alone in a text."""
     a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
     assert compare(a, b)[0].is_equal
     assert compare(b, a)[0].is_equal
@@ -76,7 +76,7 @@ def test_a_short_directory_is_recognized(words: str) -> None:
 
 @pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
 def test_a_relative_directory_is_told(cwd: str) -> None:
-    """Where it is depends on the agent, so it is not another name of an absolute one."""
+    """A relative directory is a difference, since it depends on the agent's own directory."""
     a, b = (run(0, path, "").end() for path in ("/w/p", cwd))
     result, (entry,) = compare(a, b)
     assert result.counts == Counts(changed=1)
@@ -85,7 +85,7 @@ def test_a_relative_directory_is_told(cwd: str) -> None:
 
 
 def test_a_relative_directory_of_a_command_is_told() -> None:
-    """As that of a session is."""
+    """A relative directory of a command is a difference, like that of a session."""
     runs = [run(0, "/w/p", "") for _ in range(2)]
     for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
         made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))
@@ -96,7 +96,7 @@ def test_a_relative_directory_of_a_command_is_told() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0, -0.0), (100, 1e2), (0.5, 5e-1)])
 def test_a_number_is_its_value(a: float, b: float) -> None:
-    """Not how it is spelled, unless lines are compared byte for byte."""
+    """Numbers are compared by value, except byte by byte with --exact."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].is_equal
     assert compare(*runs, exact=True)[0].is_equal == (str(a) == str(b))
@@ -104,13 +104,13 @@ def test_a_number_is_its_value(a: float, b: float) -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, "1"), (1, 1.5), (None, 0)])
 def test_different_values_are_a_difference(a: Any, b: Any) -> None:
-    """Though Python may find both equal."""
+    """Different values are a difference, even if Python considers them equal."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].counts == Counts(changed=1)
 
 
 def test_small_numbers_are_no_processes() -> None:
-    """Texts are full of them: only larger ones are looked for there."""
+    """Small numbers in texts are not recognized as process ids."""
     said = [{"pid": n, "said": f"there are {n} files"} for n in (7, 8)]
     runs = [Run(n).tell("tool_call_update", rawOutput=said[n]).end() for n in (0, 1)]
     assert compare(*runs)[0].counts == Counts(changed=1)

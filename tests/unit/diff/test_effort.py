@@ -17,19 +17,19 @@ FRAMES = 100_000
 
 
 class Seen(list[Any]):
-    """A list that counts how often its items are looked at."""
+    """A list that counts the accesses to its items."""
 
     looked = 0
 
     def __getitem__(self, place: Any) -> Any:
-        """Counts what is read, one by one or in a stretch."""
+        """Counts the accessed items."""
         items = super().__getitem__(place)
         Seen.looked += len(items) if isinstance(place, slice) else 1
         return items
 
 
 def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
-    """A copy in which some items are gone, new, or elsewhere."""
+    """Returns a copy with some items removed, added or moved."""
     other = list(items)
     for _ in range(edits):
         item = other.pop(chance.randrange(len(other)))
@@ -50,7 +50,7 @@ def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
 def test_long_sequences_are_aligned_with_few_comparisons(
     kinds: int, edits: int, looks: int
 ) -> None:
-    """Each item is read a few times on average, however many kinds there are."""
+    """Aligning long sequences reads each item a few times on average, for any number of kinds."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(FRAMES)]
     b = changed(a, chance, edits)
@@ -61,7 +61,7 @@ def test_long_sequences_are_aligned_with_few_comparisons(
 
 
 def peak(frames: int, size: int) -> int:
-    """Bytes that it takes to compare two texts of so many chunks of so many characters."""
+    """Returns the peak memory of comparing two texts with so many chunks of so many characters."""
     a, b = (Run(n).words(*repeat("x" * (size - 1) + " ", frames)).end() for n in (0, 1))
     with a.open() as of_a, b.open() as of_b:
         tracemalloc.start()
@@ -73,7 +73,7 @@ def peak(frames: int, size: int) -> int:
 
 
 def test_memory_grows_with_frames_and_not_with_their_texts() -> None:
-    """By about ten bytes for a chunk, whatever its length."""
+    """Memory grows by about ten bytes per chunk, regardless of the length of its text."""
     peak(10, 60)  # whatever is made once
     short, long = peak(5000, 60), peak(5000, 600)
     assert long < short + 100_000

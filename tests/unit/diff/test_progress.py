@@ -31,17 +31,17 @@ IMPATIENT = (
 
 
 class Watch:
-    """Counts what it is shown.
+    """Counts the items that it is shown.
 
     Attributes:
-        seen: the label, how many items were announced, and how many there were.
+        seen: for each task: its label, the announced number of items, and the actual number.
     """
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, int, int]] = []
 
     def __call__(self, items: Iterable[Any], total: int, label: str) -> Iterator[Any]:
-        """Passes items on."""
+        """Passes the items on and counts them."""
         place = len(self.seen)
         self.seen.append((label, total, 0))
         for count, item in enumerate(items, 1):
@@ -50,7 +50,7 @@ class Watch:
 
 
 def test_every_frame_of_both_is_seen() -> None:
-    """First those of A; frames that are not compared count as well."""
+    """The progress covers all frames of A and then of B, including those that are not compared."""
     a, b = Run(0).words("one", "two").end(), Run(1).words("one two").add(IN, "").end()
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -61,7 +61,7 @@ def test_every_frame_of_both_is_seen() -> None:
 
 
 def test_each_round_of_learning_shows_progress() -> None:
-    """There are as many rounds as it takes to find all rules."""
+    """Each round of learning shows its progress."""
     a, b = (Run(n).tell("plan", ref=f"ref-{n}770", cost=n).end() for n in (0, 1))
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -72,7 +72,7 @@ def test_each_round_of_learning_shows_progress() -> None:
 
 
 def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
-    """It is raised at once."""
+    """An error of the progress bar ends the comparison."""
 
     def refuse(items: Iterable[Any], _: int, __: str) -> Iterator[Any]:
         yield next(iter(items))
@@ -84,7 +84,7 @@ def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
 
 
 def said(*options: str, on_terminal: bool) -> tuple[int, str, str]:
-    """What ``diff`` says: its exit code, stdout and stderr."""
+    """Returns the exit code, stdout and stderr of ``diff``."""
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     command = [sys.executable, "-c", IMPATIENT, "inspect", "diff", *options]
     pair = [RECORDINGS / "edit-allowed.db", RECORDINGS / "edit-rejected.db"]
@@ -101,7 +101,7 @@ def said(*options: str, on_terminal: bool) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("options", [(), ("--learn",), ("--json",)], ids=" ".join)
 def test_a_terminal_shows_a_bar_that_leaves_no_trace(options: tuple[str, ...]) -> None:
-    """And nothing else does: stdout is the same, and so is what a log gets of stderr."""
+    """The progress bar appears only on a terminal, and leaves no trace in stdout or a log."""
     code, out, shown = said(*options, on_terminal=True)
     assert "reading" in shown
     assert "16/16" in shown

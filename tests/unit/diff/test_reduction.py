@@ -1,4 +1,4 @@
-"""How much counts: a row for each thing that `docs/diff.md` says of frames, structure, outcome."""
+"""Each statement of `docs/diff.md` about frames, structure and outcome has a row here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.log_writer import error, notification, request, result, text
 from tests.support.scenario_runs import IN, OUT, Run, Said, compare
 
 ALWAYS = "frames structure outcome"
-"""What is another outcome is also another structure, and that is other frames."""
+"""A changed outcome also changes the structure, and a changed structure the frames."""
 DONE = "frames structure"
 SAID = "frames"
 
@@ -19,47 +19,47 @@ SESSION = Run(0).session
 
 
 def told(what: str, **fields: Any) -> Said:
-    """A session update."""
+    """Returns a session update."""
     params = {"sessionId": SESSION, "update": {"sessionUpdate": what, **fields}}
     return IN, notification("session/update", **params)
 
 
 def call(**fields: Any) -> Said:
-    """A tool call."""
+    """Returns an update of a tool call."""
     return told("tool_call", **{"toolCallId": "c", "title": "Edit", "kind": "edit"} | fields)
 
 
 def asks(method: str, **fields: Any) -> Said:
-    """A request of the agent's."""
+    """Returns a request of the agent."""
     return IN, request(9, method, sessionId=SESSION, **fields)
 
 
 def leave(**fields: Any) -> Said:
-    """A request for leave to do something."""
+    """Returns a permission request."""
     asked = {"toolCall": {"toolCallId": "c"}, "options": [], **fields}
     return asks("session/request_permission", **asked)
 
 
 def option(**fields: str) -> list[dict[str, str]]:
-    """What a user can choose."""
+    """Returns an option of a permission request."""
     return [{"optionId": "yes", "name": "Yes", "kind": "allow_once"} | fields]
 
 
 def answered(value: dict[str, Any]) -> list[Said]:
-    """A request of the agent's that the client answers."""
+    """Returns a request of the agent with the client's result."""
     return [asks("_x/ask"), (OUT, result(9, **value))]
 
 
 def permitted(
     value: dict[str, Any], options: tuple[tuple[str, str], ...] = (("y", "allow_once"),)
 ) -> list[Said]:
-    """A question for leave that the client answers."""
+    """Returns a permission request with the client's decision."""
     offered = [{"optionId": name, "name": name, "kind": kind} for name, kind in options]
     return [leave(options=offered), (OUT, result(9, **value))]
 
 
 def chosen(option: str) -> dict[str, Any]:
-    """The choice of an option."""
+    """Returns the result that selects an option."""
     return {"outcome": {"outcome": "selected", "optionId": option}}
 
 
@@ -67,7 +67,7 @@ BOTH = (("y", "allow_once"), ("z", "allow_always"), ("n", "reject_once"))
 
 
 def refused(code: int = -32000, message: str = "no") -> list[Said]:
-    """A request of the agent's that the client refuses."""
+    """Returns a request of the agent with the client's error."""
     return [asks("_x/ask"), (OUT, error(9, code, message))]
 
 
@@ -172,12 +172,12 @@ NOTHING = ""
 
 
 def initialize(**fields: Any) -> Said:
-    """What the client says of itself."""
+    """Returns the client's half of the handshake."""
     return OUT, request(0, "initialize", **{"protocolVersion": 1} | fields)
 
 
 def agent(**fields: Any) -> Said:
-    """What the agent says of itself."""
+    """Returns the agent's half of the handshake."""
     return IN, result(0, **{"protocolVersion": 1} | fields)
 
 
@@ -209,13 +209,13 @@ HANDSHAKES: dict[str, tuple[Said, Said, str]] = {
 
 
 def differs_in(a: Run, b: Run) -> str:
-    """For whom they are not equal."""
+    """Returns the levels of comparison that report a difference."""
     return " ".join(each for each in Expect if not compare(a, b, expect=each)[0].is_equal)
 
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """And which of both runs is first makes no difference."""
+    """A change is reported at the right levels, whichever run comes first."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -224,7 +224,7 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """What the agent can do is an outcome, what the client can do is not."""
+    """Capabilities of the agent count as outcome, but those of the client do not."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said
@@ -233,7 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """To grant one thing and deny another is not the same as the other way round."""
+    """Granting one permission and denying another differs from the reverse."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)
@@ -251,7 +251,7 @@ def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:
-    """Somebody has asked, and somebody else has not."""
+    """A handshake without an answer has no outcome."""
     a, b = Run(0), Run(0)
     a.said, b.said = a.said[:1], []
     assert (differs_in(a, b), differs_in(b, a)) == (DONE, DONE)
@@ -259,6 +259,6 @@ def test_a_handshake_without_an_answer_has_no_outcome() -> None:
 
 @pytest.mark.parametrize("expect", Expect)
 def test_what_differs_between_any_two_runs_never_counts(expect: Expect) -> None:
-    """Ids and directories, however little counts."""
+    """Ids and directories never count, at any level."""
     runs = [Run(number).words(f"in {Run(number).cwd}").end() for number in (0, 1)]
     assert compare(*runs, expect=expect)[0].is_equal

@@ -1,4 +1,4 @@
-"""A text is what is said, however it is cut, and whatever stands in between or beside."""
+"""Equal texts are equal however they are split, and whatever is between or beside their chunks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_text_is_the_same_in_other_pieces() -> None:
-    """Also if a value is cut in two."""
+    """A text is equal in other chunks, even if a value is split in two."""
     a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
     assert compare(a.end(), b.end())[0].is_equal
     a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")
@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If all of them do."""
+    """If all chunks differ beside their text, the difference has a place."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -41,7 +41,7 @@ def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
     ],
 )
 def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
-    """The text is the same, and so it is no difference that it was cut elsewhere."""
+    """A message swapped with a chunk is one move, although it splits the text elsewhere."""
 
     def run(number: int, told: str) -> Run:
         made = Run(number)
@@ -58,7 +58,7 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """What stands beside its text, and not what the text is cut into."""
+    """One odd chunk in a text is one field, and not a change of the text."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -70,7 +70,7 @@ def test_one_odd_chunk_in_a_text_is_one_field() -> None:
 
 
 def test_an_empty_chunk_is_no_difference() -> None:
-    """Wherever it comes to stand by itself; with something beside it, that is told."""
+    """An empty chunk is not a difference, unless it has something beside its text."""
     plan: dict[str, Any] = {"entries": []}
     a = Run(0).words("", "one").tell("plan", **plan)
     b = Run(1).words("one").tell("plan", **plan).words("")
@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """By the ids that its chunks have, and not by how they are cut."""
+    """The boundary between two messages is a difference if their chunks have ids."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)
@@ -106,14 +106,14 @@ def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
 
 
 def test_half_a_character_is_a_piece_of_a_text() -> None:
-    """Some agents cut between the escapes of one."""
+    """A chunk may end with half a character, as with some agents."""
     a, b = Run(0).words("ab 😀 cd"), Run(1).words("ab \ud83d", "\ude00 cd")
     b.said = [(stream, json.dumps(message)) for stream, message in b.said]
     assert compare(a.end(), b.end())[0].is_equal
 
 
 def test_chunks_of_the_draft_are_joined_too() -> None:
-    """However they are numbered."""
+    """Chunks of the draft are joined, whatever their numbers are."""
 
     def run(number: int, *pieces: str) -> Run:
         made = Run(number)
@@ -129,7 +129,7 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """As one entry with all frames of the text."""
+    """A changed word of a long text is one entry with one field and all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())
@@ -140,7 +140,7 @@ def test_a_changed_word_of_a_long_text_is_one_field() -> None:
 
 
 def test_the_text_of_chunks_can_be_left_out() -> None:
-    """Though it is told in pieces."""
+    """An ignored text is left out, even if it comes in chunks."""
     a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
     assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
     assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal
@@ -151,14 +151,14 @@ def test_the_text_of_chunks_can_be_left_out() -> None:
 
 
 def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "one ") -> Run:
-    """A turn that is cancelled in the midst of a text, of which some still comes."""
+    """Returns a run with a turn that is cancelled in the middle of a text."""
     run = Run(number).words(said, "two ")
     run.add(OUT, notification("session/cancel", sessionId=run.session))
     return run.words(*late).end(reason)
 
 
 def test_text_that_comes_after_a_cancel_does_not_count() -> None:
-    """How much that is depends on how soon the agent hears of it."""
+    """Text after a cancel does not count, since its length depends on timing."""
     for late in ((), ("three ",), ("three ", "four ")):
         assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
     counts = compare(_cancelled(0, "three "), _cancelled(1, said="changed "))[0].counts
@@ -166,7 +166,7 @@ def test_text_that_comes_after_a_cancel_does_not_count() -> None:
 
 
 def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
-    """An agent that does not end its turn as cancelled has not been."""
+    """Text after a cancel counts if the turn does not end as cancelled."""
     a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
     _, (entry,) = compare(a, b)
     assert [(place.pointer, place.b) for place in entry.fields] == [
@@ -175,7 +175,7 @@ def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
 
 
 def test_another_text_after_a_cancel_counts() -> None:
-    """It began when the agent could have known."""
+    """Another text that begins after a cancel counts."""
     a, b = (_cancelled(n) for n in (0, 1))
     b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
     assert compare(a, b)[0].counts == Counts(only_b=1)

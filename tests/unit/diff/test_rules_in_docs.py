@@ -1,4 +1,4 @@
-"""The page on diffs agrees with the code."""
+"""The page about diffs matches the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = page("diff.md")
 
 
 def test_every_default_rule_has_its_row() -> None:
-    """In order, with the name that a value gets."""
+    """Every default rule has a row in the docs, in order, with the name of its values."""
     rows = re.findall(
         r"^\| `(/[^`]*)` \| (.*) \|$", section(PAGE, "What differs between any two runs"), re.M
     )
@@ -25,11 +25,11 @@ def test_every_default_rule_has_its_row() -> None:
 
 
 def test_every_strictness_has_its_row() -> None:
-    """Of what `--expect` takes."""
+    """Every value of `--expect` has a row in the docs."""
     assert first_cells(section(PAGE, "How much counts"))[1:] == [*Expect]
 
 
 def test_state_updates_are_named() -> None:
-    """All of those that have lanes of their own."""
+    """The docs list all state updates that have separate lanes."""
     for update in STATE_UPDATES:
         assert f"`{update}`" in section(PAGE, "How it compares")

@@ -1,4 +1,4 @@
-"""Texts that are too long to be held are compared to their last word."""
+"""Texts that are too long to be kept are compared to their last word."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from acp_proxy.diff.diff_result import Counts
 from tests.support.scenario_runs import Run, compare
 
 LENGTH = 280_000
-"""Characters, some of which are forgotten before the last one comes."""
+"""The length of a text whose beginning is dropped before its end comes."""
 
 
 def said(number: int, text: str, size: int) -> Run:
-    """A run with one text, in pieces of a size."""
+    """Returns a run with one text in pieces of a given size."""
     return Run(number).words(*(text[k : k + size] for k in range(0, len(text), size))).end()
 
 
@@ -25,7 +25,7 @@ def said(number: int, text: str, size: int) -> Run:
     ids=lambda place: f"at {place}",
 )
 def test_one_letter_is_one_change(word: str, place: int) -> None:
-    """Wherever it stands, in the part that is forgotten or in the rest."""
+    """A single changed letter is one change, in the hashed part and in the rest."""
     text = (word * LENGTH)[:LENGTH]
     other = f"{text[:place]}X{text[place + 1 :]}"
     result, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
@@ -37,13 +37,13 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
 @pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
 @pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
 def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
-    """And what they say is the same."""
+    """A long text is equal in pieces of any size."""
     text = (word * LENGTH)[:LENGTH]
     assert compare(said(0, text, 4000), said(1, text, size))[0].is_equal
 
 
 def test_a_text_that_goes_on_is_another() -> None:
-    """Even if what is more of it is nothing but a space."""
+    """A longer text differs, even if it only has one more space."""
     text = "word " * (LENGTH // 5)
     for more in (" ", "word ", text):
         result, _ = compare(said(0, text, 4000), said(1, text + more, 4000))
@@ -51,7 +51,7 @@ def test_a_text_that_goes_on_is_another() -> None:
 
 
 def test_values_have_names_in_it() -> None:
-    """Though directories of other lengths let it be forgotten at other places."""
+    """Values in a long text get names, although longer directories move its boundaries."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))
@@ -59,7 +59,7 @@ def test_values_have_names_in_it() -> None:
 
 
 def test_half_a_character_may_end_a_part() -> None:
-    """Its other half comes with the next piece."""
+    """A hashed part may end with half a character, whose other half is in the next chunk."""
     text = "\U0001f600" * LENGTH
     units = text.encode("utf-16-le")
     halves = [

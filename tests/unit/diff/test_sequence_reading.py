@@ -1,4 +1,4 @@
-"""Which lines are compared at all, and how long answers took."""
+"""Only some lines are compared, and latencies are measured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FRAMES = 6
 
 
 def told(recorder: LogWriter) -> None:
-    """A session without a problem."""
+    """Records a session without problems."""
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     recorder.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
@@ -62,7 +62,7 @@ def compared(
 
 
 def made_up(recorder: LogWriter) -> None:
-    """The same session with frames that faults made up."""
+    """Records the same session with frames that faults created."""
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     for stream, said in (
@@ -77,7 +77,7 @@ def made_up(recorder: LogWriter) -> None:
 
 
 def spoiled(recorder: LogWriter) -> None:
-    """The same session, of which faults dropped and changed frames."""
+    """Records the same session with frames that faults dropped and changed."""
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     recorder.to_client(result(1, sessionId="s-1"), HELLO)
@@ -91,7 +91,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """Frames that faults made up do not count; those that faults changed count as received."""
+    """Frames created by faults do not count; changed frames count as received."""
     result = compared(tmp_path, told, other)
     assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
@@ -100,7 +100,7 @@ def test_a_recording_is_compared_as_it_was_received(
 
 
 def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
-    """Lines of stderr, blank ones on any stream, and events."""
+    """Lines on stderr, blank lines and events are not compared."""
 
     def noisy(recorder: LogWriter) -> None:
         recorder.stderr("warning")
@@ -115,7 +115,7 @@ def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_empty_line_is_no_frame() -> None:
-    """However little is compared, unless lines are compared byte for byte."""
+    """An empty line is compared only byte by byte."""
     for expect in Expect:
         result, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
         assert (result.counts, result.a.frames, result.b.frames) == (Counts(), 6, 6)
@@ -123,7 +123,7 @@ def test_an_empty_line_is_no_frame() -> None:
 
 
 def test_each_side_has_its_own_number_of_frames() -> None:
-    """The numbers may differ."""
+    """Each side counts its own frames."""
     result, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
     assert (entry.change, result.a.frames, result.b.frames) == (Change.ONLY_B, 6, 7)
 
@@ -132,7 +132,7 @@ def test_each_side_has_its_own_number_of_frames() -> None:
 
 
 def asked(recorder: LogWriter, method: str, *waits_ms: int) -> None:
-    """Requests that are answered after a while."""
+    """Records requests that are answered after some time."""
     for place, wait in enumerate(waits_ms):
         recorder.to_agent(request(f"{method}-{place}", method))
         recorder.t_ns += wait * MS - MS
@@ -140,7 +140,7 @@ def asked(recorder: LogWriter, method: str, *waits_ms: int) -> None:
 
 
 def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
-    """In the order of A: the median by its nearest rank, the lower of two, and the most."""
+    """Latencies are compared by method in the order of A: nearest-rank median and maximum."""
 
     def a(recorder: LogWriter) -> None:
         asked(recorder, "x/even", 40, 10, 30, 20)
@@ -169,7 +169,7 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
 
 
 def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> None:
-    """An exchange that was open in a pause is left out, and a method of which nothing is left."""
+    """Exchanges that were open during a pause have no latency."""
 
     def told(recorder: LogWriter) -> None:
         asked(recorder, "x/held", 5000)
@@ -185,7 +185,7 @@ def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> 
 
 
 def test_latencies_are_no_difference(tmp_path: Path) -> None:
-    """Whatever the difference is."""
+    """Different latencies are not a difference."""
     result = compared(
         tmp_path,
         lambda recorder: asked(recorder, "x/y", 1, 2, 3),

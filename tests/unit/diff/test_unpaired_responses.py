@@ -1,4 +1,4 @@
-"""A request and its answer belong together, whatever they are called."""
+"""A request and its answer are compared together, whatever their ids are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_request_is_no_notification() -> None:
-    """Though it says the same."""
+    """A request differs from a notification with the same content."""
     params = {"sessionId": Run(0).session, "x": 1}
     a, b = (
         Run(0).add(IN, notification("x/y", **params)),
@@ -22,7 +22,7 @@ def test_a_request_is_no_notification() -> None:
 
 
 def test_a_request_that_is_cancelled_has_any_number() -> None:
-    """And that number means nothing elsewhere in the message, nor in others."""
+    """The number of a cancelled request does not count, and means nothing at other places."""
 
     def run(number: int) -> Run:
         made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
@@ -33,7 +33,7 @@ def test_a_request_that_is_cancelled_has_any_number() -> None:
 
 
 def asking(number: int, *answers: str) -> Run:
-    """A run with a request for leave to do each of two things, and their answers, in any order."""
+    """Returns a run with two permission requests, and their answers in any order."""
     made = Run(number)
     for place, name in enumerate(("remove", "list")):
         call = {"toolCallId": made.call(name), "title": name}
@@ -48,7 +48,7 @@ def asking(number: int, *answers: str) -> Run:
 
 @pytest.mark.parametrize("expect", [Expect.FRAMES, Expect.STRUCTURE])
 def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
-    """The same answers to the other requests are others."""
+    """The same answers to swapped requests are a difference."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "allow 0", "reject 1"), expect=expect)[0].is_equal
     result, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
@@ -57,13 +57,13 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
 
 
 def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
-    """It is known which request has none."""
+    """If one of two equal answers is missing, its own request is reported."""
     _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
 
 
 def test_a_cancelled_request_is_the_one_that_was_made() -> None:
-    """Whatever its id is."""
+    """A cancelled request is recognized, whatever its id is."""
 
     def run(number: int, place: int) -> Run:
         made = asking(number)
@@ -75,7 +75,7 @@ def test_a_cancelled_request_is_the_one_that_was_made() -> None:
 
 
 def test_a_refusal_is_no_answer() -> None:
-    """The result is only in A, the error only in B."""
+    """If a result becomes an error, the result is only in A and the error only in B."""
     b = Run(1).add(IN, error(2, -32603, "no"))
     _, (entry,) = compare(Run(0).end(), b)
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -85,7 +85,7 @@ def test_a_refusal_is_no_answer() -> None:
 
 
 def test_equal_requests_are_paired_by_their_order() -> None:
-    """However they are numbered: their answers are not each other's."""
+    """Equal requests are paired by their order, with their answers, whatever their ids are."""
 
     def run(number: int, first: int, *calls: str) -> Run:
         made = Run(number)
@@ -101,13 +101,13 @@ def test_equal_requests_are_paired_by_their_order() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """That of the requests counts, and it is the agent's."""
+    """Answers may come in any order; the order of the agent's requests counts."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "reject 1", "allow 0"))[0].is_equal
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """Its id has nothing to do with those of the agent's requests."""
+    """An elicitation names a request of the client, whose id is unrelated to the agent's ids."""
 
     def run(number: int) -> Run:
         made = asking(number)
@@ -119,7 +119,7 @@ def test_an_elicitation_names_a_request_of_the_clients() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1.5, 2.5), (1.0, 1), ("x", 7)])
 def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
-    """A number of any kind, or a text."""
+    """An id may be any kind of number, or a string."""
 
     def run(number: int, rpc_id: Any) -> Run:
         made = Run(number).add(IN, request(rpc_id, "fs/read_text_file", path="/x"))
@@ -129,7 +129,7 @@ def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
 
 
 def test_a_session_that_is_refused_is_one_change() -> None:
-    """Though nobody knows any more of which session the answer is."""
+    """A refused session is one change, although the session of the answer is unknown."""
 
     def run(number: int, *, is_refused: bool) -> Run:
         made = Run(number).words("hello").end()

@@ -1,4 +1,4 @@
-"""``diff``: what is different in two recordings, for a person, a program, a test runner."""
+"""``diff`` reports differences for people, programs and test runners."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Dates are the same everywhere."""
+    """Makes the time zone of the tests UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield
@@ -71,7 +71,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def plain(shown: str) -> str:
-    """Text without our colours."""
+    """Returns text without our colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", shown)
 
 
@@ -96,13 +96,13 @@ def record(
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Two recordings that differ in what was said and why the turn ended."""
+    """Returns two recordings with different texts and stop reasons."""
     a = record(tmp_path / "a.db")
     return a, record(tmp_path / "b.db", session="s-2", said="Hello", stop="refusal")
 
 
 def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
-    """What is printed as JSON."""
+    """Returns the printed JSON values."""
     result = run("inspect", "diff", "--json", *arguments)
     assert result.exit_code == code
     assert result.stderr == ""
@@ -113,7 +113,7 @@ def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
 
 
 def test_screens_match_the_golden_files() -> None:
-    """Terminals and a pipe get the golden screens."""
+    """The output on terminals and pipes matches the golden screens."""
     for name, content in screens():
         assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
 
@@ -121,13 +121,13 @@ def test_screens_match_the_golden_files() -> None:
 @pytest.mark.parametrize("columns", [1, 39, 40, 80, 110, 400])
 @pytest.mark.parametrize("color", [False, True])
 def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
-    """However wide it is, with colours or without."""
+    """No line is wider than the terminal, at any width, with colours or without."""
     for line in screen(differing(), columns, color=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
 
 def test_colours_take_the_place_of_brackets() -> None:
-    """Without colours what has changed in a text stands in brackets, else all is the same."""
+    """Without colours, changes in a text are in brackets; the rest is equal."""
     bare, colored = (screen(differing(), None, color=color) for color in (False, True))
     assert "[-41-]{+42+} passed" in bare
     assert "\x1b[38;5;196m41\x1b[0m\x1b[1;38;5;28m42\x1b[0m passed" in colored
@@ -136,7 +136,7 @@ def test_colours_take_the_place_of_brackets() -> None:
 
 
 def test_changed_whitespace_is_visible() -> None:
-    """Colours alone would not show it."""
+    """Changed whitespace is in brackets, even with colours."""
     words = "one two three four five six seven eight nine ten eleven twelve thirteen"
     field = Field("/params/text", f"{words} {words}", f"{words}  {words}")
     result = differing([evolve(ENTRIES[0], fields=(field,))])
@@ -144,7 +144,7 @@ def test_changed_whitespace_is_visible() -> None:
 
 
 def test_texts_with_little_in_common_are_shown_apart() -> None:
-    """If hardly a word stayed, a mixture of both would be hard to read."""
+    """Texts with little in common are shown separately."""
     field = Field(
         "/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2
     )
@@ -153,7 +153,7 @@ def test_texts_with_little_in_common_are_shown_apart() -> None:
 
 
 def test_recorded_text_does_not_control_the_terminal() -> None:
-    """Whatever was recorded, only our own colours and line ends are printed."""
+    """Recorded text cannot control the terminal; only our colours and line ends are printed."""
     for color in (False, True):
         shown = plain(screen(differing(), 80, color=color))
         assert shown.replace("\n", "").isprintable()
@@ -161,7 +161,7 @@ def test_recorded_text_does_not_control_the_terminal() -> None:
 
 
 def test_equal_recordings_need_few_lines() -> None:
-    """The recordings, how quick they were, and that they are equal: no marks, no legend."""
+    """Equal recordings take few lines: names, latencies and the verdict, without a legend."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
     assert "only in" not in shown
@@ -171,7 +171,7 @@ def test_equal_recordings_need_few_lines() -> None:
 
 
 def test_many_differences_are_counted_first() -> None:
-    """The number is also above a long list."""
+    """The number of many differences is also printed before the list."""
     few, many = differing(), differing(ENTRIES * 200)
     assert screen(few, None).count(verdict(few)) == 1
     assert screen(many, None).count(verdict(many)) == 2
@@ -183,7 +183,7 @@ def test_many_differences_are_counted_first() -> None:
 
 
 def test_recordings_of_one_name_are_distinguished_by_path() -> None:
-    """Two runs are often called alike, after the agent."""
+    """Recordings with the same name are distinguished by path."""
     result = equal()
     result = evolve(result, b=evolve(result.b, name=result.a.name))
     first, second = screen(result, None).splitlines()[:2]
@@ -192,7 +192,7 @@ def test_recordings_of_one_name_are_distinguished_by_path() -> None:
 
 
 def test_the_ending_is_shown_in_words() -> None:
-    """A signal is shown by its name if it has one; a missing code is not shown."""
+    """The ending is shown in words: a signal by its name, without a missing exit code."""
 
     def ending(*fields: Field) -> list[str]:
         shown = screen(evolve(differing(()), ending=fields), None)
@@ -207,7 +207,7 @@ def test_the_ending_is_shown_in_words() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """Long values, words and lists of places are cut, with the number of what is left out."""
+    """Long values, words and lists of places are cut, with the number of omitted ones."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
         Field("/params/b", "y" * 10_000 + " end", "end"),
@@ -222,7 +222,7 @@ def test_a_long_value_is_cut() -> None:
 
 
 def test_deeply_nested_values_are_not_shown() -> None:
-    """Values that no encoder accepts are no reason to fail."""
+    """Deeply nested values are replaced, since no encoder accepts them."""
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -236,7 +236,7 @@ def test_deeply_nested_values_are_not_shown() -> None:
 
 
 def test_json_has_a_line_for_each_part() -> None:
-    """Their order is that of the screen; values that JSON does not allow become null."""
+    """JSON has a line for each part, in the order of the screen; invalid values become null."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     result = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
     lines = [json.loads(line) for line in printed(result, DiffJson).splitlines()]
@@ -258,14 +258,14 @@ def test_json_has_a_line_for_each_part() -> None:
 
 
 def junit(result: Diff) -> str:
-    """The report of a comparison as JUnit XML."""
+    """Returns the report of a comparison as JUnit XML."""
     cases = DiffCases()
     report_diff(result, [cases])
     return suite("a suite", cases.cases)
 
 
 def test_junit_has_a_case_for_each_lane() -> None:
-    """Those that differ fail with the lines that a pipe would get; all of it is XML."""
+    """JUnit has a case for each lane; those that differ fail with the lines of the text output."""
     report = ET.fromstring(junit(differing()))
     failures = {case.get("name"): case.find("failure") for case in report}
     assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
@@ -279,7 +279,7 @@ def test_junit_has_a_case_for_each_lane() -> None:
 
 
 def test_a_junit_failure_has_at_most_500_lines() -> None:
-    """The number of the others is its last line."""
+    """A JUnit failure has at most 500 lines and then the number of the others."""
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     lines = junit(differing([entry] * 10_000)).splitlines()
     assert len(lines) < 520
@@ -287,7 +287,7 @@ def test_a_junit_failure_has_at_most_500_lines() -> None:
 
 
 def test_a_junit_failure_begins_with_the_first_difference() -> None:
-    """However long it is; if it is cut, it counts among those that are left out."""
+    """A JUnit failure begins with the first difference, even if it is too long and cut."""
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
     long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
     short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
@@ -302,7 +302,7 @@ def test_a_junit_failure_begins_with_the_first_difference() -> None:
 
 
 def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
-    """Ids may differ; the exit code is 0, and nothing is on stderr."""
+    """Two runs of one conversation with different ids are equal; the exit code is 0."""
     a = record(tmp_path / "a.db")
     result = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
     assert (result.exit_code, result.stderr) == (0, "")
@@ -310,7 +310,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """The exit code is 1, and stderr names the rules that ignore them."""
+    """Differences are printed with exit code 1, and stderr names rules that ignore them."""
     result = run("inspect", "diff", *pair)
     assert result.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
@@ -330,7 +330,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
 
 
 def test_exact_compares_bytes(tmp_path: Path) -> None:
-    """Then ids count, and there is nothing that one could ignore."""
+    """--exact compares bytes: ids count, and no rules are suggested."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", session="s-2")
     result = run("inspect", "diff", a, b, "--exact")
     assert result.exit_code == 1
@@ -339,7 +339,7 @@ def test_exact_compares_bytes(tmp_path: Path) -> None:
 
 
 def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
-    """Frames beyond it may differ, and so may how the agent ended."""
+    """With a filter, other frames and the agent's exit may differ."""
     assert run("inspect", "diff", *pair, "dir:to-agent").exit_code == 0
     result = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
     assert result.exit_code == 1
@@ -347,21 +347,21 @@ def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
 
 
 def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
-    """The exit code does not count as a frame."""
+    """Without a filter, the agent's exit code counts, but not as a frame."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", code=7)
     assert "\n\nending\n~ exit code  0 → 7\n" in run("inspect", "diff", a, b).stdout
     assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
 
 
 def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
-    """Nothing equals nothing, but that was hardly the question."""
+    """A filter that matches no frames is reported, although nothing differs."""
     result = run("inspect", "diff", *pair, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: no frame matches FILTER\n"
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """A file written by hand may end without the exit of its agent; another exit code counts."""
+    """An ending that one recording lacks is not a difference, but another exit code is."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)
@@ -376,7 +376,7 @@ def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> 
 
 
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
-    """A killed recorder and a running one are distinguished; the exit codes stay."""
+    """An incomplete or running recording is compared as far as it goes, with a warning."""
     a = record_conversation(tmp_path / "a.db")
     with LogWriter(tmp_path / "b.db") as recorder:
         handshake(recorder)
@@ -391,7 +391,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
 
 
 def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """What is printed stays the same."""
+    """--junit does not change the output."""
     bare = run("inspect", "diff", *pair)
     result = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
     assert (result.exit_code, result.stdout) == (1, bare.stdout)
@@ -401,7 +401,7 @@ def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
-    """Malicious titles, texts and keys, on the screen, as JSON, as XML and as rules."""
+    """Malicious titles, texts and keys are safe on the screen, in JSON, in XML and in rules."""
     report = tmp_path / "report.xml"
     paths = []
     for name, value in (("a", EVIL), ("b", "other")):
@@ -428,7 +428,7 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
 
 
 def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """With the file of rules the recordings are equal; what was given is in it as well."""
+    """Recordings are equal with the learned rules, which include the given ones."""
     result = run("inspect", "diff", *pair, "--learn")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: with 2 rules A and B are equal\n"
@@ -442,7 +442,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """Values that go one to one are not just left out."""
+    """Values that correspond one to one are learned as aliases, not ignored."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")
@@ -455,7 +455,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 
 
 def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
-    """A frame that only one of them has remains; the exit code is 1."""
+    """A frame that only one side has remains with any rules; the exit code is 1."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     result = run("inspect", "diff", a, a, "--learn")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -470,7 +470,7 @@ def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
 
 
 def test_rules_as_json(pair: tuple[Path, Path]) -> None:
-    """One object."""
+    """With --json, learned rules are one JSON object."""
     (summary,) = values(*pair, "--learn", code=0)
     assert summary == {
         "type": "learned",
@@ -484,7 +484,7 @@ def test_rules_as_json(pair: tuple[Path, Path]) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
 def test_a_rule_can_be_pasted_into_a_shell() -> None:
-    """A shell reads it as the same word, and it is one line."""
+    """A suggested rule can be pasted into a shell as one word on one line."""
     for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
         rule = quoted(pointer)
         assert rule.isprintable()
@@ -513,12 +513,12 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
     ],
 )
 def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said: str) -> None:
-    """The message names what was expected; nothing is compared."""
+    """Wrong use is an error of one line that names what was expected."""
     assert said in complaint("inspect", "diff", *pair, *arguments)
 
 
 def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    """Whichever of both it is."""
+    """An unreadable recording is refused on either side."""
     a = record(tmp_path / "a.db")
     (tmp_path / "x.db").write_bytes(b"nothing of the kind")
     for pair_ in ((a, tmp_path / "x.db"), (tmp_path / "x.db", a), (a, tmp_path / "gone.db")):
@@ -527,7 +527,7 @@ def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
-    """As with `| head`: no complaint about it, and the exit code says that the two differ."""
+    """A closed pipe is not an error; the exit code still says that the recordings differ."""
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
@@ -542,7 +542,7 @@ def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
 
 
 def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There are worked examples, and each of them is taken."""
+    """The examples in the help are valid commands."""
     monkeypatch.chdir(tmp_path)
     for name in ("yesterday", "today", "old", "new"):
         record(tmp_path / f"{name}.db", said=name)
