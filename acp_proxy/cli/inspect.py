@@ -1,4 +1,7 @@
-"""``acp-proxy inspect``: the commands on recordings. Each is imported when it is called."""
+"""``acp-proxy inspect``: the commands on recordings, and the purpose of every command.
+
+To add a command, write a module for it, and list it in `INSPECT` and in `WANTS`.
+"""
 
 import click
 
@@ -25,8 +28,33 @@ INSPECT = {
     "prune": "acp_proxy.cli.store.prune:prune",
 }
 """Where each command is defined. The root group has the same commands."""
+WANTS = """\b
+I want to ...                                     Command
+  put it before an agent in my editor             setup
+  record an agent                                 record -- AGENT
+  check the installation and the settings         doctor
+  find a recording                                list, search
+  know what went wrong, and who is to blame       show
+  know every broken rule; fail a build by it      check
+  read each message                               log
+  read the conversation, or quote it              transcript
+  see where time and tokens went                  stats
+  see what the agent read, changed, and ran       audit
+  look at all of it on a page, and share that     report
+  hand a problem to somebody, as one archive      bundle
+  get the recording, masked, or a test of it      export
+  see which secrets it holds                      secrets
+  read what another tool has logged               import
+  keep it and say why; delete old ones            note, prune
+  compare two recordings                          diff
+  test a client without its agent                 replay
+  test an agent without its client                verify
+  test a client by an agent that misbehaves       faults
 
-
+`acp-proxy COMMAND --help` has examples. Commands on recordings can also be typed after `inspect`,
+as in `acp-proxy inspect show`.
+"""
+"""The purpose of each command; the table lists every command."""
 _OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
 
 

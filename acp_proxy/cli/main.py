@@ -10,7 +10,7 @@ import click
 from acp_proxy import __version__
 from acp_proxy.base import system
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
-from acp_proxy.cli.inspect import INSPECT
+from acp_proxy.cli.inspect import INSPECT, WANTS
 from acp_proxy.cli.masking import unredacted_option
 from acp_proxy.cli.shared_flags import NO_PAGER
 
@@ -23,35 +23,6 @@ _COMMANDS = {
     "doctor": "acp_proxy.cli.editors.doctor:doctor",
     "faults": "acp_proxy.cli.faults:faults",
 }
-
-
-_WANTS = """\b
-I want to ...                                     Command
-  put it before an agent in my editor             setup
-  record an agent                                 record -- AGENT
-  check the installation and the settings         doctor
-  find a recording                                list, search
-  know what went wrong, and who is to blame       show
-  know every broken rule; fail a build by it      check
-  read each message                               log
-  read the conversation, or quote it              transcript
-  see where time and tokens went                  stats
-  see what the agent read, changed, and ran       audit
-  look at all of it on a page, and share that     report
-  hand a problem to somebody, as one archive      bundle
-  get the recording, masked, or a test of it      export
-  see which secrets it holds                      secrets
-  read what another tool has logged               import
-  keep it and say why; delete old ones            note, prune
-  compare two recordings                          diff
-  test a client without its agent                 replay
-  test an agent without its client                verify
-  test a client by an agent that misbehaves       faults
-
-`acp-proxy COMMAND --help` has examples. Commands on recordings can also be typed after `inspect`,
-as in `acp-proxy inspect show`.
-"""
-"""The purpose of each command; the table lists every command."""
 _ELSEWHERE = {
     "explain": "acp-proxy faults explain",
     "sweep": "acp-proxy faults sweep",
@@ -74,7 +45,7 @@ _ELSEWHERE = {
 
 @click.group(
     cls=LazyGroup,
-    epilog=_WANTS,
+    epilog=WANTS,
     lazy=_COMMANDS,
     also=INSPECT,
     elsewhere=_ELSEWHERE,
