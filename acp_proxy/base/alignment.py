@@ -46,15 +46,15 @@ def align(a: Items, b: Items) -> list[Pair]:
             matches.append((a_end, b_end))
         if a_start == a_end or b_start == b_end:
             continue
-        of_a, of_b = range(a_start, a_end), range(b_start, b_end)
-        if len(of_a) * len(of_b) <= _EXACT:
-            matches += _exactly(a, of_a, b, of_b)
+        range_a, range_b = range(a_start, a_end), range(b_start, b_end)
+        if len(range_a) * len(range_b) <= _EXACT:
+            matches += _exactly(a, range_a, b, range_b)
             continue
-        budget -= len(of_a) + len(of_b)
+        budget -= len(range_a) + len(range_b)
         if budget < 0:
-            matches += _at_once(a, of_a, b, of_b)
+            matches += _at_once(a, range_a, b, range_b)
             continue
-        anchors = _anchors(a, of_a, b, of_b)
+        anchors = _anchors(a, range_a, b, range_b)
         if not anchors:
             continue
         matches += anchors
@@ -101,14 +101,14 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
     return chosen[::-1]
 
 
-def _anchors(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
+def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
     """Returns pairs to keep: items that occur once on both sides, or else the rarest ones."""
     for length in _STRETCHES:
-        in_a, in_b = _once(a, of_a, length), _once(b, of_b, length)
+        in_a, in_b = _once(a, range_a, length), _once(b, range_b, length)
         pairs = [(place, in_b[item]) for item, place in in_a.items() if item in in_b]
         if pairs:
             return longest_in_order(pairs)
-    return longest_in_order(list(_rarest(a, of_a, b, of_b)))
+    return longest_in_order(list(_rarest(a, range_a, b, range_b)))
 
 
 def _once(items: Items, within: range, length: int) -> dict[Hashable, int]:
@@ -126,18 +126,18 @@ def _once(items: Items, within: range, length: int) -> dict[Hashable, int]:
     return places
 
 
-def _rarest(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
+def _rarest(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
     """Pairs the rarest common items: the n-th occurrence in A with the n-th in B, in order."""
-    in_a, in_b = _places(a, of_a), _places(b, of_b)
+    in_a, in_b = _places(a, range_a), _places(b, range_b)
     common = [item for item in in_a if item in in_b]
     fewest = min((max(len(in_a[item]), len(in_b[item])) for item in common), default=0)
     wanted = [item for item in common if max(len(in_a[item]), len(in_b[item])) == fewest]
     yield from sorted(pair for item in wanted for pair in zip(in_a[item], in_b[item], strict=False))
 
 
-def _at_once(a: Items, of_a: range, b: Items, of_b: range) -> list[Pair]:
+def _at_once(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
     """Pairs the n-th occurrence of each item in A with the n-th in B."""
-    in_a, in_b = _places(a, of_a), _places(b, of_b)
+    in_a, in_b = _places(a, range_a), _places(b, range_b)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))
 
@@ -149,15 +149,15 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
     return places
 
 
-def _exactly(a: Items, of_a: range, b: Items, of_b: range) -> Iterator[Pair]:
+def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
     """Yields the longest common subsequence, computed from all pairs.
 
     Among sequences of equal length it prefers the one that leaves the most unpaired items side by
     side, since those may have changed into each other.
     """
-    width, b_start = len(of_b), of_b.start
-    a_start, a_end = of_a.start, of_a.stop
-    same = width + len(of_a) + 1  # outweighs all unequal pairs together
+    width, b_start = len(range_b), range_b.start
+    a_start, a_end = range_a.start, range_a.stop
+    same = width + len(range_a) + 1  # outweighs all unequal pairs together
     rows = [[0] * (width + 1)]
     for i in range(a_end - 1, a_start - 1, -1):
         below, row = rows[-1], [0] * (width + 1)

@@ -184,9 +184,9 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
 
 def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
     """Yields the ranges between aligned items."""
-    for of_a, of_b in gaps(align(a, b), len(a), len(b)):
-        if of_a or of_b:
-            yield _Change(of_a.start, of_a.stop, of_b.start, of_b.stop)
+    for range_a, range_b in gaps(align(a, b), len(a), len(b)):
+        if range_a or range_b:
+            yield _Change(range_a.start, range_a.stop, range_b.start, range_b.stop)
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:

@@ -138,10 +138,10 @@ def nearest(word: str, words: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # late: only needed after a mistake
 
-    every = list(dict.fromkeys(words))
-    if near := get_close_matches(word, every, 1, _ALIKE):
+    choices = list(dict.fromkeys(words))
+    if near := get_close_matches(word, choices, 1, _ALIKE):
         return near[0]
-    beginning = [choice for choice in every if word and choice.startswith(word)]
+    beginning = [choice for choice in choices if word and choice.startswith(word)]
     return beginning[0] if len(beginning) == 1 else ""
 
 

@@ -206,9 +206,9 @@ class Connection:
         if method in OPENING:
             if self.dialect in (None, DRAFT):
                 opened = message.session if method != FORK else None
-                state.unnamed.asked(exchange.id, body(message, "params"), opened)
+                state.unnamed.request(exchange.id, body(message, "params"), opened)
             if message.raw is not None and b'"acp"' in message.raw:
-                state.servers.asked(exchange.id, body(message, "params"))
+                state.servers.request(exchange.id, body(message, "params"))
         elif method in INITIALIZE:
             if direction is _TO_AGENT:
                 state.handshake.meet_client(body(message, "params"))
@@ -279,10 +279,10 @@ class Connection:
     def _session_of_server(self, message: Message) -> str | None:
         """Returns the session of a message to or from an MCP server; None if it is ambiguous."""
         turns = self.state.turns
-        every = self.state.servers.candidates(body(message, "params"))
-        if not every and len(turns) == 1:
+        candidates = self.state.servers.candidates(body(message, "params"))
+        if not candidates and len(turns) == 1:
             return next(iter(turns))
-        owners = [session for session in every if session in turns] or every
+        owners = [session for session in candidates if session in turns] or candidates
         return owners[0] if len(owners) == 1 else None
 
     def _session_of(self, terminal: str | None, message: Message) -> str | None:

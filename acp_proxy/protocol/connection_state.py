@@ -112,7 +112,7 @@ class SessionDirectories:
     opening: dict[int, list[str]] = field(factory=dict)
     """Directories in unanswered requests for a new session, by exchange."""
 
-    def asked(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
+    def request(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
         """Takes a request that opens a session.
 
         Args:
@@ -121,16 +121,15 @@ class SessionDirectories:
             session: the session that it opens, if the id is known already.
         """
         others = params.get("additionalDirectories")
-        every = [params.get("workingDirectory"), params.get("cwd")]
-        every += others if isinstance(others, list) else []
-        named = [path for path in every if isinstance(path, str) and path]
-        paths = [path.rstrip("/\\") or path for path in named]
+        values = [params.get("workingDirectory"), params.get("cwd")]
+        values += others if isinstance(others, list) else []
+        paths = [v.rstrip("/\\") or v for v in values if isinstance(v, str) and v]
         if paths and session is not None:
             self.directories[session] = paths
         elif paths:
             self.opening[exchange] = paths
 
-    def opened(self, exchange: int, session: str | None) -> None:
+    def answer(self, exchange: int, session: str | None) -> None:
         """Takes the answer to a request that opens a session.
 
         Args:
@@ -150,8 +149,8 @@ class SessionDirectories:
 
     def _owners(self, path: str) -> list[str]:
         innermost, owners = 0, list[str]()
-        for session, every in self.directories.items():
-            depth = max((len(root) for root in every if is_within(path, [root])), default=0)
+        for session, roots in self.directories.items():
+            depth = max((len(root) for root in roots if is_within(path, [root])), default=0)
             if depth > innermost:
                 innermost, owners = depth, [session]
             elif depth and depth == innermost:
@@ -173,19 +172,18 @@ class McpServers:
     connections: dict[str, str] = field(factory=dict)
     """The session of each connection to a server."""
 
-    def asked(self, exchange: int, params: dict[str, Any]) -> None:
+    def request(self, exchange: int, params: dict[str, Any]) -> None:
         """Takes a request that opens a session.
 
         Args:
             exchange: the number of its exchange.
             params: its params.
         """
-        servers = params.get("mcpServers")
-        every = [server for server in servers if isinstance(server, dict)] if servers else []
-        if ids := [name for server in every if (name := _server_id(server)) is not None]:
+        servers = [s for s in params.get("mcpServers") or () if isinstance(s, dict)]
+        if ids := [name for server in servers if (name := _server_id(server)) is not None]:
             self.opening[exchange] = ids
 
-    def opened(self, exchange: int, session: str | None) -> None:
+    def answer(self, exchange: int, session: str | None) -> None:
         """Takes the answer to a request that opens a session.
 
         Args:

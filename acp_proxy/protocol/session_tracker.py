@@ -47,10 +47,10 @@ class SessionTracker:
         """
         state, method = self._state, exchange.method
         if method in OPENING:
-            state.unnamed.opened(exchange.id, message.session)
+            state.unnamed.answer(exchange.id, message.session)
             is_open = message.kind is _RESPONSE
             session = message.session or exchange.session
-            state.servers.opened(exchange.id, session if is_open else None)
+            state.servers.answer(exchange.id, session if is_open else None)
         known = state.sessions.get(exchange.session or "")
         if method == _SET_MODE and known is not None:
             if message.kind is _RESPONSE:
@@ -112,8 +112,8 @@ class SessionTracker:
 
     def open_calls(self, session: str | None) -> dict[str, str]:
         """Returns the tool calls of a session that are not over, with their statuses."""
-        every = self._state.calls.get(session or "", {})
-        return {call: status for call, status in every.items() if status not in FINAL}
+        calls = self._state.calls.get(session or "", {})
+        return {call: status for call, status in calls.items() if status not in FINAL}
 
     def forget_calls(self, session: str | None) -> None:
         """Forgets the finished tool calls of a session."""

@@ -57,8 +57,8 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
     """
     if method in OPENING:
         servers = params_of(json_or_none(raw)).get("mcpServers")
-        every = servers if isinstance(servers, list) else []
-        return tuple(name for server in every for name in _servers(server))
+        declared = servers if isinstance(servers, list) else []
+        return tuple(name for server in declared for name in _servers(server))
     if method == "mcp/connect":
         connection = member(json_or_none(raw), "result", "connectionId")
         return (f"connection {connection}",) if isinstance(connection, str) else ()

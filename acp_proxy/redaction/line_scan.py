@@ -85,7 +85,7 @@ class LineScan:
             is_named = kind not in ("env", "header") or is_secret_name(name, variable=True)
             spans = finder.secret(decoded.text, kind, named=is_named)
             if is_asked and not spans:
-                spans = finder.asked(decoded.text)
+                spans = finder.requested(decoded.text)
             self._edits += edits_in(decoded, string.start, spans)
         elif treatment is Treatment.QUERY:
             spans = finder.spans(decoded.text, loose=True)

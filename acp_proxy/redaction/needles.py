@@ -131,8 +131,8 @@ class GrowingNeedles:
         self._settle()
         matches: Places = []
         for first, part in self._parts:
-            there = part.places(data)
-            matches += [(first + number, start) for number, start in there] if first else there
+            places = part.places(data)
+            matches += [(first + number, start) for number, start in places] if first else places
         return matches
 
     def _settle(self) -> None:

@@ -183,7 +183,7 @@ class SecretFinder:
         self.spans(secret, loose=True)  # remembers inner secrets, such as a password in a URL
         return [MaskedSpan(start, len(text), marker)]
 
-    def asked(self, text: str) -> list[MaskedSpan]:
+    def requested(self, text: str) -> list[MaskedSpan]:
         """Returns the spans to mask in a text that the user wants masked as a whole.
 
         Unlike `secret`, masks references, and texts that contain a marker.

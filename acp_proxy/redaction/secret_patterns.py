@@ -72,7 +72,7 @@ def search(
     """
     if places is None:
         places = of_all_words().places(one_byte_each(text))
-    made = Search(text, places, loose=loose, seams=seams)
+    result = Search(text, places, loose=loose, seams=seams)
     needles = all_needles()
     secrets: list[SecretMatch] = []
     for number, start in places:
@@ -81,10 +81,10 @@ def search(
         needle = needles[number]
         if needle.read is None or (needle.exact and not text.startswith(needle.word, start)):
             continue
-        if secret := needle.read(made, start):
+        if secret := needle.read(result, start):
             secrets.append(secret)
-    made.secrets = _merged(sorted(secrets)) if len(secrets) > 1 else secrets
-    return made
+    result.secrets = _merged(sorted(secrets)) if len(secrets) > 1 else secrets
+    return result
 
 
 def may_hold(line: bytes) -> bool:
@@ -161,16 +161,16 @@ def tail(text: str, searched: Search | None = None) -> int:
         places = [*searched.opened, *_partial(searched)]
     if not (places or is_open):
         return len(text)
-    there = searched.text
-    ended = [secret for secret in searched.secrets if secret.end < len(there)]
+    end_text = searched.text
+    ended = [secret for secret in searched.secrets if secret.end < len(end_text)]
     start = min(
         (place for place in places if not any(s.start < place < s.end for s in ended)),
-        default=len(there),
+        default=len(end_text),
     )
     # An escape before the secret shows that a word begins there, so it is kept back too.
-    if escape := expressions().escape.search(there[max(0, start - 12) : start]):
+    if escape := expressions().escape.search(end_text[max(0, start - 12) : start]):
         start -= len(escape[0])
-    return len(text) - len(there) + start
+    return len(text) - len(end_text) + start
 
 
 def ends_open(text: str, seams: Sequence[int] = ()) -> bool:

@@ -24,9 +24,9 @@ def lines() -> tuple[bytes, ...]:
                 by_shape.setdefault(key, []).append(bytes(row["raw"]))
     for path in sorted((ROOT / "tests/data/protocol").glob("messages-*.jsonl")):
         for line in path.read_bytes().splitlines():
-            told = json.loads(line)
-            message = json.dumps(told["message"], ensure_ascii=False).encode()
-            by_shape.setdefault((told["kind"], told.get("method")), []).append(message)
+            example = json.loads(line)
+            message = json.dumps(example["message"], ensure_ascii=False).encode()
+            by_shape.setdefault((example["kind"], example.get("method")), []).append(message)
     return tuple(line for same in by_shape.values() for line in sorted(same, key=len)[:2])
 
 

@@ -112,8 +112,10 @@ def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> 
 
 def is_made_once(path: Path, line: Line) -> bool:
     """Whether no other request is equal; equal requests are distinguished by their order."""
-    asked = [(other.message.get("method"), other.message.get("params")) for other in lines_of(path)]
-    return asked.count((line.message["method"], line.message["params"])) == 1
+    requests = [
+        (other.message.get("method"), other.message.get("params")) for other in lines_of(path)
+    ]
+    return requests.count((line.message["method"], line.message["params"])) == 1
 
 
 def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
@@ -147,8 +149,8 @@ def may_change_places(path: Path, line: Line, after: Line) -> bool:
         return True
     if after.message.get("method") != "fs/read_text_file" or line.call is None:
         return False
-    told = [kind_of_call(other.message) for other in lines_of(path) if other.call == line.call]
-    return next(kind for kind in told if kind) in LOOKING
+    kinds = [kind_of_call(other.message) for other in lines_of(path) if other.call == line.call]
+    return next(kind for kind in kinds if kind) in LOOKING
 
 
 def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:

@@ -38,14 +38,14 @@ frames = st.lists(
 )
 
 
-def run(plan: Plan, said: Sequence[Frame], seed: int = 1) -> list[Output]:
+def run(plan: Plan, drawn: Sequence[Frame], seed: int = 1) -> list[Output]:
     """Feeds frames, a millisecond apart, to a plan, and ends both directions."""
     engine = FaultEngine(plan, seed, 0)
     outputs: list[Output] = []
-    for number, (direction, raw, newline) in enumerate(said):
+    for number, (direction, raw, newline) in enumerate(drawn):
         outputs += engine.receive(direction, raw, newline, number * 10**6)
     for direction in Direction:
-        outputs += engine.end(direction, len(said) * 10**6)
+        outputs += engine.end(direction, len(drawn) * 10**6)
     return outputs
 
 
@@ -55,32 +55,32 @@ def arrived(outputs: Sequence[Output], direction: Direction) -> bytes:
     return b"".join(o.data for o in sorted(sent, key=lambda o: o.due))
 
 
-def lines_of(said: Sequence[Frame], direction: Direction) -> list[bytes]:
+def lines_of(drawn: Sequence[Frame], direction: Direction) -> list[bytes]:
     """Returns the lines of a direction."""
-    return [raw + newline for way, raw, newline in said if way is direction]
+    return [raw + newline for way, raw, newline in drawn if way is direction]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@given(said=frames)
+@given(drawn=frames)
 @settings(max_examples=5)
-def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, said: list[Frame]) -> None:
+def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Frame]) -> None:
     """Every byte arrives at once and in order, and nothing else happens."""
     for trigger in NEVER:
-        outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), said)
+        outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), drawn)
         for direction in Direction:
-            assert arrived(outputs, direction) == b"".join(lines_of(said, direction)), trigger
+            assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction)), trigger
         assert not any(isinstance(o, Fired | RuleEffect) for o in outputs), trigger
         due = [o.due for o in outputs if isinstance(o, ScheduledWrite)]
-        assert due == [n * 10**6 for n, (_, raw, newline) in enumerate(said) if raw + newline]
+        assert due == [n * 10**6 for n, (_, raw, newline) in enumerate(drawn) if raw + newline]
         assert outputs[-2:] == [DirectionEnd(direction) for direction in Direction]
 
 
-@given(said=frames)
-def test_noop_is_transparent(said: list[Frame]) -> None:
+@given(drawn=frames)
+def test_noop_is_transparent(drawn: list[Frame]) -> None:
     """A noop fault fires and changes nothing."""
-    outputs = run(plan_of("noop"), said)
+    outputs = run(plan_of("noop"), drawn)
     for direction in Direction:
-        assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
+        assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_noop_is_transparent(said: list[Frame]) -> None:
     ],
     ids=lambda rules: rules[0].split()[0],
 )
-@given(said=frames, seed=st.integers(0, 9))
-def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], seed: int) -> None:
+@given(drawn=frames, seed=st.integers(0, 9))
+def test_slow_kinds_lose_and_swap_nothing(rules: list[str], drawn: list[Frame], seed: int) -> None:
     """Each direction delivers all bytes in order, however late."""
-    outputs = run(plan_of(*rules), said, seed)
+    outputs = run(plan_of(*rules), drawn, seed)
     for direction in Direction:
-        assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
+        assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))
         due = [o.due for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction]
         assert due == sorted(due)
 
@@ -113,37 +113,37 @@ def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], s
         "latency latency_ms=5 keep_order=false probability=0.5",
     ],
 )
-@given(said=frames)
-def test_reordering_kinds_lose_and_repeat_nothing(rule: str, said: list[Frame]) -> None:
+@given(drawn=frames)
+def test_reordering_kinds_lose_and_repeat_nothing(rule: str, drawn: list[Frame]) -> None:
     """Each line arrives once, whole, before its direction ends."""
-    outputs = run(plan_of(rule), said)
+    outputs = run(plan_of(rule), drawn)
     for direction in Direction:
         sent = [
             o.data for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction
         ]
-        assert sorted(sent) == sorted(lines_of(said, direction))
+        assert sorted(sent) == sorted(lines_of(drawn, direction))
     assert sum(isinstance(o, DirectionEnd) for o in outputs) == 2
 
 
-@given(said=frames, seed=st.integers(0, 9))
-def test_corrupt_keeps_the_number_of_lines(said: list[Frame], seed: int) -> None:
+@given(drawn=frames, seed=st.integers(0, 9))
+def test_corrupt_keeps_the_number_of_lines(drawn: list[Frame], seed: int) -> None:
     """A corrupt fault neither adds nor removes lines, in any of its modes."""
     for mode in ("flip", "bad-utf8", "bad-json", "nul", "bom", "crlf"):
-        outputs = run(plan_of(f"corrupt mode={mode}"), said, seed)
+        outputs = run(plan_of(f"corrupt mode={mode}"), drawn, seed)
         for direction in Direction:
             ends = arrived(outputs, direction).count(b"\n")
-            assert ends == len(lines_of(said, direction))
+            assert ends == len(lines_of(drawn, direction))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@given(said=frames, seed=st.integers(0, 3))
+@given(drawn=frames, seed=st.integers(0, 3))
 @settings(max_examples=5)
-def test_every_kind_accepts_every_frame(kind: str, said: list[Frame], seed: int) -> None:
+def test_every_kind_accepts_every_frame(kind: str, drawn: list[Frame], seed: int) -> None:
     """No frame makes a fault raise, and every firing has its frame."""
-    outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), said, seed)
+    outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), drawn, seed)
     for fired in (o for o in outputs if isinstance(o, Fired)):
         if fired.received is not None:
-            assert said[fired.frame - 1][1] == fired.received
+            assert drawn[fired.frame - 1][1] == fired.received
 
 
 # Keyed chance
@@ -164,11 +164,11 @@ def scope(session: str, direction: Direction, count: int) -> list[Frame]:
     return [(direction, line % (what, session.encode(), n), b"\n") for n in range(count)]
 
 
-def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object, ...]]:
+def what_fired(rules: Sequence[str], drawn: Sequence[Frame]) -> set[tuple[object, ...]]:
     """Returns the rules that fired at each frame, and the output that replaced the frame."""
-    outputs = run(plan_of(*rules), said, seed=42)
+    outputs = run(plan_of(*rules), drawn, seed=42)
     return {
-        (o.action, o.direction, o.received, o.delivered, said[o.frame - 1][1])
+        (o.action, o.direction, o.received, o.delivered, drawn[o.frame - 1][1])
         for o in outputs
         if isinstance(o, Fired)
     }
@@ -177,10 +177,10 @@ def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object,
 def interleaved(order: random.Random) -> list[Frame]:
     """Draws an interleaving of the frames of several counter scopes, each scope in its order."""
     scopes = [scope(session, direction, 12) for session in SESSIONS for direction in Direction]
-    said: list[Frame] = []
+    drawn: list[Frame] = []
     while scopes := [frames for frames in scopes if frames]:
-        said.append(order.choice(scopes).pop(0))
-    return said
+        drawn.append(order.choice(scopes).pop(0))
+    return drawn
 
 
 def test_interleaving_changes_nothing() -> None:
@@ -195,10 +195,10 @@ def test_interleaving_changes_nothing() -> None:
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
     """If a rule is added, the existing rules still fire at the same frames."""
-    said = interleaved(random.Random(3))
+    drawn = interleaved(random.Random(3))
 
     def fired(rules: list[str]) -> set[tuple[str, int]]:
-        outputs = run(plan_of(*rules), said, seed=42)
+        outputs = run(plan_of(*rules), drawn, seed=42)
         return {(o.rule, o.frame) for o in outputs if isinstance(o, Fired) and o.received}
 
     before = fired(RULES)
@@ -211,13 +211,13 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 def test_rules_of_one_kind_draw_independently() -> None:
     """An unnamed rule keeps its draws if another rule of its kind is inserted before it."""
-    said = interleaved(random.Random(4))
+    drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 
     def lost(rules: list[str], trigger_rule: str) -> set[int]:
         plan = plan_of(*rules)
         (rule,) = [r for r in plan.rules if r.key == plan_of(trigger_rule).rules[0].key]
-        outputs = run(plan, said, seed=42)
+        outputs = run(plan, drawn, seed=42)
         return {o.frame for o in outputs if isinstance(o, Fired) and o.rule == rule.name}
 
     alone = lost([rule], rule)

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 MESSAGES = st.one_of(
     st.builds(
-        lambda session, kind, said, more: update(session, kind, content=text(said), **more),
+        lambda session, kind, words, more: update(session, kind, content=text(words), **more),
         st.sampled_from(["s", "t"]),
         st.sampled_from(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]),
         st.text(st.characters(codec="utf-8"), max_size=5) | st.just("long " * 500),
@@ -97,11 +97,11 @@ WIDE = st.text(
 )
 
 
-@given(said=WIDE, columns=st.integers(1, 20))
-def test_cut_text_fits(said: str, columns: int) -> None:
+@given(words=WIDE, columns=st.integers(1, 20))
+def test_cut_text_fits(words: str, columns: int) -> None:
     """A cut text is a prefix of the text, and no wider than the given columns."""
-    shown = visible(said)
+    shown = visible(words)
     cut = fit(shown, columns)
     assert sum(map(columns_of, clusters(cut))) <= columns
     assert cut == shown or shown.startswith(cut.removesuffix("…"))
-    assert "".join(clusters(said)) == said
+    assert "".join(clusters(words)) == words

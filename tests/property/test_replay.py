@@ -87,11 +87,11 @@ def test_a_message_left_out_is_named_unless_it_is_optional(
             clean += 1
             sent = {send.seq for send in played.sent}
             unplayed = conversation.lines.keys() - sent
-            said = [step for step in conversation.steps if not step.from_agent]
-            asked = {step.seq: step.response_seq for step in said if step.kind == "request"}
+            steps = [step for step in conversation.steps if not step.from_agent]
+            replies = {step.seq: step.response_seq for step in steps if step.kind == "request"}
             named = {divergence.seq for divergence in played.divergences}
-            assert unplayed <= {answer for seq, answer in asked.items() if seq in named}
-            unanswered = {seq for seq, answer in asked.items() if answer not in sent}
+            assert unplayed <= {answer for seq, answer in replies.items() if seq in named}
+            unanswered = {seq for seq, answer in replies.items() if answer not in sent}
             assert unanswered <= named
     assert clean > 10
 
@@ -150,21 +150,21 @@ def twins(conversation: Conversation, step: Step) -> set[int]:
     """
     by_seq = {say.step.seq: say for say in conversation.frames}
 
-    def said(say: ClientFrame) -> Any:
+    def parsed(say: ClientFrame) -> Any:
         message = json.loads(say.raw)
         return {name: value for name, value in message.items() if name != "id"}
 
-    mine = said(by_seq[step.seq])
+    mine = parsed(by_seq[step.seq])
     if step.kind != "request":
         return {step.seq}
-    return {say.step.seq for say in conversation.frames if said(say) == mine}
+    return {say.step.seq for say in conversation.frames if parsed(say) == mine}
 
 
 def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
     """Returns the messages of a client that makes one mistake at one message."""
 
-    def act(said: Step, raw: bytes) -> list[bytes]:
-        return mistake(said, raw) if said.seq == step.seq else [raw]
+    def act(sent: Step, raw: bytes) -> list[bytes]:
+        return mistake(sent, raw) if sent.seq == step.seq else [raw]
 
     return act
 
@@ -266,10 +266,10 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
     """Returns the messages of a client that sends a reply before another message."""
     (line,) = (say.raw for say in conversation.frames if say.step.seq == reply.seq)
 
-    def act(said: Step, raw: bytes) -> list[bytes]:
-        if said.seq == to:
+    def act(sent: Step, raw: bytes) -> list[bytes]:
+        if sent.seq == to:
             return [line, raw]
-        return [] if said.seq == reply.seq else [raw]
+        return [] if sent.seq == reply.seq else [raw]
 
     return act
 
@@ -324,16 +324,16 @@ Line = tuple[str, Any]
 @st.composite
 def sessions(draw: st.DrawFn, name: str) -> list[Line]:
     """Draws the messages of one session, in order; ``"->"`` marks the client's."""
-    said: list[Line] = [("->", ("session/new", {"cwd": f"/{name}", "mcpServers": []}))]
-    said += [("<-", update(name, "plan", n=n)) for n in range(draw(st.integers(0, 2)))]
-    said.append(("<-", ("answer", {"sessionId": name})))
+    lines: list[Line] = [("->", ("session/new", {"cwd": f"/{name}", "mcpServers": []}))]
+    lines += [("<-", update(name, "plan", n=n)) for n in range(draw(st.integers(0, 2)))]
+    lines.append(("<-", ("answer", {"sessionId": name})))
     for turn in range(draw(st.integers(0, 3))):
-        said.append(("->", ("session/prompt", {"sessionId": name, "prompt": [text(f"{turn}")]})))
+        lines.append(("->", ("session/prompt", {"sessionId": name, "prompt": [text(f"{turn}")]})))
         for n in range(draw(st.integers(0, 4))):
-            said += draw(st.sampled_from(EVENTS))(name, n)
-        said.append(("<-", ("answer", {"stopReason": "end_turn", "turn": turn})))
-        said += [("<-", update(name, "late", n=n)) for n in range(draw(st.integers(0, 1)))]
-    return said
+            lines += draw(st.sampled_from(EVENTS))(name, n)
+        lines.append(("<-", ("answer", {"stopReason": "end_turn", "turn": turn})))
+        lines += [("<-", update(name, "late", n=n)) for n in range(draw(st.integers(0, 1)))]
+    return lines
 
 
 EVENTS: list[Callable[[str, int], list[Line]]] = [
@@ -356,27 +356,27 @@ EVENTS: list[Callable[[str, int], list[Line]]] = [
 
 
 @st.composite
-def talks(draw: st.DrawFn) -> list[Line]:
+def mixed_sessions(draw: st.DrawFn) -> list[Line]:
     """Draws several interleaved sessions, with requests that belong to no session."""
     lanes = [draw(sessions(name)) for name in ("a", "b", "c")[: draw(st.integers(1, 3))]]
     lists: list[Line] = [("->", ("session/list", {})), ("<-", ("answer", {"sessions": []}))]
     lanes.append([line for _ in range(draw(st.integers(0, 2))) for line in lists])
     places = [lane for lane, lines in enumerate(lanes) for _ in lines]
-    said: list[Line] = []
+    lines: list[Line] = []
     for lane in draw(st.permutations(places)):
         direction, message = lanes[lane].pop(0)
-        said.append((direction, (lane, message)))
-    return said
+        lines.append((direction, (lane, message)))
+    return lines
 
 
-def record(said: list[Line], path: Path) -> None:
+def record(lines: list[Line], path: Path) -> None:
     """Records generated sessions, and assigns ids to their messages."""
     next_id, next_ask = 1, 0
     open_requests: dict[int, list[int]] = {}
     open_asks: dict[int, list[int]] = {}
     with LogWriter(path) as recorder:
         handshake(recorder)
-        for direction, (lane, message) in said:
+        for direction, (lane, message) in lines:
             requests, asks = open_requests.setdefault(lane, []), open_asks.setdefault(lane, [])
             match message:
                 case ("answer", value):
@@ -399,29 +399,31 @@ def record(said: list[Line], path: Path) -> None:
         recorder.finish()
 
 
-def recorded(said: list[Line]) -> Iterator[Conversation]:
+def recorded(lines: list[Line]) -> Iterator[Conversation]:
     """Yields a recorded conversation; its file is deleted when the iteration ends."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "talk.db")
-        record(said, path)
+        record(lines, path)
         with RecordingReader(path) as reader:
             yield Conversation.load(reader)
 
 
-@given(talks(), st.sampled_from(Order))
-def test_any_conversation_replays_against_itself(said: list[Line], order: Order) -> None:
+@given(mixed_sessions(), st.sampled_from(Order))
+def test_any_conversation_replays_against_itself(lines: list[Line], order: Order) -> None:
     """G0 holds for several sessions with requests of both peers, late updates and cancellations."""
-    for conversation in recorded(said):
+    for conversation in recorded(lines):
         assert_faithful(play(conversation, order=order), order)
 
 
 PACINGS = [Pacing(), Pacing(0.001)]
 
 
-@given(talks(), st.randoms(use_true_random=False))
-def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: random.Random) -> None:
+@given(mixed_sessions(), st.randoms(use_true_random=False))
+def test_the_interleaving_of_lanes_changes_no_lane(
+    lines: list[Line], chance: random.Random
+) -> None:
     """G1: the order and pace of the client's lanes do not change any lane."""
-    for conversation in recorded(said):
+    for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)
             assert played.counted == []
@@ -429,10 +431,10 @@ def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: ran
                 assert played.received(lane) == conversation.sent_in(lane)
 
 
-@given(talks(), st.integers(0, 2**32))
-def test_the_same_input_gives_the_same_output(said: list[Line], seed: int) -> None:
+@given(mixed_sessions(), st.integers(0, 2**32))
+def test_the_same_input_gives_the_same_output(lines: list[Line], seed: int) -> None:
     """G2: the same input gives the same bytes again, even if the client makes mistakes."""
-    for conversation in recorded(said):
+    for conversation in recorded(lines):
         streams = set()
         for _ in range(3):
             chance = random.Random(seed)

@@ -43,8 +43,8 @@ class Client:
             if seq not in lines:
                 self._learn(line)
                 continue
-            for own, said in self.names.items():
-                line = line.replace(own.encode(), said.encode())
+            for own, replayed in self.names.items():
+                line = line.replace(own.encode(), replayed.encode())
             self._feed(LineReceived(line, self._now))
         self._feed(EndOfInput(self._now))
 
@@ -52,8 +52,8 @@ class Client:
     def recorded_lines(self) -> list[bytes]:
         """Returns the lines that it received, with the recorded session ids."""
         lines = self.heard
-        for own, said in self.names.items():
-            lines = [line.replace(said.encode(), own.encode()) for line in lines]
+        for own, replayed in self.names.items():
+            lines = [line.replace(replayed.encode(), own.encode()) for line in lines]
         return lines
 
     def _feed(self, event: Event) -> None:
@@ -70,8 +70,8 @@ class Client:
         with contextlib.suppress(ValueError):
             answer = json.loads(line)
             if "sessionId" in (answer.get("result") or {}):
-                said = self._answers[json.dumps(answer["id"])]
-                self.names[answer["result"]["sessionId"]] = said
+                replayed = self._answers[json.dumps(answer["id"])]
+                self.names[answer["result"]["sessionId"]] = replayed
 
 
 @pytest.fixture(scope="module")

@@ -141,8 +141,8 @@ class _Parser:
         key, value = match[1], match[2]
         if key not in TERMS:
             near = _SYNONYMS.get(key) or nearest(key, TERMS)
-            every = "" if near else f": expected {', '.join(TERMS)}"
-            raise self._wrong(column, f"unknown key {key!r}{every}", near)
+            expected = "" if near else f": expected {', '.join(TERMS)}"
+            raise self._wrong(column, f"unknown key {key!r}{expected}", near)
         at = column + len(key) + 1
         if not value:
             raise self._wrong(at, f"expected a value after {key}:")

@@ -194,10 +194,10 @@ def _allow(names: set[str], line: bytes, what: str) -> None:
 
 def _raw(parts: _Line) -> bytes:
     """Returns the bytes of a frame."""
-    given = [name for name in ("message", "text", "base64") if getattr(parts, name) is not UNSET]
-    if len(given) != 1:
+    payloads = [name for name in ("message", "text", "base64") if getattr(parts, name) is not UNSET]
+    if len(payloads) != 1:
         raise BadLine(
-            f"expected one of message, text or base64, got {' and '.join(given) or 'none'}"
+            f"expected one of message, text or base64, got {' and '.join(payloads) or 'none'}"
         )
     if parts.message is not UNSET:
         try:
@@ -205,12 +205,12 @@ def _raw(parts: _Line) -> bytes:
         except ValueError as e:
             raise BadLine(f"message is not JSON: {reason(e)}") from None
     if parts.style is not Style.COMPACT:
-        raise BadLine(f"expected style with a message, got it with {given[0]}")
+        raise BadLine(f"expected style with a message, got it with {payloads[0]}")
     raw = parts.text.encode() if parts.text is not UNSET else b""
     if parts.base64 is not UNSET:
         raw = from_base64("base64", parts.base64)
     if b"\n" in raw:
-        raise BadLine(f"expected one line in {given[0]}, without its newline; got several")
+        raise BadLine(f"expected one line in {payloads[0]}, without its newline; got several")
     return raw
 
 

@@ -130,7 +130,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
         with pytest.raises(NoSuchRecording) as caught:
             resolve(str(home), tmp_path, tmp_path)
         answers.append(str(caught.value).partition(" recordings, ")[2].partition(";"))
-    assert [told for told, _, _ in answers] == [
+    assert [listed for listed, _, _ in answers] == [
         "a.db", "a.db, b.db", "a.db, b.db, c.db", "a.db, b.db, c.db and 1 more"
     ]  # fmt: skip
     assert {rest for _, _, rest in answers} == {f" `acp-proxy list '{home}'` shows them"}

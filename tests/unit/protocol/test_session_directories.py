@@ -21,8 +21,8 @@ def known(**directories: str) -> SessionDirectories:
     """Returns sessions that were opened in directories."""
     sessions = SessionDirectories()
     for number, (session, directory) in enumerate(directories.items()):
-        sessions.asked(number, {"workingDirectory": directory}, None)
-        sessions.opened(number, session)
+        sessions.request(number, {"workingDirectory": directory}, None)
+        sessions.answer(number, session)
     return sessions
 
 
@@ -51,8 +51,8 @@ def test_everything_is_in_the_root() -> None:
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
     """A refused request leaves no directory behind."""
     sessions = SessionDirectories()
-    sessions.asked(1, {"workingDirectory": "/a"}, None)
-    sessions.opened(1, None)
+    sessions.request(1, {"workingDirectory": "/a"}, None)
+    sessions.answer(1, None)
     assert sessions == SessionDirectories()
 
 

@@ -57,8 +57,8 @@ def provider_key(row: KeyFormat, chance: random.Random) -> str:
     """Makes a key of a provider, as short as it may be.
 
     Args:
-        row: how it looks.
-        chance: where its characters come from.
+        row: the format of the key.
+        chance: the source of its characters.
     """
     body = "".join(chance.choices(ALPHABETS[row.alphabet], k=row.least - 4))
     return (

@@ -148,8 +148,8 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
-    said = text_of(masked(used, chunk("in my-project with Zq81xplKsecR7tv")))
-    assert MARKER.sub("M", said) == "in my-project with M"
+    raw = text_of(masked(used, chunk("in my-project with Zq81xplKsecR7tv")))
+    assert MARKER.sub("M", raw) == "in my-project with M"
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:

@@ -97,8 +97,8 @@ def test_our_reader_refuses_what_is_wrong(path: Path) -> None:
     if path.stem == "bad-version":
         assert "at most format 1, got 2" in str(caught.value)
     else:
-        said = str(caught.value)
-        assert f": line {number}: " in said or ": it looks like a plain log: " in said
+        error = str(caught.value)
+        assert f": line {number}: " in error or ": it looks like a plain log: " in error
 
 
 def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
