@@ -166,7 +166,6 @@ def list_(
 
 def overview(directory: Path) -> None:
     """Shows the newest recordings and the next command."""
-    every = len(paths(directory))
     entries = checked_entries(path for path, _ in islice(newest_first(directory), _NEWEST))
     if not entries:
         say(f"No recordings yet in {directory}.")
@@ -182,8 +181,8 @@ def overview(directory: Path) -> None:
         say("Then: acp-proxy list        (acp-proxy --help shows all commands)")
         return
     _print_recordings(entries)
-    if every > _NEWEST:
-        say(f"... and {every - _NEWEST} more: acp-proxy list")
+    if (more := len(paths(directory)) - _NEWEST) > 0:
+        say(f"... and {more} more: acp-proxy list")
     say()
     newest = next((e for e in entries if e.recording is not None), None)
     if newest is not None and newest.recording is not None:

@@ -15,17 +15,17 @@ from acp_proxy.record.capture.option_values import read_keep
 from acp_proxy.store.files.directory import OldRecording, delete, prunable, read_id_and_note
 
 
-def _of(kind: str, examples: str) -> Callable[..., float | None]:
+def _bound(kind: str, examples: str) -> Callable[..., float | None]:
     """Makes a callback that parses an age or a size like `record --keep`."""
 
     def convert(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
         if text is None:
             return None
         try:
-            what, amount = read_keep(text)
+            name, amount = read_keep(text)
         except ValueError:
-            what, amount = "neither", 0.0
-        if what != kind.split()[-1]:
+            name, amount = "neither", 0.0
+        if name != kind.split()[-1]:
             raise click.BadParameter(f"{text!r} is not {kind}: expected one such as {examples}")
         return amount
 
@@ -44,10 +44,10 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
     """,
 )
 @directory_argument
-@click.option("--older-than", metavar="AGE", callback=_of("an age", "30s, 10m, 12h, 30d or 4w"),
+@click.option("--older-than", metavar="AGE", callback=_bound("an age", "30s, 10m, 12h, 30d or 4w"),
               help="Recordings last written longer ago than AGE: 12h, 30d.")  # fmt: skip
-@click.option("--larger-than", metavar="SIZE", callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
-              help="The oldest, until the rest takes at most SIZE: 500MB, 2GB.")  # fmt: skip
+@click.option("--larger-than", metavar="SIZE", callback=_bound("a size", "500kB, 2GB or 2GiB"),
+              help="The oldest, until at most SIZE is left: 500MB, 2GB.")  # fmt: skip
 @click.option("--noted", is_flag=True, help="Also recordings that have a note.")
 @click.option("--dry-run", is_flag=True, help="Delete nothing; list what would be deleted.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")

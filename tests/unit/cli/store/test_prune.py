@@ -148,7 +148,7 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
             ["--older-than", "2GB"],
             "'2GB' is not an age: expected one such as 30s, 10m, 12h, 30d",
         ),
-        (["--larger-than", "5m"], "'5m' is not a size: expected one such as 500kB, 500MB, 2GB"),
+        (["--larger-than", "5m"], "'5m' is not a size: expected one such as 500kB, 2GB or 2GiB"),
         (["nowhere", "--older-than", "1d"], "nowhere is not a directory"),
     ],
 )
