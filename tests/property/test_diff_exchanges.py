@@ -211,6 +211,6 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
-def test_an_unknown_ending_is_no_difference(state: str) -> None:
+def test_an_unknown_ending_is_not_compared(state: str) -> None:
     """The ending of a recorder that was killed before its agent ended is not compared."""
     assert compare(HEALTHY[0], ended(HEALTHY[0], 3, state=state))[0].is_equal

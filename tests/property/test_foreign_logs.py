@@ -51,7 +51,7 @@ def test_every_format_has_a_writer() -> None:
 
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
-def test_what_is_written_is_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
+def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
     """A log read in pieces of any size gives the same messages, and each line is counted."""
     writer = WRITERS[name]
     conversation = [

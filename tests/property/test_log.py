@@ -47,7 +47,7 @@ def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
 
 
 @given(chunks, limits)
-def test_what_is_appended_is_read(appended: list[tuple[int, bytes]], limit: int) -> None:
+def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int) -> None:
     """Chunks come back in order and whole, in steps of any size, and fill the file exactly."""
     with new_log() as log:
         write(log, appended)

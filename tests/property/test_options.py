@@ -94,7 +94,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
 
 
 @given(st.data())
-def test_right_use_needs_no_click(data: st.DataObject) -> None:
+def test_ordinary_use_needs_no_click(data: st.DataObject) -> None:
     """The fast reader accepts ordinary arguments and variables."""
     args, environ = [], {}
     for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):

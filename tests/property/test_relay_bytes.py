@@ -103,7 +103,7 @@ SECRET_LINES = [
 
 @settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(SECRET_LINES), max_size=8), odd_bytes(), odd_bytes(), SIZES, SIZES)
-def test_no_level_of_masking_changes_what_is_forwarded(
+def test_no_level_of_masking_changes_the_forwarded_bytes(
     secrets: list[bytes],
     to_agent: bytes,
     to_client: bytes,
@@ -172,7 +172,7 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
 
 @needs_proc
 @pytest.mark.slow
-def test_a_line_of_64_mb_that_is_no_message_costs_no_memory(tmp_path: Path) -> None:
+def test_an_invalid_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
     """A line of 64 MB that is not JSON is recorded in the same memory, with the reason."""
     line = b"not json, " * ((64 << 20) // 10) + b"\n"
     with Recorder(ACP_PROXY, tmp_path) as record:

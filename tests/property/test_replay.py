@@ -61,7 +61,7 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """G0: a reactive client receives the recorded bytes of each lane, in strict order of all."""
+    """G0: a reactive client gets the recorded bytes of each lane, or of all in strict order."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)

@@ -72,7 +72,7 @@ def types_of(name: str) -> DialectSchema:
 
 @pytest.mark.parametrize(("dialect", "name"), [(V1, "v1"), (V1, "v1-0.18.2"), (V2, "v2-unstable")])
 @given(body=bodies())
-def test_what_fits_a_version_fits_its_dialect(
+def test_a_message_of_a_version_fits_its_dialect(
     dialect: str, name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
     """A message that one version allows is not wrong in the whole dialect, nor are its members.

@@ -172,7 +172,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
     assert complaint.count(b"\n") == len(options)
 
 
-def test_what_starts_agents_says_that_it_does_not_run(recordings: Path) -> None:
+def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
     """Commands that start agents are refused in one line, with exit code 2."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
@@ -239,7 +239,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
             yield from names & {"os": OS, "signal": SIGNAL}.get(node.module or "", set())
 
 
-def test_nothing_else_uses_what_windows_lacks() -> None:
+def test_other_modules_run_on_windows() -> None:
     """Modules that start no agents use only `system` for functions that Windows lacks."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -95,7 +95,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
     assert (turn.tool_calls, turn.updates) == (2, 4)
 
 
-def test_what_is_forgotten_counts_as_unknown() -> None:
+def test_an_evicted_call_counts_as_unknown() -> None:
     """The memory for calls is bounded, and an evicted call counts as unknown."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]

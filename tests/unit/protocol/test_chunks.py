@@ -82,7 +82,7 @@ def test_half_an_emoji_is_kept() -> None:
         line(params=["agent_message_chunk"]),
     ],
 )
-def test_other_lines_are_no_chunks(raw: bytes) -> None:
+def test_other_lines_are_not_chunks(raw: bytes) -> None:
     """Requests, batches, other updates, other content and invalid lines are not chunks."""
     assert chunk_of(raw) is None
 

@@ -203,7 +203,7 @@ def fed(conversation: Conversation, text: str, direction: Direction) -> Transiti
     return conversation.feed(9, 9, direction, read(frame(text)))
 
 
-def test_a_transition_has_what_a_message_changed() -> None:
+def test_a_transition_has_the_changes_of_a_message() -> None:
     """A prompt opens a request and begins a turn, and its answer closes both."""
     conversation = Conversation()
     asked = fed(conversation, '#1 session/prompt {"sessionId": "s"}', Direction.TO_AGENT)
@@ -403,7 +403,7 @@ def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
     assert [(turn.id, turn.updates) for turn in turns] == [(1, 1), (2, 1)]
 
 
-def test_history_is_no_turn() -> None:
+def test_history_belongs_to_no_turn() -> None:
     """The history streamed before the answer to ``session/load`` belongs to no turn."""
     conversation = check("""
         -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -432,7 +432,7 @@ def test_an_error_ends_the_turn() -> None:
     assert (turn.end_seq, turn.stop_reason) == (2, None)
 
 
-def test_a_prompt_of_the_agent_is_no_turn() -> None:
+def test_a_prompt_of_the_agent_begins_no_turn() -> None:
     """Only a prompt of the client begins a turn."""
     check("""
         <- #1 session/prompt {"sessionId": "s"}
@@ -646,7 +646,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """Only in the draft a missing session is inferred."""
+    """A missing session is only inferred in the draft."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}

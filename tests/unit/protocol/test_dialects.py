@@ -349,7 +349,7 @@ def test_a_message_of_each_kind_votes_once() -> None:
 
 
 @given(st.data())
-def test_what_is_found_is_what_the_whole_shows(data: st.DataObject) -> None:
+def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
     """The evidence can be stored and loaded after any message without a change."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))

@@ -54,7 +54,7 @@ def test_half_of_a_character_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
-def test_a_beginning_that_is_not_json_is_none(head: str) -> None:
+def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     """Only open brackets and strings are repaired."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())

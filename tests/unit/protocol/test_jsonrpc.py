@@ -222,7 +222,7 @@ def test_draft_fields() -> None:
 
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
-def test_a_field_of_the_wrong_type_is_no_label(odd: object) -> None:
+def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
     """A numeric session id is ignored, and the rest of the line is still read."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
@@ -271,7 +271,7 @@ def test_an_empty_batch_has_a_reason() -> None:
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 
 
-def test_a_batch_within_a_batch_is_no_message() -> None:
+def test_a_batch_within_a_batch_is_invalid() -> None:
     """JSON-RPC does not nest batches, so an inner batch is not read."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")

@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
-def test_a_later_message_replaces_what_it_names() -> None:
+def test_a_later_message_replaces_its_members() -> None:
     """A message replaces the members it has; omitted ones and the status frame stay."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)

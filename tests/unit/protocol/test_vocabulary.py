@@ -162,6 +162,6 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
-def test_params_that_are_no_object_are_empty(message: Any) -> None:
+def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
     """Params that are not an object are empty, also for values that are not messages."""
     assert params_of(message) == {}

@@ -53,7 +53,7 @@ from acp_proxy.recording.agent_names import agent_name
         ("npx ''", ""),
     ],
 )  # fmt: skip
-def test_the_agent_is_named_and_not_what_starts_it(command: str, agent: str) -> None:
+def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
     """Interpreters, runners, options, versions and assignments do not name an agent."""
     assert agent_name(shlex.split(command)) == agent
 

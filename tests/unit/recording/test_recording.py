@@ -58,7 +58,7 @@ def test_nothing_is_lost_without_an_origin() -> None:
     assert recording.knows(*FACTS)
 
 
-def test_what_was_lost_is_lost() -> None:
+def test_lost_facts_are_unknown() -> None:
     """Without times, or with inferred ones, there are no durations."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
@@ -68,7 +68,7 @@ def test_what_was_lost_is_lost() -> None:
     assert {fact for fact in FACTS if not recording.knows(fact)} == {"durations"}
 
 
-def test_a_function_that_needs_what_was_lost_is_not_called() -> None:
+def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
     """A function is only skipped if the recording has lost a fact that it needs."""
 
     @needs("bytes", "times", unknown="not known")
@@ -88,7 +88,7 @@ def modules_with(pattern: str) -> set[str]:
             if re.search(pattern, path.read_text(encoding="utf-8"))}  # fmt: skip
 
 
-def test_only_these_modules_read_what_was_lost() -> None:
+def test_only_these_modules_read_lost_facts() -> None:
     """Only these modules read `lost`; others use `needs`, a table or the catalogue."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
@@ -144,7 +144,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
         {"source": "zed", "named_answers": [{"seq": 1, "method": "a b"}]},
     ],
 )
-def test_what_is_no_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
+def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
     """An invalid origin is refused in the text form, and counts as damage in a database."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)

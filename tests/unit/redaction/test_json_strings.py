@@ -76,7 +76,7 @@ def test_repeated_names_are_all_found() -> None:
 @pytest.mark.parametrize(
     "raw", [b"{'a': 'b'}", b'{"a":"b', b'{"a":"b"} rest', b"[x]", b'{"a":"b\\', b'{"a":NOPE}']
 )
-def test_what_is_no_json_is_noticed(raw: bytes) -> None:
+def test_invalid_json_is_noticed(raw: bytes) -> None:
     """`is_json` is False for a line that is not JSON, so the caller searches it as text."""
     walk = StringWalk()
     assert len([*walk.strings([raw])]) <= 2

@@ -64,7 +64,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
         "C:\\Program Files", "production", "Friday", "api.example.com", "localhost:8080",
     ],
 )  # fmt: skip
-def test_what_is_no_secret_elsewhere(value: str) -> None:
+def test_values_that_are_not_searched_for(value: str) -> None:
     """Short values, numbers, paths, hosts and words are not searched for, whatever their name."""
     assert not values(value).forms
 
@@ -105,7 +105,7 @@ def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
         assert known.tail(before + value[:size]) <= len(before)
 
 
-def test_other_ends_are_no_beginnings() -> None:
+def test_other_ends_are_not_prefixes() -> None:
     """Fewer than three first characters of a value do not count as its start."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
@@ -132,7 +132,7 @@ def test_the_number_of_values_is_bounded() -> None:
     assert len(known.markers) == 1000
 
 
-def test_an_escaped_value_in_a_line_that_is_no_json() -> None:
+def test_an_escaped_value_in_an_invalid_line() -> None:
     """In a line that is not JSON, a value in nested JSON is found with two levels of escapes."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})

@@ -29,7 +29,7 @@ SECRET = "Wk2mXs81qPz0"
         (("content", "*", "newText"), "/home", "xxxxx"),
     ],
 )
-def test_what_rules_judge_stays(path: tuple[str, ...], text: str, shown: str) -> None:
+def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
     """Words that a schema enumerates stay, and so does the start of an absolute path."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown

@@ -111,7 +111,7 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("value", ["1", "0", "true", "off", "production", "DEBUG", "8080"])
-def test_switches_and_words_are_no_secrets(value: str) -> None:
+def test_switches_and_words_are_not_secrets(value: str) -> None:
     """A switch, a word or a small number in the environment of a server is not masked."""
     env = [{"name": "VERBOSE_MODE", "value": value}]
     line = new_session(name="x", command="y", env=env, headers={"X-Mode": value})
@@ -119,7 +119,7 @@ def test_switches_and_words_are_no_secrets(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
-def test_a_member_with_a_directory_is_no_password(value: str) -> None:
+def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
     """The value of a member named `pwd` decides whether it is a directory or a password."""
     assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
         method="x", params={"pwd": value}
@@ -298,7 +298,7 @@ def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyP
         b'{"a": "\\u005a", "b": {"env": ["A_TOKEN=%s"]}}',
     ],
 )  # fmt: skip
-def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
+def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
     """Secrets are found in broken JSON and in logs."""
     for stream in (TO_CLIENT, STDERR):
         assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
@@ -307,7 +307,7 @@ def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
 @pytest.mark.parametrize("flaw", [b"\0", b"\t", rb"\q", rb"\u12", b"\xff"])
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
-def test_a_line_that_is_no_json_stays_none(flaw: bytes, before: bytes, private: bool) -> None:
+def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool) -> None:
     """Masking the invalid part of a line does not turn the line into valid JSON."""
     value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
     line = b'{"id":1,"result":{"content":"%b","apiKey":"%b"}}' % (value, value)

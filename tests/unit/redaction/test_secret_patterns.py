@@ -130,7 +130,7 @@ def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
     assert tail(text, search(text, loose=True)) == start
 
 
-def test_other_ends_begin_none() -> None:
+def test_other_ends_begin_no_secret() -> None:
     """If no secret can begin at the end, `tail` returns the length of the text."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")

@@ -24,7 +24,7 @@ def test_a_run_to_the_end_is_open() -> None:
     assert search.opened == [7]
 
 
-def test_a_word_begins_behind_what_is_no_part_of_one() -> None:
+def test_a_word_begins_after_another_character() -> None:
     """A word may begin after an escape, or after a character of a language without spaces."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
@@ -49,7 +49,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
         ("base64_lines", "ab\\\\x", "ab"),
     ],
 )
-def test_a_repetition_ends_before_what_it_cannot_take(name: str, text: str, matched: str) -> None:
+def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
     """A repetition ends before a partial match of its body; Python 3.11.2 went on."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None

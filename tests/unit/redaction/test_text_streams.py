@@ -70,7 +70,7 @@ def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
     assert not streams.passes("k", "word: hunter")
 
 
-def test_what_is_masked_in_a_piece_to_come(streams: TextStreams) -> None:
+def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
     """The marker is in the first piece, and the rest of the secret is removed from the next."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
     assert sum(searched) < 100 * sum(map(len, lines))
 
 
-def test_what_is_decided_does_not_hide_a_secret_of_another_text() -> None:
+def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
     """A secret that becomes known between two pieces is masked in the second one."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]

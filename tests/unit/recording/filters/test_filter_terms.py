@@ -142,7 +142,7 @@ def test_mistakes(text: str, message: str) -> None:
         ("turn:last", [8]),
     ],
 )
-def test_what_people_type(text: str, expected: list[int]) -> None:
+def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
     """A filter may have prefixes of names, words of methods, states, and texts without a key."""
     update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
     rows = [dict(row) for row in ROWS]
@@ -156,8 +156,8 @@ def test_what_people_type(text: str, expected: list[int]) -> None:
     ]
 
 
-def test_a_whole_name_is_no_beginning() -> None:
-    """If the recording has a session of that name, others with this prefix do not match."""
+def test_a_complete_name_is_not_a_prefix() -> None:
+    """If a session has exactly the given name, longer names do not match."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -208,13 +208,13 @@ def test_every_key_is_in_the_manual() -> None:
 
 
 @pytest.mark.parametrize("text", ["(" * 3000, "not " * 15000 + "id:1", "(not " * 51 + "id:1"])
-def test_a_filter_is_nested_no_more_than_a_hundred_levels(text: str) -> None:
+def test_more_than_a_hundred_levels_are_refused(text: str) -> None:
     """The first parenthesis or ``not`` beyond a hundred levels is refused."""
     with pytest.raises(BadFilter, match=r"at column [0-9]+: nested more deeply than 100 levels$"):
         parse(text)
 
 
-def test_a_hundred_levels_are_no_mistake() -> None:
+def test_a_hundred_levels_are_accepted() -> None:
     """Parentheses that are closed again do not count as levels."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]

@@ -82,14 +82,14 @@ def test_there_are_twenty_and_more() -> None:
 
 
 @pytest.mark.parametrize("path", valid(), ids=lambda path: path.stem)
-def test_our_reader_reads_what_is_expected(path: Path) -> None:
+def test_our_reader_returns_the_expected_result(path: Path) -> None:
     """Results equal the expected files, which `tests.support.golden_texts` writes."""
     lines = expected(path).read_text(encoding="utf-8").splitlines()
     assert list(read(path.read_bytes())) == [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
-def test_our_reader_refuses_what_is_wrong(path: Path) -> None:
+def test_our_reader_refuses_wrong_lines(path: Path) -> None:
     """The error names the line that the remark names."""
     number, _ = wrong_line(path)
     with pytest.raises(UnreadableRecording) as caught:
@@ -119,14 +119,14 @@ def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("path", [*valid(), *PAIRS], ids=lambda path: path.stem)
-def test_the_schema_takes_what_is_valid(path: Path, is_valid: Callable[[Any], bool]) -> None:
+def test_the_schema_accepts_valid_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
     """The schema accepts every line of a valid file that is not a remark."""
     for line in path.read_bytes().splitlines():
         assert is_remark(line) or is_valid(json.loads(line)), line
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
-def test_the_schema_refuses_what_it_can(path: Path, is_valid: Callable[[Any], bool]) -> None:
+def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
     """The schema refuses only the wrong line, unless the remark says that only a reader can."""
     wrong, by_schema = wrong_line(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
