@@ -55,7 +55,7 @@ class OtherOptions(Agent):
 
     def options(self) -> list[dict[str, str]]:
         """Returns what a client can choose when it is asked for a permission."""
-        return [{**one, "optionId": f"{one['optionId']}-2"} for one in super().options()]
+        return [{**option, "optionId": f"{option['optionId']}-2"} for option in super().options()]
 
 
 AGENTS: dict[str, type[Agent]] = {

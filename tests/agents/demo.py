@@ -53,8 +53,8 @@ def typed(proxy: Path) -> str:
     Args:
         proxy: the path of its start script.
     """
-    found = shutil.which("acp-proxy")
-    if found and Path(found).resolve() == proxy.resolve():
+    result = shutil.which("acp-proxy")
+    if result and Path(result).resolve() == proxy.resolve():
         return "acp-proxy"
     return os.path.relpath(proxy) if proxy.is_relative_to(Path.cwd()) else str(proxy)
 
@@ -63,8 +63,10 @@ def play(shell: Shell, proxy: str, name: str) -> None:
     """Runs the steps of the demo."""
     shell.comment("a client takes the agent's tour and cancels a slow turn, through the proxy")
     record = [proxy, "record", "--name", name, "--", *AGENT]
-    seen = shell.run(*CLIENT, "--scenario", "tour", "--scenario", "slow", "--", *record, quiet=True)
-    print(summary(seen))
+    events = shell.run(
+        *CLIENT, "--scenario", "tour", "--scenario", "slow", "--", *record, quiet=True
+    )
+    print(summary(events))
     shell.comment("what is there?")
     shell.run(proxy, "list", "--newest", "1")
     shell.comment("what did they say to each other?")
@@ -94,10 +96,10 @@ def next_commands(name: str) -> list[tuple[list[str], str]]:
 
 def summary(transcript: str) -> str:
     """Says in one line what the client saw."""
-    seen = json.loads(transcript)
-    updates = sum("update" in event for event in seen)
-    stops = ", ".join(event["stop"] for event in seen if "stop" in event)
-    code = seen[-1]["exited"]
+    events = json.loads(transcript)
+    updates = sum("update" in event for event in events)
+    stops = ", ".join(event["stop"] for event in events if "stop" in event)
+    code = events[-1]["exited"]
     return f"The client saw {updates} updates; its turns: {stops}; the agent's exit code: {code}."
 
 
@@ -120,12 +122,12 @@ class Shell:
         """
         print(f"$ {shlex.join(command)}", flush=True)
         stdout = subprocess.PIPE if quiet else None
-        done = subprocess.run(
+        result = subprocess.run(
             command, cwd=self._cwd, env=self._environment, stdout=stdout, encoding="utf-8"
         )
-        if done.returncode:
-            sys.exit(f"demo: expected exit code 0, got {done.returncode} from: {command}")
-        return done.stdout or ""
+        if result.returncode:
+            sys.exit(f"demo: expected exit code 0, got {result.returncode} from: {command}")
+        return result.stdout or ""
 
 
 def environment_for(proxy: Path, **more: str) -> dict[str, str]:

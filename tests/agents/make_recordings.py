@@ -85,11 +85,11 @@ def run(command: list[str], proxy: Path) -> None:
     Raises:
         SystemExit: it fails.
     """
-    done = subprocess.run(
+    result = subprocess.run(
         command, cwd=PROJECT, env=environment_for(proxy), stdout=subprocess.PIPE, encoding="utf-8"
     )
-    if done.returncode:
-        sys.exit(f"expected exit code 0, got {done.returncode} from: {command}\n{done.stdout}")
+    if result.returncode:
+        sys.exit(f"expected exit code 0, got {result.returncode} from: {command}\n{result.stdout}")
 
 
 def refuse_paths_of_this_machine(recording: Path) -> None:

@@ -249,8 +249,8 @@ class Player:
         except acp.RequestError as e:
             self._note(error=e.code, message=str(e))
 
-    def _note(self, **seen: Any) -> None:
-        self._client.seen.append(seen)
+    def _note(self, **events: Any) -> None:
+        self._client.seen.append(events)
 
 
 async def run(command: list[str], options: argparse.Namespace) -> tuple[bool, str]:
@@ -275,7 +275,7 @@ async def run(command: list[str], options: argparse.Namespace) -> tuple[bool, st
         player = Player(client, agent, str(cwd))
         await player.play(options.scenario or ["tour"])
     client.seen.append({"exited": process.returncode})
-    lines = ",\n".join(json.dumps(seen, ensure_ascii=False) for seen in client.seen)
+    lines = ",\n".join(json.dumps(events, ensure_ascii=False) for events in client.seen)
     transcript = f"[\n{lines}\n]".replace(str(cwd), "$CWD")
     return not player.failed and process.returncode == 0, transcript
 

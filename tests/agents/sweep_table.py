@@ -27,12 +27,12 @@ def main() -> None:
     options = parser.parse_args()
     sweep = [sys.executable, "-m", "acp_proxy", "faults", "sweep", options.recording, "--json"]
     sweep += ["--plans", "@all", "--timeout", options.timeout, "--client", options.client]
-    done = subprocess.run(sweep, stdout=subprocess.PIPE, cwd=ROOT, text=True)
-    if done.returncode not in (0, 1):
-        sys.exit(done.returncode)
+    result = subprocess.run(sweep, stdout=subprocess.PIPE, cwd=ROOT, text=True)
+    if result.returncode not in (0, 1):
+        sys.exit(result.returncode)
     print("| plan | the client | exit code | rules that fired |")
     print("|---|---|---|---|")
-    for line in done.stdout.splitlines():
+    for line in result.stdout.splitlines():
         run = json.loads(line)
         code = "" if run["exit_code"] is None else run["exit_code"]
         plan = f"`{run['plan']}`" if run["plan"] else "no faults"

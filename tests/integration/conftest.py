@@ -59,9 +59,9 @@ def lock_away() -> Iterator[Callable[[Path], None]]:
         if os.geteuid() == 0:  # whom no permission holds
             if shutil.which("chattr") is None:
                 pytest.skip("chattr failed: it is not there")
-            done = subprocess.run(["chattr", "-R", "+i", directory], capture_output=True)
-            if done.returncode != 0:
-                pytest.skip(f"chattr failed: {done.stderr.decode(errors='replace')}")
+            result = subprocess.run(["chattr", "-R", "+i", directory], capture_output=True)
+            if result.returncode != 0:
+                pytest.skip(f"chattr failed: {result.stderr.decode(errors='replace')}")
         else:
             for entry in directory.iterdir():
                 entry.chmod(0o400)

@@ -52,23 +52,23 @@ needs_proc = pytest.mark.skipif(
 def wait_until(holds: Callable[[], T | None], what: str) -> T:
     """Polls until something holds, and returns it."""
     deadline = time.monotonic() + DEADLINE_S
-    while not (found := holds()):
+    while not (result := holds()):
         assert time.monotonic() < deadline, f"expected {what}"
         time.sleep(0.005)
-    return found
+    return result
 
 
 def wait_until_still(measure: Callable[[], int], what: str) -> int:
     """Polls until a number is positive and has stopped changing, and returns it."""
-    seen: list[int] = []
+    events: list[int] = []
 
     def is_still() -> bool:
         time.sleep(0.02)
-        seen.append(measure())
-        return seen[-1] > 0 and len(seen) > 15 and len(set(seen[-15:])) == 1
+        events.append(measure())
+        return events[-1] > 0 and len(events) > 15 and len(set(events[-15:])) == 1
 
     wait_until(is_still, what)
-    return seen[-1]
+    return events[-1]
 
 
 def agent(name: str, *arguments: str | Path | int) -> list[str]:
@@ -170,13 +170,13 @@ class Recording:
 
     def stream(self, name: str) -> bytes:
         """Returns everything that one stream carried."""
-        found = self.rows("select raw, newline from frames where stream = ? order by seq", name)
-        return b"".join(bytes(raw) + newline.encode() for raw, newline in found)
+        result = self.rows("select raw, newline from frames where stream = ? order by seq", name)
+        return b"".join(bytes(raw) + newline.encode() for raw, newline in result)
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """Returns what was noted with the events of one kind, in order."""
-        found = self.rows("select data from events where kind = ? order by seq", kind)
-        return [json.loads(data) for (data,) in found]
+        result = self.rows("select data from events where kind = ? order by seq", kind)
+        return [json.loads(data) for (data,) in result]
 
     def sent_signals(self) -> list[int]:
         """Returns the signals that the proxy sent of its own accord."""
@@ -303,13 +303,13 @@ class Talk:
 
     def descendants(self) -> list[int]:
         """Returns all living processes that come from the agent, whatever group they are in."""
-        found = []
+        result = []
         for process in processes():
             with contextlib.suppress(OSError):
                 environment = Path(f"/proc/{process.pid}/environ").read_bytes()
                 if f"{MARK}={self._mark}".encode() in environment.split(b"\0") and process.lives:
-                    found.append(process.pid)
-        return [pid for pid in found if pid != self.process.pid]
+                    result.append(process.pid)
+        return [pid for pid in result if pid != self.process.pid]
 
     def abandon(self) -> list[int]:
         """Ends the proxy if it runs, and returns the processes that it leaves behind."""
@@ -370,7 +370,7 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, _: object, __: TracebackType | None
     ) -> None:
-        left = [pid for talk in self._talks for pid in talk.abandon()]
+        left = [pid for conversation in self._talks for pid in conversation.abandon()]
         if kind is None:
             assert not left, "expected no process to be left behind"
 
@@ -424,9 +424,9 @@ class Recorder:
                     cwd=self.directory,
                     start_new_session=True,  # whoever runs the tests may have a terminal
                 )
-        talk = Talk(process, Recording(path), complaints, mark)
-        self._talks.append(talk)
-        return talk
+        conversation = Talk(process, Recording(path), complaints, mark)
+        self._talks.append(conversation)
+        return conversation
 
     def inspect(self, *arguments: str | Path) -> str:
         """Runs ``acp-proxy inspect`` and returns what it prints."""

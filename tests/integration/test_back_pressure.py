@@ -35,38 +35,38 @@ def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path:
     """An agent is blocked by a client that does not read; later all its output arrives."""
     sent = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
-    talk = record(agent("flood", count, len(sent)))
-    held = wait_until_still(lambda: taken(count), "the agent to be held back")
-    assert held < HELD
-    assert peak_memory(talk.process.pid) < MEMORY
+    conversation = record(agent("flood", count, len(sent)))
+    queued = wait_until_still(lambda: taken(count), "the agent to be held back")
+    assert queued < HELD
+    assert peak_memory(conversation.process.pid) < MEMORY
 
-    talk.run(until=lambda: len(talk.received) > 5 << 20)
-    held = wait_until_still(lambda: taken(count), "the agent to be held back again")
-    assert held - len(talk.received) < HELD
+    conversation.run(until=lambda: len(conversation.received) > 5 << 20)
+    queued = wait_until_still(lambda: taken(count), "the agent to be held back again")
+    assert queued - len(conversation.received) < HELD
 
-    talk.run(until=lambda: len(talk.received) == len(sent))
-    talk.catch_up()
-    assert peak_memory(talk.process.pid) < MEMORY
-    talk.close_input()
-    assert talk.read_all() == sent
-    assert talk.wait() == 0
-    assert talk.recording.stream("to-client") == sent
+    conversation.run(until=lambda: len(conversation.received) == len(sent))
+    conversation.catch_up()
+    assert peak_memory(conversation.process.pid) < MEMORY
+    conversation.close_input()
+    assert conversation.read_all() == sent
+    assert conversation.wait() == 0
+    assert conversation.recording.stream("to-client") == sent
 
 
 def test_an_agent_that_does_not_read_stops_its_client(record: Recorder, tmp_path: Path) -> None:
     """A client is blocked by an agent that does not read; later all its input arrives."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received"))
+    conversation = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received"))
 
     def sent() -> int:
-        talk.write_until_full()
-        return talk.written
+        conversation.write_until_full()
+        return conversation.written
 
     assert wait_until_still(sent, "the client to be held back") < HELD
-    assert peak_memory(talk.process.pid) < MEMORY
+    assert peak_memory(conversation.process.pid) < MEMORY
     gate.open()
-    talk.close_input()
-    assert talk.wait() == 0
+    conversation.close_input()
+    assert conversation.wait() == 0
     received = (tmp_path / "received").read_bytes()
-    assert len(received) == talk.written
-    assert talk.recording.stream("to-agent") == received
+    assert len(received) == conversation.written
+    assert conversation.recording.stream("to-agent") == received

@@ -63,14 +63,14 @@ class Batches(Verifier):
 
     def verdicts(self, *names: str) -> dict[str, Any]:
         """What files of results say of each recording, without times and places."""
-        found = {}
+        result = {}
         for name in names:
             _, *lines = (self.directory / name).read_bytes().splitlines()
-            for one in map(json.loads, lines):
-                found[one["recording"]] = one
+            for item in map(json.loads, lines):
+                result[item["recording"]] = item
                 for member in ("seconds", "new_recording", "node"):
-                    del one[member]
-        return found
+                    del item[member]
+        return result
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +78,9 @@ def batches(
     acp_proxy: Path, tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer
 ) -> Iterator[Batches]:
     """Runs batches; none leaves a process behind."""
-    found = Batches(acp_proxy, tmp_path_factory.mktemp("batches"), fork_server)
-    yield found
-    for pid in found.living():
+    result = Batches(acp_proxy, tmp_path_factory.mktemp("batches"), fork_server)
+    yield result
+    for pid in result.living():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -101,8 +101,8 @@ def whole(batches: Batches, expected: Kinds) -> list[str]:
 
 def found_in(verdicts: dict[str, Any]) -> Kinds:
     """The kinds and exit codes of verdicts."""
-    names = {name.removeprefix("recs/"): one for name, one in verdicts.items()}
-    return {name: (one["kind"], one["exit"]) for name, one in names.items()}
+    names = {name.removeprefix("recs/"): item for name, item in verdicts.items()}
+    return {name: (item["kind"], item["exit"]) for name, item in names.items()}
 
 
 def test_each_failure_is_found_and_told(
@@ -116,18 +116,20 @@ def test_each_failure_is_found_and_told(
         " 3 lost, 5 unreadable, 1 refused; "
     )
     told = {line.split()[1]: line.split()[0] for line in whole[:-1]}
-    assert told == {n: one["kind"] for n, one in verdicts.items() if one["kind"] != "clean"}
+    assert told == {
+        n: verdict["kind"] for n, verdict in verdicts.items() if verdict["kind"] != "clean"
+    }
     lines = (batches.directory / "whole.jsonl").read_bytes().splitlines()[1:]
-    named = {one["new_recording"] for one in map(json.loads, lines)} - {None}
+    named = {verdict["new_recording"] for verdict in map(json.loads, lines)} - {None}
     runs = batches.directory / "whole.runs"
     assert named <= {str(path).removesuffix(".log") for path in runs.iterdir()}
     assert len(named) == 10
     assert not [*batches.home.glob("*")]
     assert whole[-1].endswith(f"; new runs in {runs}")
-    endings = {name.rpartition("-")[2]: one["ending"] for name, one in verdicts.items()}
+    endings = {name.rpartition("-")[2]: verdict["ending"] for name, verdict in verdicts.items()}
     assert endings["exits.jsonl"] == "the agent ended with exit 3: no such module"
     assert endings["crashes.jsonl"] == "the agent ended with SIGABRT"
-    (broken,) = (one for one in verdicts.values() if one["kind"] == "broken-rules")
+    (broken,) = (verdict for verdict in verdicts.values() if verdict["kind"] == "broken-rules")
     assert broken["findings"][0]["rule"] == "prompt.stop-reason"
 
 
@@ -145,9 +147,9 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
     _, lines = batches.end("verify", *words)
     after = results.read_bytes().splitlines()
     assert after[: len(before)] == before
-    done = [line for line in before[1:] if b'"kind":"lost"' not in line]
-    assert f"18 recordings ({len(done)} done before): " in lines[-1]
-    assert len(after) == 1 + len(expected) + len(before) - 1 - len(done)
+    result = [line for line in before[1:] if b'"kind":"lost"' not in line]
+    assert f"18 recordings ({len(result)} done before): " in lines[-1]
+    assert len(after) == 1 + len(expected) + len(before) - 1 - len(result)
     assert found_in(batches.verdicts("1.jsonl")) == expected
 
 
@@ -163,9 +165,9 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
     assert started.returncode == 130
     assert stdout.startswith("2 recordings: 1 clean, 1 not done; ")
     batches.expect_nothing_left()
-    (done,) = batches.verdicts("stopped.jsonl")
+    (result,) = batches.verdicts("stopped.jsonl")
     kept = [path.name for path in (batches.directory / "stopped").iterdir()]
-    assert kept == [f"{Path(done).stem}.db"]
+    assert kept == [f"{Path(result).stem}.db"]
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
@@ -230,7 +232,7 @@ def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) ->
 
 def servers() -> list[int]:
     """Returns the forkservers that this process has started, and that live."""
-    mine = [one.pid for one in processes() if one.parent == os.getpid() and one.lives]
+    mine = [item.pid for item in processes() if item.parent == os.getpid() and item.lives]
     lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in mine}
     return [pid for pid, line in lines.items() if b"multiprocessing.forkserver" in line]
 

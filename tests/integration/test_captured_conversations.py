@@ -48,15 +48,15 @@ def assert_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
     recording = Recording(tmp_path / "talk.db")
     record = [str(acp_proxy), "record", "--redact", "none", "-o", str(recording.path), "--"]
     agent = [*PLAYER, "agent", str(path)]
-    done = subprocess.run(
+    result = subprocess.run(
         [*PLAYER, "client", "--deadline", str(DEADLINE_S), str(path), "--", *record, *agent],
         capture_output=True,
         check=False,
     )
     capture = load(path)
-    assert done.stdout == b""
-    assert done.stderr == capture.stream_bytes("stderr")
-    assert done.returncode == 0
+    assert result.stdout == b""
+    assert result.stderr == capture.stream_bytes("stderr")
+    assert result.returncode == 0
     for stream in STREAMS:
         assert recording.stream(stream) == capture.stream_bytes(stream)
     code = capture.exit.returncode

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "action.yml").read_text("utf-8")
 ACTION: dict[str, Any] = yaml.safe_load(TEXT)
-STEPS: dict[str, dict[str, Any]] = {one.get("id", ""): one for one in ACTION["runs"]["steps"]}
+STEPS: dict[str, dict[str, Any]] = {item.get("id", ""): item for item in ACTION["runs"]["steps"]}
 GITLAB: dict[str, dict[str, Any]] = yaml.safe_load(
     (ROOT / "ci/gitlab/acp-proxy.yml").read_text("utf-8")
 )
@@ -93,7 +93,7 @@ def test_other_actions_are_pinned() -> None:
     """By the same commits as in our own workflows, with the version beside them."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
-    others = {one for one in used if f"uses: {one}\n" not in workflows}
+    others = {item for item in used if f"uses: {item}\n" not in workflows}
     assert others == {"OWNER/acp-proxy@COMMIT"}
 
 
@@ -108,7 +108,9 @@ def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
 def test_the_page_uses_what_there_is() -> None:
     """Inputs of the action, hooks, and variables of the template."""
     workflows = [block for block in BLOCKS if "jobs" in block]
-    steps = [step for one in workflows for job in one["jobs"].values() for step in job["steps"]]
+    steps = [
+        step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
+    ]
     ours = [step["with"] for step in steps if step.get("uses") == "OWNER/acp-proxy@COMMIT"]
     assert len(ours) == 3
     assert all({*given} <= {*ACTION["inputs"]} for given in ours)
@@ -186,9 +188,9 @@ def test_inputs_are_words(
     arguments = recorded(program, tmp_path, 3)
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
-    found = arguments.read_text().splitlines()
+    result = arguments.read_text().splitlines()
     places = {"RESULTS": outputs["results"], "JUNIT": outputs["junit"]}
-    assert found == [places.get(word, word) for word in expected]
+    assert result == [places.get(word, word) for word in expected]
     assert outputs["verdict"] == "incomplete"
     assert job.has_failed
     assert [*job.workspace.iterdir()] == []
@@ -313,9 +315,9 @@ def test_variables_are_words(
     """On GitLab as well, where each of several jobs has a directory of its own."""
     gate()
     arguments = recorded(program, tmp_path, 1)
-    done = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
-    assert arguments.read_text().splitlines() == expected, done.stderr
-    assert done.returncode == (0 if "GATE_FAIL_ON" in variables else 1)
+    result = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
+    assert arguments.read_text().splitlines() == expected, result.stderr
+    assert result.returncode == (0 if "GATE_FAIL_ON" in variables else 1)
     assert [path.name for path in (tmp_path / "workspace").iterdir()] == ["acp-proxy"]
 
 

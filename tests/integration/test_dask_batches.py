@@ -68,11 +68,11 @@ class Fleet:
     def await_verdicts(self, count: int, waiting: int) -> set[int]:
         """Waits until there are so many, and so many agents wait; returns these."""
 
-        def found() -> set[int] | None:
+        def all_stored() -> set[int] | None:
             agents = self.agents()
             return agents if (len(agents), len(self.verdicts())) == (waiting, count) else None
 
-        return wait_until(found, f"{count} verdicts and {waiting} agents that wait")
+        return wait_until(all_stored, f"{count} verdicts and {waiting} agents that wait")
 
     @property
     def environment(self) -> dict[str, str]:
@@ -145,13 +145,15 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
         fleet.open()
         assert batch.wait(DEADLINE_S) == 1, fleet.stderr
         assert fleet.agents() == set()
-        found = fleet.verdicts()
-        assert sorted(one["recording"] for one in found) == sorted(map(str, fleet.runs.iterdir()))
-        assert {one["node"][:16] for one in found} == {"tcp://127.0.0.1:"}
-        for one in found:
-            assert one["kind"] == ("differs" if "crash" in one["recording"] else "clean")
-            assert (one["new_recording"] is not None) == (one["kind"] == "differs")
-            assert one["new_recording"] is None or Path(one["new_recording"]).stat().st_size
+        result = fleet.verdicts()
+        assert sorted(verdict["recording"] for verdict in result) == sorted(
+            map(str, fleet.runs.iterdir())
+        )
+        assert {verdict["node"][:16] for verdict in result} == {"tcp://127.0.0.1:"}
+        for verdict in result:
+            assert verdict["kind"] == ("differs" if "crash" in verdict["recording"] else "clean")
+            assert (verdict["new_recording"] is not None) == (verdict["kind"] == "differs")
+            assert verdict["new_recording"] is None or Path(verdict["new_recording"]).stat().st_size
 
         fill(fleet, 3)
         fleet.admit(1)
@@ -174,7 +176,7 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
     fleet.open()
     assert fleet.start(*verify(fleet)).wait(DEADLINE_S) == 0, fleet.stderr
     assert fleet.verdicts()[0] == kept
-    assert len({one["recording"] for one in fleet.verdicts()}) == len(fleet.verdicts()) == 3
+    assert len({verdict["recording"] for verdict in fleet.verdicts()}) == len(fleet.verdicts()) == 3
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
@@ -182,7 +184,7 @@ def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
     with fleet.cluster("") as cluster:
-        found = []
+        result = []
         for part in (words[:3], words[3:]):
             fleet.results.unlink(missing_ok=True)
             where = ["--executor", f"dask={cluster.address}", "--results", str(fleet.results)]
@@ -191,11 +193,13 @@ def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
             before = fleet.results.read_bytes()
             assert fleet.start(*check).wait(DEADLINE_S) == 1, fleet.stderr
             assert fleet.results.read_bytes() == before
-            verdicts = {Path(one.pop("recording")).name: one for one in fleet.verdicts()}
-            assert all(one.pop("seconds") >= 0 for one in verdicts.values())
-            found.append(verdicts)
-    assert found[0] == found[1]
-    kinds = {name: one["kind"] for name, one in found[0].items()}
+            verdicts = {
+                Path(verdict.pop("recording")).name: verdict for verdict in fleet.verdicts()
+            }
+            assert all(verdict.pop("seconds") >= 0 for verdict in verdicts.values())
+            result.append(verdicts)
+    assert result[0] == result[1]
+    kinds = {name: verdict["kind"] for name, verdict in result[0].items()}
     assert kinds == {"tour.db": "findings", "crash.db": "findings", "terminal.db": "clean"}
 
 

@@ -97,9 +97,9 @@ def written(diagram: str) -> dict[str, Any]:
     return {"title": titles, "actors": actors, "messages": rest}
 
 
-def read(found: dict[str, Any]) -> dict[str, Any]:
+def read(actual: dict[str, Any]) -> dict[str, Any]:
     """What the parser has found, with entities as they are written."""
-    marked = json.dumps(found, ensure_ascii=False)
+    marked = json.dumps(actual, ensure_ascii=False)
     plain: dict[str, Any] = json.loads(re.sub("\ufb02°°([0-9]+)¶ß", r"#\1;", marked))
     return plain
 
@@ -114,11 +114,11 @@ def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
         with reader:
             diagrams.append("".join(SequenceDiagram(reader, most=100).lines()))
     command = ["node", "--input-type=module", "--eval", _PARSE, str(npm_packages)]
-    done = subprocess.run(
+    process = subprocess.run(
         command, input=json.dumps(diagrams), capture_output=True, text=True, check=True
     )
-    for diagram, found in zip(diagrams, json.loads(done.stdout), strict=True):
-        has, expected = read(found), written(diagram)
+    for diagram, actual in zip(diagrams, json.loads(process.stdout), strict=True):
+        has, expected = read(actual), written(diagram)
         assert has.keys() == expected.keys(), has
         for name, texts in expected.items():
             pairs = list(zip_longest(has[name], texts))

@@ -29,74 +29,76 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
     sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "sent").write_bytes(sent)
     for _ in range(5):
-        talk = record(["cat", str(tmp_path / "sent")])
-        assert talk.read_all() == sent
-        assert talk.wait() == 0
-        assert talk.recording.stream("to-client") == sent
-        assert talk.recording.field("state") == "complete"
+        conversation = record(["cat", str(tmp_path / "sent")])
+        assert conversation.read_all() == sent
+        assert conversation.wait() == 0
+        assert conversation.recording.stream("to-client") == sent
+        assert conversation.recording.field("state") == "complete"
 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
     """What a process of the agent's group writes after the agent's exit still arrives."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
-    talk.run(until=lambda: len(talk.received) == 9)
-    pid = int(talk.received)
+    conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
+    conversation.run(until=lambda: len(conversation.received) == 9)
+    pid = int(conversation.received)
     wait_until(lambda: not exists(pid), "the agent to be gone")
     gate.open()
-    talk.expect(b"later\n")
-    assert talk.read_all() == b"%08d\nlater\n" % pid
-    assert talk.wait() == 0
-    assert talk.recording.stream("to-client") == b"%08d\nlater\n" % pid
-    assert talk.recording.sent_signals() == []
+    conversation.expect(b"later\n")
+    assert conversation.read_all() == b"%08d\nlater\n" % pid
+    assert conversation.wait() == 0
+    assert conversation.recording.stream("to-client") == b"%08d\nlater\n" % pid
+    assert conversation.recording.sent_signals() == []
 
 
 def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_path: Path) -> None:
     """Its output arrives; the client gets a broken pipe, and nothing else."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('exec <&-; echo closed; read go <"$1"; echo "still here"', gate.path))
-    talk.expect(b"closed\n")
+    conversation = record(
+        shell('exec <&-; echo closed; read go <"$1"; echo "still here"', gate.path)
+    )
+    conversation.expect(b"closed\n")
     with pytest.raises(BrokenPipeError):
-        talk.run(iter(lambda: b"to nobody\n", b""), until=lambda: False)
+        conversation.run(iter(lambda: b"to nobody\n", b""), until=lambda: False)
     gate.open()
-    talk.expect(b"still here\n")
-    talk.read_all()
-    assert talk.wait() == 0
-    recorded = talk.recording.stream("to-agent")  # what the proxy has read, and no more
+    conversation.expect(b"still here\n")
+    conversation.read_all()
+    assert conversation.wait() == 0
+    recorded = conversation.recording.stream("to-agent")  # what the proxy has read, and no more
     assert recorded
-    assert (b"to nobody\n" * talk.written).startswith(recorded)
-    (end,) = [e for e in talk.recording.events("eof") if e["stream"] == "to-agent"]
+    assert (b"to nobody\n" * conversation.written).startswith(recorded)
+    (end,) = [e for e in conversation.recording.events("eof") if e["stream"] == "to-agent"]
     assert end["reason"] == "the reader is gone"
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
     """For its client the agent has ended; it lives on and still gets input."""
-    talk = record(
+    conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
-    assert talk.read_all() == b"bye\n"
-    assert talk.process.poll() is None
-    talk.write(b"anybody there?\n")
-    assert talk.wait() == 7
+    assert conversation.read_all() == b"bye\n"
+    assert conversation.process.poll() is None
+    conversation.write(b"anybody there?\n")
+    assert conversation.wait() == 7
     assert (tmp_path / "received").read_bytes() == b"anybody there?\n"
-    assert talk.recording.stream("to-agent") == b"anybody there?\n"
+    assert conversation.recording.stream("to-agent") == b"anybody there?\n"
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
     """Bytes without a newline are recorded, although the client never closed its end."""
     gate = Gate(tmp_path / "gate")
-    talk = record(
+    conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
     )
-    talk.write(b"half a l")
-    talk.expect(b"received\n")
-    talk.wait_for_rows("select 1 from frames")
+    conversation.write(b"half a l")
+    conversation.expect(b"received\n")
+    conversation.wait_for_rows("select 1 from frames")
     gate.open()
-    assert talk.wait() == 0
-    assert not os.path.lexists(f"{talk.recording.path}.log")
-    assert talk.recording.stream("to-agent") == b"half a l"
-    assert talk.recording.field("state") == "complete"
+    assert conversation.wait() == 0
+    assert not os.path.lexists(f"{conversation.recording.path}.log")
+    assert conversation.recording.stream("to-agent") == b"half a l"
+    assert conversation.recording.field("state") == "complete"
 
 
 @needs_proc
@@ -105,23 +107,25 @@ def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: P
 
     What was read from it and could not be delivered is recorded and marked.
     """
-    talk = record(agent("flood", tmp_path / "count", 1 << 30))
-    talk.run(until=lambda: len(talk.received) > 1 << 20)
-    talk.close_output()
-    assert talk.wait() == flood.NOBODY_LISTENS
-    recorded = talk.recording.stream("to-client")
-    assert recorded.startswith(talk.received)
-    (lost,) = talk.recording.events("undelivered")
+    conversation = record(agent("flood", tmp_path / "count", 1 << 30))
+    conversation.run(until=lambda: len(conversation.received) > 1 << 20)
+    conversation.close_output()
+    assert conversation.wait() == flood.NOBODY_LISTENS
+    recorded = conversation.recording.stream("to-client")
+    assert recorded.startswith(conversation.received)
+    (lost,) = conversation.recording.events("undelivered")
     assert lost["stream"] == "to-client"
-    assert 0 < lost["bytes"] <= len(recorded) - len(talk.received)
-    marked = talk.recording.rows(
+    assert 0 < lost["bytes"] <= len(recorded) - len(conversation.received)
+    marked = conversation.recording.rows(
         "select seq, size + length(newline), delivered from frames"
         " where stream = 'to-client' and delivered != 'full' order by seq"
     )
     assert sum(size for _, size, _ in marked) >= lost["bytes"]
     assert sum(size for _, size, _ in marked[1:]) < lost["bytes"]
     assert {delivered for _, _, delivered in marked[1:]} <= {"none"}
-    ((last,),) = talk.recording.rows("select max(seq) from frames where stream = 'to-client'")
+    ((last,),) = conversation.recording.rows(
+        "select max(seq) from frames where stream = 'to-client'"
+    )
     assert marked[-1][0] == last
 
 
@@ -140,24 +144,24 @@ def leaver(tmp_path: Path, first: str, then: str) -> list[str]:
     return shell(f"{first} {LEAVES} {then}", tmp_path / "never")
 
 
-def left_by(talk: Talk) -> int:
+def left_by(conversation: Talk) -> int:
     """Returns the id of the process that the agent has started and told of."""
-    talk.run(until=lambda: talk.received.endswith(b"\n"))
-    return int(talk.received)
+    conversation.run(until=lambda: conversation.received.endswith(b"\n"))
+    return int(conversation.received)
 
 
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
     """As without the proxy, if the agent has ended by itself; the recording has its name."""
-    talk = record(leaver(tmp_path, "ulimit -c 0;", end))
-    left = left_by(talk)
+    conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
+    left = left_by(conversation)
     try:
-        assert talk.wait() == (0 if "exit" in end else -signal.SIGSEGV)
-        assert talk.descendants() == [left]
-        (note,) = talk.recording.events("note")
+        assert conversation.wait() == (0 if "exit" in end else -signal.SIGSEGV)
+        assert conversation.descendants() == [left]
+        (note,) = conversation.recording.events("note")
         assert (note["action"], note["programs"]) == ("left", [program_name(left)])
-        assert talk.recording.sent_signals() == []
+        assert conversation.recording.sent_signals() == []
     finally:
         os.kill(left, signal.SIGKILL)
 
@@ -168,25 +172,25 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
     record: Recorder, tmp_path: Path, way: str
 ) -> None:
     """What the agent has started ends with it if it, or the proxy, is made to end."""
-    talk = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
-    left = left_by(talk)
-    talk.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)
-    assert talk.wait() == (0 if way == "stopped" else -signal.SIGKILL)
+    conversation = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
+    left = left_by(conversation)
+    conversation.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)
+    assert conversation.wait() == (0 if way == "stopped" else -signal.SIGKILL)
     wait_until(lambda: not exists(left), "what the agent has started to be gone")
-    assert way == "killed" or talk.recording.events("note") == []
+    assert way == "killed" or conversation.recording.events("note") == []
 
 
 @needs_proc
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
     """A process that keeps the agent's output open ends after some idle seconds, no other one."""
-    talk = record(leaver(tmp_path, "sleep 1000 &", "exit 3"))
-    left = left_by(talk)
+    conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"))
+    left = left_by(conversation)
     try:
-        assert talk.wait() == 3
-        assert talk.descendants() == [left]
-        assert talk.recording.sent_signals() == [signal.SIGKILL]
-        (note,) = talk.recording.events("note")
+        assert conversation.wait() == 3
+        assert conversation.descendants() == [left]
+        assert conversation.recording.sent_signals() == [signal.SIGKILL]
+        (note,) = conversation.recording.events("note")
         assert note["programs"] == [program_name(left)]
     finally:
         os.kill(left, signal.SIGKILL)

@@ -27,33 +27,39 @@ QUESTION = b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"ses
 @pytest.mark.parametrize("code", [0, 255])
 def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
     """The proxy exits with the agent's code, which is also in the recording."""
-    talk = record(shell('exit "$1"', str(code)))
-    assert talk.wait() == code
-    assert (talk.recording.field("exit_code"), talk.recording.field("exit_signal")) == (code, None)
-    assert talk.recording.events("exit") == [{"code": code}]
+    conversation = record(shell('exit "$1"', str(code)))
+    assert conversation.wait() == code
+    assert (
+        conversation.recording.field("exit_code"),
+        conversation.recording.field("exit_signal"),
+    ) == (code, None)
+    assert conversation.recording.events("exit") == [{"code": code}]
 
 
 @pytest.mark.parametrize("name", ["SEGV", "INT", "PIPE"])
 def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) -> None:
     """The proxy dies of it. Open requests of both sides are recorded as never answered."""
     signum = signal.Signals[f"SIG{name}"]
-    talk = record(
+    conversation = record(
         shell('ulimit -c 0; read line; echo "$1"; kill -s $2 $$', QUESTION[:-1].decode(), name)
     )
-    talk.write(PROMPT)
-    assert talk.read_all() == QUESTION
-    assert talk.wait() == -signum
-    assert (talk.recording.field("exit_code"), talk.recording.field("exit_signal")) == (
+    conversation.write(PROMPT)
+    assert conversation.read_all() == QUESTION
+    assert conversation.wait() == -signum
+    assert (
+        conversation.recording.field("exit_code"),
+        conversation.recording.field("exit_signal"),
+    ) == (
         None,
         signum,
     )
-    assert talk.recording.rows(
+    assert conversation.recording.rows(
         "select direction, method, rpc_id, outcome, response_seq from exchanges order by id"
     ) == [
         ("to-agent", "session/prompt", "7", "unanswered", None),
         ("to-client", "fs/read_text_file", "7", "unanswered", None),
     ]
-    assert talk.recording.sent_signals() == []
+    assert conversation.recording.sent_signals() == []
 
 
 @pytest.mark.parametrize("options", [(), ("--check",)])
@@ -62,13 +68,13 @@ def test_a_signal_is_returned_after_indexing(
 ) -> None:
     """An agent that is killed in a session that was already indexed leaves the same recording."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
-    talk.write(PROMPT)
-    talk.wait_for_rows("select 1 from exchanges")
+    conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
+    conversation.write(PROMPT)
+    conversation.wait_for_rows("select 1 from exchanges")
     gate.open()
-    assert talk.wait() == -signal.SIGTERM
-    assert talk.recording.field("exit_signal") == signal.SIGTERM
-    assert talk.recording.rows("select outcome from exchanges") == [("unanswered",)]
+    assert conversation.wait() == -signal.SIGTERM
+    assert conversation.recording.field("exit_signal") == signal.SIGTERM
+    assert conversation.recording.rows("select outcome from exchanges") == [("unanswered",)]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="expected node on the PATH")
@@ -83,10 +89,10 @@ def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> No
     agent = shell("echo ready; exec sleep 1000")
     recorder = [str(acp_proxy), "record", "-o", str(tmp_path / "x.db"), "--"]
     for command in (agent, [*recorder, *agent]):
-        done = subprocess.run(
+        result = subprocess.run(
             ["node", "-e", client, *command], capture_output=True, text=True, check=True
         )
-        assert done.stdout == "null SIGTERM\n"
+        assert result.stdout == "null SIGTERM\n"
 
 
 def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) -> None:
@@ -94,9 +100,9 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
     container = ["unshare", "--pid", "--fork"]
     if subprocess.run([*container, "true"], capture_output=True, check=False).returncode:
         pytest.skip("expected to be allowed to make a namespace of processes")
-    talk = record(shell("kill -s TERM $$"), wrapper=container)
-    assert talk.wait() == 128 + signal.SIGTERM
-    assert talk.recording.field("exit_signal") == signal.SIGTERM
+    conversation = record(shell("kill -s TERM $$"), wrapper=container)
+    assert conversation.wait() == 128 + signal.SIGTERM
+    assert conversation.recording.field("exit_signal") == signal.SIGTERM
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
@@ -138,15 +144,15 @@ def test_an_agent_that_cannot_start(
     if mode is not None:
         program.write_text(content)
         program.chmod(mode)
-    talk = record([str(program)])
-    assert talk.read_all() == b""
-    assert talk.wait() == code
+    conversation = record([str(program)])
+    assert conversation.read_all() == b""
+    assert conversation.wait() == code
     reason = f"cannot start the agent {str(program)!r}: {complaint}"
-    assert talk.stderr.decode() == f"acp-proxy: {reason}\n"
-    shown = record.inspect("show", talk.recording.path)
+    assert conversation.stderr.decode() == f"acp-proxy: {reason}\n"
+    shown = record.inspect("show", conversation.recording.path)
     assert f"exit {code}, {reason}" in shown
-    assert talk.recording.field("exit_code") == code
-    assert talk.recording.rows("select count(*) from frames") == [(0,)]
+    assert conversation.recording.field("exit_code") == code
+    assert conversation.recording.rows("select count(*) from frames") == [(0,)]
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])
@@ -162,9 +168,9 @@ def test_a_secret_in_the_name_of_the_program_is_masked(
 ) -> None:
     """A path as such stays readable; also where nothing is recorded."""
     off = {} if is_recorded else {"ACP_PROXY_OFF": "1"}
-    talk = record([program], env={**READABLE_PATH, **off})
-    assert talk.wait() == 127
-    told = talk.stderr.decode()
+    conversation = record([program], env={**READABLE_PATH, **off})
+    assert conversation.wait() == 127
+    told = conversation.stderr.decode()
     assert f"cannot start the agent '{shown}" in told
     assert KEY not in told
     assert "plum" not in told
@@ -172,9 +178,9 @@ def test_a_secret_in_the_name_of_the_program_is_masked(
 
 def test_an_agent_that_is_not_on_the_path(record: Recorder) -> None:
     """A bare name that is not on the PATH gives 127 and a hint."""
-    talk = record(["no-such-agent"], env=READABLE_PATH)
-    assert talk.wait() == 127
-    assert talk.stderr.endswith(
+    conversation = record(["no-such-agent"], env=READABLE_PATH)
+    assert conversation.wait() == 127
+    assert conversation.stderr.endswith(
         b"'no-such-agent': No such file or directory; give its absolute path\n"
     )
-    assert talk.stderr.count(b"\n") == 1
+    assert conversation.stderr.count(b"\n") == 1

@@ -63,25 +63,25 @@ def faults(*rules: str) -> list[str]:
     return [word for rule in rules for word in ("--fault", rule)]
 
 
-def fired(talk: Talk) -> list[tuple[Any, ...]]:
+def fired(conversation: Talk) -> list[tuple[Any, ...]]:
     """What fired, by frame."""
-    return talk.recording.rows(
+    return conversation.recording.rows(
         "select seq, rule, action, received, delivered from faults_fired order by seq, rowid"
     )
 
 
-def marks(talk: Talk, stream: str) -> list[tuple[Any, ...]]:
+def marks(conversation: Talk, stream: str) -> list[tuple[Any, ...]]:
     """The delivery mark of each line of a stream."""
     sql = "select raw, newline, delivered, fault from frames where stream = ? order by seq"
-    rows = talk.recording.rows(sql, stream)
+    rows = conversation.recording.rows(sql, stream)
     return [(raw + newline.encode(), how, by) for raw, newline, how, by in rows]
 
 
-def received(talk: Talk) -> bytes:
+def received(conversation: Talk) -> bytes:
     """What the agent sent, without what rules made up."""
     sql = """select raw, newline from frames where stream = 'to-client' and seq not in
         (select seq from faults_fired where received is null) order by seq"""
-    return b"".join(raw + newline.encode() for raw, newline in talk.recording.rows(sql))
+    return b"".join(raw + newline.encode() for raw, newline in conversation.recording.rows(sql))
 
 
 # What each kind does
@@ -106,13 +106,13 @@ def test_a_rule_changes_what_the_client_receives(
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
-    talk = forked(ECHO, *faults(rule + (f" where={where}" if where else "")))
-    assert talk.exchange(sent) == output
-    talk.wait()
-    assert talk.recording.stream("to-agent") == sent
+    conversation = forked(ECHO, *faults(rule + (f" where={where}" if where else "")))
+    assert conversation.exchange(sent) == output
+    conversation.wait()
+    assert conversation.recording.stream("to-agent") == sent
     if "close" not in rule and "limit-data" not in rule:  # of which the rest need not be read
-        assert received(talk) == sent
-    assert fired(talk)
+        assert received(conversation) == sent
+    assert fired(conversation)
 
 
 @pytest.mark.parametrize(
@@ -127,35 +127,37 @@ def test_a_rule_changes_what_the_agent_receives(
     forked: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
     """The recording has everything that the client sent."""
-    talk = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
-    talk.exchange(sent)
-    assert talk.wait() == 0
+    conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
+    conversation.exchange(sent)
+    assert conversation.wait() == 0
     assert (tmp_path / "output").read_bytes() == arrived
 
 
 def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: Path) -> None:
     """The agent never receives the request, and the client receives the error."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
-    talk = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
+    conversation = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
-    assert talk.exchange(A + request(4) + B) == error
-    assert talk.wait() == 0
+    assert conversation.exchange(A + request(4) + B) == error
+    assert conversation.wait() == 0
     assert (tmp_path / "output").read_bytes() == A + B
-    assert talk.recording.rows("select method, outcome from exchanges") == [("m", "error")]
-    assert marks(talk, "to-agent")[1] == (request(4), "none", "error-reply")
-    assert marks(talk, "to-client") == [(error, "full", "error-reply")]
+    assert conversation.recording.rows("select method, outcome from exchanges") == [("m", "error")]
+    assert marks(conversation, "to-agent")[1] == (request(4), "none", "error-reply")
+    assert marks(conversation, "to-client") == [(error, "full", "error-reply")]
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
     """Once the agent has closed its output, a line that a rule makes up is marked undelivered."""
-    talk = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
-    assert talk.read_all() == b""
-    talk.write(A + request(4))
-    talk.close_input()
-    assert talk.wait() == 0
-    ((line, how, by),) = marks(talk, "to-client")
+    conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
+    assert conversation.read_all() == b""
+    conversation.write(A + request(4))
+    conversation.close_input()
+    assert conversation.wait() == 0
+    ((line, how, by),) = marks(conversation, "to-client")
     assert (how, by) == ("none", "error-reply")
-    assert talk.recording.events("undelivered") == [{"stream": "to-client", "bytes": len(line)}]
+    assert conversation.recording.events("undelivered") == [
+        {"stream": "to-client", "bytes": len(line)}
+    ]
 
 
 # What happens to the agent
@@ -174,59 +176,59 @@ def test_a_rule_ends_the_agent(
     forked: Recorder, rule: str, code: int, data: dict[str, Any]
 ) -> None:
     """The agent ends in the middle, our exit code is its own, and the recording has the reason."""
-    talk = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
-    talk.write(A)
-    talk.expect(A)
-    talk.write(B)
-    output = talk.read_all()
+    conversation = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
+    conversation.write(A)
+    conversation.expect(A)
+    conversation.write(B)
+    output = conversation.read_all()
     assert output == (A if "exit" in rule else A + B)
-    assert talk.wait() == code
+    assert conversation.wait() == code
     kind = rule.split()[0]
-    assert talk.recording.events("fault") == [{"rule": kind, "action": kind, **data}]
-    assert talk.recording.events("signal") == []
-    (ended,) = talk.recording.events("exit")
+    assert conversation.recording.events("fault") == [{"rule": kind, "action": kind, **data}]
+    assert conversation.recording.events("signal") == []
+    (ended,) = conversation.recording.events("exit")
     assert ended == ({"code": code} if "exit" in rule else data)
-    assert talk.recording.field("state") == "complete"
+    assert conversation.recording.field("state") == "complete"
 
 
 @needs_proc
 def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
     """It receives nothing until then. The guardian of its group is not paused."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
-    talk = forked(shell("echo ready; exec cat"), *faults(*rules))
-    talk.expect(b"ready\n")
-    group = talk.agent_group()
-    talk.write(A)
+    conversation = forked(shell("echo ready; exec cat"), *faults(*rules))
+    conversation.expect(b"ready\n")
+    group = conversation.agent_group()
+    conversation.write(A)
 
     def states() -> list[str]:
         return sorted(p.state for p in processes() if p.group == group)
 
     wait_until(lambda: states() == ["S", "T"], "the agent alone to be stopped")
-    talk.write(B)
-    assert talk.exchange() == b"ready\n" + A + B
-    assert talk.wait() == 0
+    conversation.write(B)
+    assert conversation.exchange() == b"ready\n" + A + B
+    assert conversation.wait() == 0
 
 
 @needs_proc
 def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
     """A proxy that is killed ends an agent that a fault has stopped."""
-    talk = record(shell("echo ready; exec cat"), *faults("pause where=dir:to-agent"))
-    talk.expect(b"ready\n")
-    group = talk.agent_group()
-    talk.write(A)
-    wait_until(lambda: talk.recording.path.stat().st_size, "the recording")
-    talk.process.kill()
+    conversation = record(shell("echo ready; exec cat"), *faults("pause where=dir:to-agent"))
+    conversation.expect(b"ready\n")
+    group = conversation.agent_group()
+    conversation.write(A)
+    wait_until(lambda: conversation.recording.path.stat().st_size, "the recording")
+    conversation.process.kill()
     wait_until(lambda: not living(group), "the group to be gone")
 
 
 def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
     """The lines are there as if the agent had written them, and an event is recorded."""
-    talk = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
-    assert talk.exchange(A + B + C) == A + B + C
-    assert talk.wait() == 0
+    conversation = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
+    assert conversation.exchange(A + B + C) == A + B + C
+    assert conversation.wait() == 0
     lines = [f"stderr-flood line {n} of 5" for n in range(1, 6)]
-    assert talk.stderr.decode().splitlines()[:5] == lines
-    (event,) = talk.recording.events("fault")
+    assert conversation.stderr.decode().splitlines()[:5] == lines
+    (event,) = conversation.recording.events("fault")
     assert event["action"] == "stderr-flood"
     assert event["bytes"] == sum(len(line) + 1 for line in lines)
 
@@ -242,30 +244,30 @@ def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None
         "truncate keep_bytes=3 where='method:c dir:to-client'",
         "latency name=late latency_ms=1 where='method:c dir:to-client'",
     ]
-    talk = forked(ECHO, *faults(*rules), "--seed", "5")
-    assert talk.exchange(A + B + C) == B + B + C[:3] + b"\n"
-    assert talk.wait() == 0
-    assert marks(talk, "to-agent") == [(line, "full", None) for line in (A, B, C)]
-    assert marks(talk, "to-client") == [
+    conversation = forked(ECHO, *faults(*rules), "--seed", "5")
+    assert conversation.exchange(A + B + C) == B + B + C[:3] + b"\n"
+    assert conversation.wait() == 0
+    assert marks(conversation, "to-agent") == [(line, "full", None) for line in (A, B, C)]
+    assert marks(conversation, "to-client") == [
         (A, "none", "drop"),
         (B, "full", "twice"),
         (B, "full", "twice"),
         (C, "partial", "late"),
     ]
     cut = C[:3] + b"\n"
-    assert [row[1:] for row in fired(talk)] == [
+    assert [row[1:] for row in fired(conversation)] == [
         ("drop", "drop", A[:-1], None),
         ("twice", "duplicate", B[:-1], B),
         ("twice", "duplicate", None, B),
         ("truncate", "truncate", C[:-1], cut),
         ("late", "latency", C[:-1], cut),
     ]
-    assert talk.recording.field("seed") == 5
-    assert 'name = "twice"' in talk.recording.field("fault_plan")
-    shown = forked.inspect("log", talk.recording.path, "fault:twice").splitlines()
+    assert conversation.recording.field("seed") == 5
+    assert 'name = "twice"' in conversation.recording.field("fault_plan")
+    shown = forked.inspect("log", conversation.recording.path, "fault:twice").splitlines()
     assert ["[twice]" in line or "[injected by twice]" in line for line in shown] == [True, True]
     assert "faults      drop 1 ×, twice 1 ×, truncate 1 ×, late 1 × (seed 5)" in forked.inspect(
-        "show", talk.recording.path
+        "show", conversation.recording.path
     )
 
 
@@ -276,11 +278,11 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
         "stray-stdout where=method:b",
         "stall where=method:c",
     ]
-    talk = forked(ECHO, *faults(*rules))
-    talk.exchange(A + B + C + A)
-    talk.wait()
-    talk.recording.rows("select 1 from frames")
-    forked.inspect("export", talk.recording.path, "-o", tmp_path / "x.jsonl")
+    conversation = forked(ECHO, *faults(*rules))
+    conversation.exchange(A + B + C + A)
+    conversation.wait()
+    conversation.recording.rows("select 1 from frames")
+    forked.inspect("export", conversation.recording.path, "-o", tmp_path / "x.jsonl")
     forked.inspect("import", tmp_path / "x.jsonl", "-o", tmp_path / "again.db")
     for sql in (
         "select * from faults_fired order by rowid",
@@ -289,16 +291,16 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
         "select seed, fault_plan from recording",
     ):
         with closing(sqlite3.connect(tmp_path / "again.db")) as again:
-            assert again.execute(sql).fetchall() == talk.recording.rows(sql)
+            assert again.execute(sql).fetchall() == conversation.recording.rows(sql)
 
 
 def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
     """Neither in the name of a rule nor in what it says itself."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
-    talk = forked(ECHO, *rules)
-    talk.exchange(B)
-    assert talk.wait() == 0
-    printed = talk.stderr.decode()
+    conversation = forked(ECHO, *rules)
+    conversation.exchange(B)
+    assert conversation.wait() == 0
+    printed = conversation.stderr.decode()
     assert "faults: [redacted:key:" in printed
     assert "drop never fired (--fault 'drop where=text:[redacted:key:" in printed
     assert KEY not in printed
@@ -324,29 +326,31 @@ def test_a_plan_that_never_fires_changes_nothing(
     large = chance.randbytes(LARGE_LINE + 1).replace(b"\n", b"")
     speech += large + b"\n" + chance.randbytes(SIZE) + b"unfinished"
     (tmp_path / "sent").write_bytes(speech)
-    talk = forked(
+    conversation = forked(
         agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000),
         *EXACT,
         *faults(rule),
     )
     backwards = speech[::-1]
     chunks = (backwards[n : n + 50_000] for n in range(0, len(backwards), 50_000))
-    assert talk.exchange(*chunks) == speech
-    assert talk.wait() == 0
+    assert conversation.exchange(*chunks) == speech
+    assert conversation.wait() == 0
     assert (tmp_path / "output").read_bytes() == backwards
-    assert talk.recording.stream("to-client") == speech
-    assert talk.recording.stream("to-agent") == backwards
-    assert fired(talk) == []
-    assert talk.recording.rows("select distinct delivered, fault from frames") == [("full", None)]
+    assert conversation.recording.stream("to-client") == speech
+    assert conversation.recording.stream("to-agent") == backwards
+    assert fired(conversation) == []
+    assert conversation.recording.rows("select distinct delivered, fault from frames") == [
+        ("full", None)
+    ]
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
     """Its seed is recorded nevertheless."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
-    talk = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
-    assert talk.exchange(A) == A
-    assert talk.wait() == 0
-    assert talk.recording.field("seed") == 3
+    conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
+    assert conversation.exchange(A) == A
+    assert conversation.wait() == 0
+    assert conversation.recording.field("seed") == 3
 
 
 @pytest.mark.parametrize(
@@ -362,9 +366,9 @@ def test_a_bad_plan_is_refused(
 ) -> None:
     """One line and exit code 2; no agent is started, and nothing is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
-    talk = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
-    assert talk.wait() == 2
-    sent = talk.stderr.decode()
+    conversation = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
+    assert conversation.wait() == 2
+    sent = conversation.stderr.decode()
     assert sent.startswith("acp-proxy: ")
     assert sent.count("\n") == 1
     assert complaint in sent
@@ -375,10 +379,10 @@ def test_a_bad_plan_is_refused(
 def test_rules_in_the_environment(forked: Recorder) -> None:
     """The variable has one rule on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
-    talk = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
-    assert talk.exchange(A + B + C) == B
-    assert talk.wait() == 0
-    assert talk.recording.field("seed") == 8
+    conversation = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
+    assert conversation.exchange(A + B + C) == B
+    assert conversation.wait() == 0
+    assert conversation.recording.field("seed") == 8
 
 
 # What has to hold as without faults
@@ -395,20 +399,20 @@ def test_back_pressure_is_kept_in_a_touched_direction(
 
     Beyond what pipes and the pump hold, at most 1 MB waits in a direction that rules touch.
     """
-    held = (1 << 20) + (512 << 10)
+    queued = (1 << 20) + (512 << 10)
     sent = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
 
     def taken() -> int:
         return int.from_bytes(count.read_bytes(), "little") if count.exists() else 0
 
-    talk = record(agent("flood", count, len(sent)), *faults(rule))
-    assert wait_until_still(taken, "the agent to be held back") < held
-    assert peak_memory(talk.process.pid) < 72 << 20
-    talk.run(until=lambda: len(talk.received) == len(sent))
-    talk.close_input()
-    assert talk.read_all() == sent
-    assert talk.wait() == 0
+    conversation = record(agent("flood", count, len(sent)), *faults(rule))
+    assert wait_until_still(taken, "the agent to be held back") < queued
+    assert peak_memory(conversation.process.pid) < 72 << 20
+    conversation.run(until=lambda: len(conversation.received) == len(sent))
+    conversation.close_input()
+    assert conversation.read_all() == sent
+    assert conversation.wait() == 0
 
 
 @needs_proc
@@ -426,65 +430,65 @@ def test_a_kill_of_the_proxy_loses_nothing(
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "sent").write_bytes(speech)
-    talk = record(
+    conversation = record(
         agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000),
         *faults(*rules),
     )
-    group = talk.agent_group()
+    group = conversation.agent_group()
     moment = chance.randrange(1, len(speech) // 4)
     chunks = (speech[n : n + 50_000] for n in range(0, len(speech), 50_000))
-    talk.run(chunks, until=lambda: len(talk.received) >= moment)
-    talk.process.kill()
-    output = talk.read_all()
-    assert talk.wait() == -signal.SIGKILL
+    conversation.run(chunks, until=lambda: len(conversation.received) >= moment)
+    conversation.process.kill()
+    output = conversation.read_all()
+    assert conversation.wait() == -signal.SIGKILL
     wait_until(lambda: not living(group), "the agent and its guardian to be gone")
-    assert speech.startswith(received(talk))
-    delivered = b"".join(raw for raw, how, _ in marks(talk, "to-client") if how == "full")
+    assert speech.startswith(received(conversation))
+    delivered = b"".join(raw for raw, how, _ in marks(conversation, "to-client") if how == "full")
     assert delivered.startswith(output)
-    assert speech.startswith(talk.recording.stream("to-agent"))
-    assert talk.recording.stream("to-agent").startswith((tmp_path / "output").read_bytes())
+    assert speech.startswith(conversation.recording.stream("to-agent"))
+    assert conversation.recording.stream("to-agent").startswith((tmp_path / "output").read_bytes())
 
 
 def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
     """A stop signal ends the proxy although a fault lets nothing pass."""
-    talk = record(ECHO, *faults("stall where=dir:to-client"))
-    talk.write(A)
-    talk.wait_for_rows("select 1 from events where kind = 'fault'")
-    talk.process.send_signal(signal.SIGTERM)
-    assert talk.read_all() == b""
-    assert talk.wait() == -15
+    conversation = record(ECHO, *faults("stall where=dir:to-client"))
+    conversation.write(A)
+    conversation.wait_for_rows("select 1 from events where kind = 'fault'")
+    conversation.process.send_signal(signal.SIGTERM)
+    assert conversation.read_all() == b""
+    assert conversation.wait() == -15
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None:
     """An agent cannot still have to answer a request that never arrived."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
-    talk = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
-    talk.write(request(1, "session/prompt"))
-    talk.close_output()
-    talk.close_input()
-    assert talk.wait() == 5
-    (sent,) = talk.recording.events("signal")
+    conversation = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
+    conversation.write(request(1, "session/prompt"))
+    conversation.close_output()
+    conversation.close_input()
+    assert conversation.wait() == 5
+    (sent,) = conversation.recording.events("signal")
     assert sent["reason"] == "its client left 0.2 s ago and no request is open"
 
 
 def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
     """When an agent exits, what a rule delayed is delivered before the end of the stream."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
-    talk = forked(gate_free, *faults("latency latency_ms=300"))
-    assert talk.read_all() == A + b"last"
-    assert talk.wait() == 6
+    conversation = forked(gate_free, *faults("latency latency_ms=300"))
+    assert conversation.read_all() == A + b"last"
+    assert conversation.wait() == 6
 
 
 def test_nothing_is_lost_while_faults_are_imported(record: Recorder, tmp_path: Path) -> None:
     """A direction with faults begins late and loses nothing; one without them does not wait."""
     gate = Gate(tmp_path / "gate")
-    talk = record(
+    conversation = record(
         shell('echo early; read go <"$1"; exec cat', gate.path),
         *faults("noop where=dir:to-agent"),
     )
-    talk.expect(b"early\n")
+    conversation.expect(b"early\n")
     gate.open()
-    talk.write(A)
-    talk.expect(A)
-    talk.close_input()
-    assert talk.wait() == 0
+    conversation.write(A)
+    conversation.expect(A)
+    conversation.close_input()
+    assert conversation.wait() == 0

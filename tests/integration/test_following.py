@@ -69,13 +69,13 @@ def numbers(lines: list[bytes]) -> list[int]:
 def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_path: Path) -> None:
     """Every chunk reaches a follower while the agent waits in the middle of its answer."""
     path = tmp_path / "x.db"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
-        talk.stream("hello")
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
+        conversation.stream("hello")
         with Follower(fork_server, "--json", path, home=tmp_path) as follower:
             for number in range(15):
-                talk.stream(f"chunk-{number}-")
+                conversation.stream(f"chunk-{number}-")
                 follower.wait_for(f"chunk-{number}- 0")
-            outcome = talk.end()
+            outcome = conversation.end()
             assert follower.end() == 0
     assert outcome.is_unharmed
     assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
@@ -88,8 +88,8 @@ def test_following_continues_when_the_log_is_indexed(
 ) -> None:
     """What was indexed meanwhile is neither printed twice nor left out."""
     path = tmp_path / "x.db"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
-        talk.stream("first")
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
+        conversation.stream("first")
         with (
             Follower(fork_server, "--json", path, home=tmp_path) as early,
             Follower(fork_server, "--raw", path, home=tmp_path) as raw,
@@ -97,15 +97,15 @@ def test_following_continues_when_the_log_is_indexed(
             early.wait_for("first 0")
             raw.wait_for("first 0")
             wait_until(lambda: indexed(path) > 0, "rows")
-            talk.stream("second", times=50)
+            conversation.stream("second", times=50)
             early.wait_for("second 49")
             wait_until(lambda: indexed(path) > 50, "rows")
             with Follower(fork_server, "--json", path, home=tmp_path) as late:
                 late.wait_for("second 49")
-                talk.stream("third")
+                conversation.stream("third")
                 for follower in (early, late, raw):
                     follower.wait_for("third 0")
-                outcome = talk.end()
+                outcome = conversation.end()
                 assert [early.end(), late.end(), raw.end()] == [0, 0, 0]
     assert outcome.is_unharmed
     assert early.lines == late.lines
@@ -120,16 +120,16 @@ def test_following_continues_when_the_log_is_emptied(
 ) -> None:
     """When all is indexed the log is emptied, and the follower continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
-        talk.stream("first")
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
+        conversation.stream("first")
         with Follower(fork_server, "--json", path, home=tmp_path) as follower:
             for number in range(3):
-                talk.stream(f"round-{number}-" + "x" * 1000, times=indexing.TRIM // 1000)
+                conversation.stream(f"round-{number}-" + "x" * 1000, times=indexing.TRIM // 1000)
                 follower.wait_for("x" * 1000 + f" {indexing.TRIM // 1000 - 1}")
                 wait_until(lambda: log.stat().st_size < 1000, "the log to be emptied")
-                talk.stream(f"between-{number}-")
+                conversation.stream(f"between-{number}-")
                 follower.wait_for(f"between-{number}- 0")
-            outcome = talk.end()
+            outcome = conversation.end()
             assert follower.end() == 0
     assert outcome.is_unharmed
     assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
@@ -141,9 +141,9 @@ def test_following_continues_when_the_log_is_emptied(
 def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: Path) -> None:
     """`show` and `list` have the newest frame of a conversation that is still running."""
     path = tmp_path / "x.db"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         for number in range(1, 5):
-            talk.stream("chunk", stderr=f"line {number}\n")
+            conversation.stream("chunk", stderr=f"line {number}\n")
             summary = wait_until(partial(shown_with, path, number), "the last line")
             assert summary["live"] is True
             assert summary["recording"]["state"] == "recording"
@@ -153,7 +153,7 @@ def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: 
         assert " running " in listed
         assert " 12 " in listed
         assert run("inspect", "show", path, home=tmp_path).stderr == ""
-        outcome = talk.end()
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert shown(path)["live"] is False
 
@@ -161,8 +161,8 @@ def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: 
 def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path: Path) -> None:
     """While the agent works on a prompt, the summary names who waits for whom."""
     hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
-    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path, command=hang) as talk:
-        talk.write(
+    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path, command=hang) as conversation:
+        conversation.write(
             b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}\n'
         )
         path = tmp_path / "x.db"
@@ -170,7 +170,7 @@ def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path
         wait_until(lambda: shown(path)["frames"].get("to-client"), "half an answer")
         (waiting,) = shown(path)["unanswered"]
         assert (waiting["direction"], waiting["method"]) == ("to-agent", "session/prompt")
-        talk.end()
+        conversation.end()
 
 
 def test_following_ends_when_the_recorder_is_killed(
@@ -178,12 +178,12 @@ def test_following_ends_when_the_recorder_is_killed(
 ) -> None:
     """A follower prints what the killed recorder had read, and ends as at any other end."""
     path = tmp_path / "x.db"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
-        talk.stream("first")
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
+        conversation.stream("first")
         with Follower(fork_server, "--json", path, home=tmp_path) as follower:
             follower.wait_for("first 0")
-            talk.stream("last")
-            talk.process.kill()
+            conversation.stream("last")
+            conversation.process.kill()
             assert follower.end() == 0
     assert (
         "last 0" in json.loads(follower.lines[-1])["message"]["params"]["update"]["content"]["text"]
@@ -197,18 +197,18 @@ def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_pa
     """However many readers there are at the end, one file is left with everything in it."""
     path = tmp_path / "x.db"
     with (
-        PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk,
+        PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation,
         contextlib.ExitStack() as stack,
     ):
-        talk.stream("first")
+        conversation.stream("first")
         wait_until(lambda: indexed(path) > 0, "rows")
         followers = [
             stack.enter_context(Follower(fork_server, path, home=tmp_path)) for _ in range(3)
         ]
         for follower in followers:
             follower.wait_for("first 0")
-        talk.stream("last")
-        talk.end()
+        conversation.stream("last")
+        conversation.end()
         for follower in followers:
             assert follower.end() == 0
         assert len({b"".join(follower.lines) for follower in followers}) == 1
@@ -218,8 +218,8 @@ def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_pa
 
 def test_following_can_be_stopped(fork_server: ForkServer, tmp_path: Path) -> None:
     """Ctrl-C ends a follower silently with code 130, and the recording is not affected."""
-    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as talk:
-        talk.stream("first")
+    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
+        conversation.stream("first")
         with Follower(fork_server, "latest.db", home=tmp_path) as nobody:
             assert nobody.process.wait(DEADLINE_S) == 2
         with Follower(fork_server, tmp_path / "x.db", home=tmp_path) as follower:
@@ -227,14 +227,14 @@ def test_following_can_be_stopped(fork_server: ForkServer, tmp_path: Path) -> No
             follower.process.send_signal(signal.SIGINT)
             follower.farewell = ""
             assert follower.end() == 130
-        assert talk.end().is_unharmed
+        assert conversation.end().is_unharmed
 
 
 def indexed(path: Path) -> int:
     """Returns how many frames have become rows."""
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as found:
-            return int(found.execute("SELECT count(*) FROM frames").fetchone()[0])
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as result:
+            return int(result.execute("SELECT count(*) FROM frames").fetchone()[0])
     except sqlite3.Error:
         return 0
 
@@ -247,7 +247,7 @@ def shown_with(path: Path, lines: int) -> dict[str, Any] | None:
 
 def shown(path: Path) -> dict[str, Any]:
     """Returns what ``show --json`` prints, in another process than the recorder's."""
-    found = run("inspect", "show", "--json", path, home=path.parent)
-    assert found.exit_code == 0, found.stderr
-    summary: dict[str, Any] = json.loads(found.stdout)
+    result = run("inspect", "show", "--json", path, home=path.parent)
+    assert result.exit_code == 0, result.stderr
+    summary: dict[str, Any] = json.loads(result.stdout)
     return summary

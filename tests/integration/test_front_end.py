@@ -56,8 +56,8 @@ def _run(command: list[str | Path], text: str | None = None) -> subprocess.Compl
 def test_the_tests_of_the_scripts_pass(npm_packages: Path) -> None:
     """Node's own runner runs them."""
     modules = sorted(checks.CHECKED.glob("*.test.mjs"))
-    done = _run([checks.node(npm_packages), "--test", *modules])
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = _run([checks.node(npm_packages), "--test", *modules])
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
@@ -70,22 +70,22 @@ def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
         "include": [str(planted), f"{checks.FRONT_END}/**/*.js"],
     }
     project.write_text(json.dumps(settings))
-    found = _run(checks.types_command(npm_packages, project)).stdout.splitlines()
-    assert [line.partition("planted.js")[2] for line in found] == [
+    result = _run(checks.types_command(npm_packages, project)).stdout.splitlines()
+    assert [line.partition("planted.js")[2] for line in result] == [
         "(2,39): error TS2339: Property 'length' does not exist on type 'number'."
-    ], "\n".join(found)
+    ], "\n".join(result)
 
 
 def test_the_scripts_keep_the_rules(npm_packages: Path) -> None:
     """Recorded text never becomes markup or code, and modules can be joined."""
-    done = _run(checks.style_command(npm_packages))
-    assert (done.returncode, done.stdout) == (0, "")
+    result = _run(checks.style_command(npm_packages))
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_the_rules_find_what_breaks_them(npm_packages: Path) -> None:
     """Each line of a planted module breaks one."""
     name = str(checks.FRONT_END / "filter/planted.js")
     words = ("--format", "json", "--stdin", "--stdin-filename", name)
-    done = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)
-    lines = {message["line"] for message in json.loads(done.stdout)[0]["messages"]}
+    result = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)
+    lines = {message["line"] for message in json.loads(result.stdout)[0]["messages"]}
     assert lines == {*range(1, len(_BAD_STYLE.splitlines()) + 1)} - _FINE

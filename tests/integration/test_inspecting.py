@@ -72,11 +72,11 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
-    done = subprocess.run(
+    result = subprocess.run(
         command, stdout=writer, stderr=subprocess.PIPE, cwd=DIRECTORY, check=False
     )
     os.close(writer)
-    assert (done.returncode, b"ipe" in done.stderr) == (code, False)
+    assert (result.returncode, b"ipe" in result.stderr) == (code, False)
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
@@ -217,17 +217,17 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
         if closed:
             recorder.close()
     log = recorder.log_path.read_bytes()
-    found = []
+    result = []
     for limit in (0, 40_000, 10**9):
         with file_size_limit(limit):
             shown = run("inspect", "show", recorder.path)
             listed = run("inspect", "log", "--json", recorder.path)
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert (listed.exit_code, listed.stderr) == (0, "")
-        found.append((shown.stdout, listed.stdout))
+        result.append((shown.stdout, listed.stdout))
         if limit < 10**9:
             assert recorder.log_path.read_bytes() == log
-    assert len(set(found)) == 1
+    assert len(set(result)) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 

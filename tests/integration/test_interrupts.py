@@ -38,7 +38,7 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
     script = [sys.executable, "-P", "-c", INTERRUPTED, moment, entry, "acp-proxy", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "ACP_PROXY_RECORDINGS": str(home), "TMPDIR": str(home)}
     with plain_signals():
-        done = subprocess.run(
+        result = subprocess.run(
             script,
             check=False,
             cwd=home,
@@ -48,7 +48,7 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
             text=True,
             timeout=DEADLINE_S,
         )
-    return done.returncode, done.stdout + done.stderr
+    return result.returncode, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
     """As for a command in the background of a shell script."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
-    done = subprocess.run(
+    result = subprocess.run(
         script,
         check=False,
         env={"PYTHONPATH": str(ROOT)},
@@ -101,5 +101,5 @@ def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
         timeout=DEADLINE_S,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) and None,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("acp-proxy")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("acp-proxy")

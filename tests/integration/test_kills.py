@@ -43,22 +43,22 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
     to_agent, to_client = lines(chance), lines(chance)
     (tmp_path / "sent").write_bytes(to_client)
     command = agent("duplex", tmp_path / "sent", tmp_path / "received", 3, 60_000, 100_000)
-    talk = record(command, *EXACT)
-    group = talk.agent_group()
+    conversation = record(command, *EXACT)
+    group = conversation.agent_group()
     moment = chance.randrange(1, SAID // 2)
     chunks = (to_agent[n : n + 50_000] for n in range(0, len(to_agent), 50_000))
-    talk.run(chunks, until=lambda: len(talk.received) >= moment)
-    talk.process.kill()
-    talk.read_all()
-    assert talk.wait() == -9
+    conversation.run(chunks, until=lambda: len(conversation.received) >= moment)
+    conversation.process.kill()
+    conversation.read_all()
+    assert conversation.wait() == -9
     wait_until(lambda: not living(group), "the agent and its guardian to be gone")
 
-    shown = record.inspect("show", talk.recording.path)
-    assert f"{talk.recording.field('id')})  incomplete" in shown
-    recorded = talk.recording.stream("to-client")
-    assert recorded.startswith(talk.received)
+    shown = record.inspect("show", conversation.recording.path)
+    assert f"{conversation.recording.field('id')})  incomplete" in shown
+    recorded = conversation.recording.stream("to-client")
+    assert recorded.startswith(conversation.received)
     assert to_client.startswith(recorded)
-    recorded = talk.recording.stream("to-agent")
+    recorded = conversation.recording.stream("to-agent")
     received = (tmp_path / "received").read_bytes()
     assert received
     assert recorded.startswith(received)
@@ -67,12 +67,14 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
 
 def test_a_kill_shows_open_requests(record: Recorder) -> None:
     """The recording of a proxy that was killed during a prompt has the open requests."""
-    talk = record(shell("read line; echo received; exec cat"))
-    talk.write(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
-    talk.expect(b"received\n")
-    talk.process.kill()
-    talk.wait()
-    assert "incomplete: the recorder was killed" in record.inspect("show", talk.recording.path)
-    assert talk.recording.rows("select method, outcome from exchanges") == [
+    conversation = record(shell("read line; echo received; exec cat"))
+    conversation.write(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
+    conversation.expect(b"received\n")
+    conversation.process.kill()
+    conversation.wait()
+    assert "incomplete: the recorder was killed" in record.inspect(
+        "show", conversation.recording.path
+    )
+    assert conversation.recording.rows("select method, outcome from exchanges") == [
         ("session/prompt", "unanswered")
     ]

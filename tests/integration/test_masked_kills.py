@@ -80,7 +80,7 @@ def conversation(seed: int) -> list[Record]:
     return records
 
 
-def record(path: Path, records: list[Record], done: mmap.mmap, *, works: bool = True) -> None:
+def record(path: Path, records: list[Record], count_map: mmap.mmap, *, works: bool = True) -> None:
     """Records as a recorder does, with a clock that gives the same times in each run."""
     ticks = iter(range(10**9, 1 << 62, 1000))
     with patch("acp_proxy.record.capture.log_writer.time.monotonic_ns", lambda: next(ticks)):
@@ -90,13 +90,13 @@ def record(path: Path, records: list[Record], done: mmap.mmap, *, works: bool = 
     indexer = indexing.Indexing(log)
     for number, (stream, data) in enumerate(records):
         log.append(stream, 2 * 10**9 + number * 1000, data)
-        done[:4] = (number + 1).to_bytes(4, "little")
+        count_map[:4] = (number + 1).to_bytes(4, "little")
         if works and number % 5 == 4:
             indexer._work()
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """Runs a function in a child process, and returns the id of the process."""
+    """Runs a function in a child process, and returns its id."""
     pid = os.fork()
     if pid:
         return pid
@@ -141,19 +141,19 @@ def expect_hidden(path: Path) -> None:
             assert quote(secret, safe="").encode() not in data
 
 
-def expect_whole(path: Path, records: list[Record], done: mmap.mmap, place: Path) -> None:
+def expect_whole(path: Path, records: list[Record], count_map: mmap.mmap, place: Path) -> None:
     """Asserts that the rows are those of a recorder that was killed at the same record."""
     read(path)
     expect_hidden(path)
     assert not Path(f"{path}.log").exists()
-    count, found = int.from_bytes(done[:4], "little"), rows(path)
+    count, actual = int.from_bytes(count_map[:4], "little"), rows(path)
     wanted = []
     for size in (count, count + 1):  # killed before or after the next record
         other = place / f"{size}.db"
-        assert ended(in_child(lambda: record(other, records[:size], done, works=False))) == 0  # noqa: B023
+        assert ended(in_child(lambda: record(other, records[:size], count_map, works=False))) == 0  # noqa: B023
         read(other)
         wanted.append(rows(other))
-    assert found in wanted
+    assert actual in wanted
     said: dict[str, str] = {}
     with RecordingReader(path) as reader:
         for row in reader.frames():
@@ -170,10 +170,10 @@ def kill_at(name: str, number: int) -> Callable[[], Any]:
     function, calls = getattr(target, attribute), iter(range(1, 1 << 30))
 
     def call(*arguments: Any, **options: Any) -> Any:
-        found = function(*arguments, **options)
+        actual = function(*arguments, **options)
         if next(calls) == number:
             os.kill(os.getpid(), signal.SIGKILL)
-        return found
+        return actual
 
     return lambda: patch.object(target, attribute, call)
 
@@ -191,35 +191,35 @@ def kill_at(name: str, number: int) -> Callable[[], Any]:
 )
 def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int]) -> None:
     """A recorder may be killed after a commit, while it empties its log, or between two chunks."""
-    records, path, done = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 4)
+    records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 4)
     patched = kill_at(*point)
 
     def work() -> None:
         with patched():
-            record(path, records, done)
+            record(path, records, count_map)
 
     assert ended(in_child(work)) == -signal.SIGKILL
     expect_hidden(path)
-    expect_whole(path, records, done, tmp_path)
+    expect_whole(path, records, count_map, tmp_path)
 
 
 def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
     """The log is emptied several times, which changes no row."""
-    records, path, done = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 8)
+    records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 8)
 
     def work() -> None:
         trim = CaptureLog.trim
 
         def counted(*arguments: Any) -> bool:
-            done[4:8] = (int.from_bytes(done[4:8], "little") + 1).to_bytes(4, "little")
+            count_map[4:8] = (int.from_bytes(count_map[4:8], "little") + 1).to_bytes(4, "little")
             return trim(*arguments)
 
         with patch.object(CaptureLog, "trim", counted):
-            record(path, records, done)
+            record(path, records, count_map)
 
     assert ended(in_child(work)) == 0
-    assert int.from_bytes(done[4:8], "little") > 3
-    expect_whole(path, records, done, tmp_path)
+    assert int.from_bytes(count_map[4:8], "little") > 3
+    expect_whole(path, records, count_map, tmp_path)
 
 
 @pytest.mark.soak
@@ -227,10 +227,10 @@ def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
 def test_a_recorder_and_a_reader_are_killed(tmp_path: Path, seed: int) -> None:
     """A recorder and then a reader are killed at random moments, twice each."""
     chance = random.Random(seed)
-    records, path, done = conversation(seed), tmp_path / "x.db", mmap.mmap(-1, 4)
-    pid = in_child(lambda: record(path, records, done))
+    records, path, count_map = conversation(seed), tmp_path / "x.db", mmap.mmap(-1, 4)
+    pid = in_child(lambda: record(path, records, count_map))
     moment = chance.randrange(1, len(records))
-    while int.from_bytes(done[:4], "little") < moment:
+    while int.from_bytes(count_map[:4], "little") < moment:
         time.sleep(0.0001)
     time.sleep(chance.random() * 0.02)  # in whatever it does then
     os.kill(pid, signal.SIGKILL)
@@ -241,4 +241,4 @@ def test_a_recorder_and_a_reader_are_killed(tmp_path: Path, seed: int) -> None:
     os.kill(pid, signal.SIGKILL)
     ended(pid)
     expect_hidden(path)
-    expect_whole(path, records, done, tmp_path)
+    expect_whole(path, records, count_map, tmp_path)

@@ -54,9 +54,9 @@ def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
             assert_same(*both, pairs)
     elif isinstance(masked, str) and (markers := MARKER.findall(masked)):
         words = map(re.escape, re.split(r"\[redacted:[a-z]+:[0-9a-f]{8}\]", masked))
-        found = re.fullmatch("(.+?)".join(words), plain, re.DOTALL)
-        assert found is not None, (plain, masked)
-        for marker, value in zip(markers, found.groups(), strict=True):
+        result = re.fullmatch("(.+?)".join(words), plain, re.DOTALL)
+        assert result is not None, (plain, masked)
+        for marker, value in zip(markers, result.groups(), strict=True):
             assert pairs.setdefault(value, marker[1]) == marker[1]
     elif plain != masked:  # of a secret in pieces, the marker is in the first piece
         assert isinstance(plain, str)
@@ -94,14 +94,14 @@ def test_markers_survive_the_text_form(tmp_path: Path) -> None:
     listed = [
         [without(json.loads(line), {"path", "file", "recording"}) for line in result.splitlines()]
         for result in (
-            run("inspect", "secrets", one, "--json").stdout for one in (path, text, again)
+            run("inspect", "secrets", item, "--json").stdout for item in (path, text, again)
         )
     ]
     assert listed[0]
     assert listed[0] == listed[1] == listed[2]
     flags = []
-    for one in (path, again):
-        with sqlite3.connect(one) as connection:
+    for item in (path, again):
+        with sqlite3.connect(item) as connection:
             flags.append(connection.execute("SELECT seq, masked FROM frames").fetchall())
         connection.close()
     assert flags[0] == flags[1]

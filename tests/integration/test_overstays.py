@@ -24,31 +24,31 @@ def record(forked: Recorder) -> Recorder:
     return forked
 
 
-def leave(talk: Talk) -> None:
+def leave(conversation: Talk) -> None:
     """Closes both ends, as a client that has died."""
-    talk.close_output()
-    talk.close_input()
+    conversation.close_output()
+    conversation.close_input()
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
     """A prompt that was piped in is answered, however much longer than the grace that takes."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
-    talk = record(shell(script), "--grace", "0.3")
-    assert talk.exchange(PROMPT) == ANSWER
-    assert talk.wait() == 0
-    assert talk.recording.sent_signals() == []
-    assert talk.recording.rows("select outcome from exchanges") == [("result",)]
-    assert talk.recording.rows("select stop_reason from turns") == [("end_turn",)]
-    assert talk.recording.field("end_reason") == "the client closed its end"
+    conversation = record(shell(script), "--grace", "0.3")
+    assert conversation.exchange(PROMPT) == ANSWER
+    assert conversation.wait() == 0
+    assert conversation.recording.sent_signals() == []
+    assert conversation.recording.rows("select outcome from exchanges") == [("result",)]
+    assert conversation.recording.rows("select stop_reason from turns") == [("end_turn",)]
+    assert conversation.recording.field("end_reason") == "the client closed its end"
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
     """A client that closed its end and reads on gets what its agent writes much later."""
-    talk = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
-    assert talk.exchange(b"hello\n") == b"done\n"
-    assert talk.wait() == 0
-    assert talk.recording.sent_signals() == []
-    assert talk.recording.field("end_reason") == "the client closed its end"
+    conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
+    assert conversation.exchange(b"hello\n") == b"done\n"
+    assert conversation.wait() == 0
+    assert conversation.recording.sent_signals() == []
+    assert conversation.recording.field("end_reason") == "the client closed its end"
 
 
 @needs_proc
@@ -56,51 +56,51 @@ def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
     """If it has nothing to answer and its client left, it gets SIGTERM, then SIGKILL."""
     ignore = "" if obeys else "trap '' TERM; "
-    talk = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
-    group = talk.agent_group()
-    talk.write(PROMPT)
-    talk.expect(ANSWER)
-    leave(talk)
+    conversation = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
+    group = conversation.agent_group()
+    conversation.write(PROMPT)
+    conversation.expect(ANSWER)
+    leave(conversation)
     sent = [signal.SIGTERM] if obeys else [signal.SIGTERM, signal.SIGKILL]
-    assert talk.wait() == 128 + sent[-1]
-    events = talk.recording.events("signal")
+    assert conversation.wait() == 128 + sent[-1]
+    events = conversation.recording.events("signal")
     assert [(e["signal"], e["action"]) for e in events] == [(s, "sent") for s in sent]
     assert events[0]["reason"] == "its client left 0.3 s ago and no request is open"
-    assert talk.recording.field("end_reason") == "the agent overstayed its client"
-    assert talk.recording.field("exit_signal") == sent[-1]
-    assert talk.recording.field("state") == "complete"
+    assert conversation.recording.field("end_reason") == "the agent overstayed its client"
+    assert conversation.recording.field("exit_signal") == sent[-1]
+    assert conversation.recording.field("state") == "complete"
     wait_until(lambda: not living(group), "the group to be gone")
 
 
 def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
     """A client that was killed reads no answer, so an agent that gives none is ended."""
-    talk = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
-    talk.write(PROMPT)
-    talk.wait_for_rows("select 1 from frames")
-    leave(talk)
-    assert talk.wait() == 128 + signal.SIGTERM
-    events = talk.recording.events("signal")
+    conversation = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
+    conversation.write(PROMPT)
+    conversation.wait_for_rows("select 1 from frames")
+    leave(conversation)
+    assert conversation.wait() == 128 + signal.SIGTERM
+    events = conversation.recording.events("signal")
     assert events[0]["reason"] == "its client left 0.3 s ago and nobody reads its output"
-    assert talk.recording.rows("select outcome from exchanges") == [("unanswered",)]
+    assert conversation.recording.rows("select outcome from exchanges") == [("unanswered",)]
 
 
 def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
     """A client that opens and closes, as an editor does to check a command, leaves no process."""
-    talk = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
-    talk.close_output()
-    assert talk.wait() == 128 + signal.SIGTERM
-    assert talk.recording.field("end_reason") == "the agent overstayed its client"
+    conversation = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
+    conversation.close_output()
+    assert conversation.wait() == 128 + signal.SIGTERM
+    assert conversation.recording.field("end_reason") == "the agent overstayed its client"
 
 
 def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None:
     """An agent that waits for an answer of a client that has left is ended."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
-    talk = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
-    talk.write(PROMPT)
-    talk.expect(ANSWER + question.encode() + b"\n")
-    leave(talk)
-    assert talk.wait() == 128 + signal.SIGTERM
-    assert talk.recording.rows("select outcome from exchanges order by id") == [
+    conversation = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
+    conversation.write(PROMPT)
+    conversation.expect(ANSWER + question.encode() + b"\n")
+    leave(conversation)
+    assert conversation.wait() == 128 + signal.SIGTERM
+    assert conversation.recording.rows("select outcome from exchanges order by id") == [
         ("result",),
         ("unanswered",),
     ]
@@ -110,13 +110,13 @@ def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
     """The death of our parent process counts, even if another process still reads our stdout."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
-    talk = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
-    talk.write(PROMPT)
-    talk.expect(ANSWER)
-    talk.process.kill()
-    talk.wait()
-    talk.close_input()
-    assert talk.read_all() == ANSWER
+    conversation = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
+    conversation.write(PROMPT)
+    conversation.expect(ANSWER)
+    conversation.process.kill()
+    conversation.wait()
+    conversation.close_input()
+    assert conversation.read_all() == ANSWER
     complete = "select 1 from recording where state = 'complete'"
-    wait_until(lambda: talk.recording.rows(complete), "the recording to end")
-    assert talk.recording.field("end_reason") == "the agent overstayed its client"
+    wait_until(lambda: conversation.recording.rows(complete), "the recording to end")
+    assert conversation.recording.field("end_reason") == "the agent overstayed its client"

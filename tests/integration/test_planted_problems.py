@@ -47,20 +47,20 @@ class Workplace:
     def begin(self, *messages: Any, then: str = "cat >/dev/null") -> Talk:
         """Starts an agent that sends messages after `initialize`, and initializes it."""
         self._said.write_bytes(b"".join(map(line, [*WELCOME, *messages])))
-        talk = self.record(shell(HEARS_AND_SAYS + then, self._said))
-        talk.write(HELLO)
-        return talk
+        conversation = self.record(shell(HEARS_AND_SAYS + then, self._said))
+        conversation.write(HELLO)
+        return conversation
 
-    def shown(self, talk: Talk) -> str:
+    def shown(self, conversation: Talk) -> str:
         """Returns the output of ``show``."""
-        return self.record.inspect("show", talk.recording.path)
+        return self.record.inspect("show", conversation.recording.path)
 
-    def problems(self, talk: Talk) -> list[str]:
+    def problems(self, conversation: Talk) -> list[str]:
         """Returns the errors and warnings in the section `findings`, with their marks.
 
         But for what breaks the rules of the handshake, since the client does not wait for answers.
         """
-        _, _, below = self.shown(talk).partition("\nfindings\n")
+        _, _, below = self.shown(conversation).partition("\nfindings\n")
         rows = [row.strip() for row in below.partition("\n\n")[0].splitlines()]
         return [row for row in rows if row[0] != "-" and not _EARLY.search(row)]
 
@@ -73,46 +73,48 @@ def workplace(record: Recorder, tmp_path: Path) -> Workplace:
 
 def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -> None:
     """The signal, the turn, the unfinished work and the last lines of stderr are named."""
-    talk = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
-    talk.read_all()
-    talk.wait()
-    (killed,) = workplace.problems(talk)
+    conversation = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
+    conversation.read_all()
+    conversation.wait()
+    (killed,) = workplace.problems(conversation)
     assert killed.startswith(
         "✗ the agent was killed by SIGKILL, which did not come through acp-proxy,"
         ' in the middle of turn 1 (prompt "fix the tests" #'
     )
     assert 'with tool call "Run tests" (#' in killed
-    assert "\n  out of memory\n" in workplace.shown(talk)
+    assert "\n  out of memory\n" in workplace.shown(conversation)
 
 
 @pytest.mark.slow
 def test_a_client_that_stops_reading(workplace: Workplace) -> None:
     """A client that does not read is named, with the bytes that wait; the agent is not blamed."""
     flood = [update("s", "agent_message_chunk", content=text("x" * 1000))] * 300
-    talk = workplace.begin(*flood, DONE)
+    conversation = workplace.begin(*flood, DONE)
 
     def running() -> list[dict[str, Any]]:
         shown: dict[str, Any] = json.loads(
-            workplace.record.inspect("show", "--json", talk.recording.path)
+            workplace.record.inspect("show", "--json", conversation.recording.path)
         )
         return [p for p in shown["problems"] if p["rule"] == "pipe.not-reading"]
 
     notes = "select 1 from events where kind = 'note'"
-    wait_until(lambda: talk.recording.rows_so_far(notes), "the client to be found out")
+    wait_until(lambda: conversation.recording.rows_so_far(notes), "the client to be found out")
     (problem,) = running()
     assert problem["text"].startswith("the client stopped reading at ")
     assert " bytes waited; it has not read since, " in problem["text"]
     received = b"".join(map(line, [*WELCOME, *flood, DONE]))
-    talk.expect(received)
-    wait_until(lambda: len(talk.recording.rows_so_far(notes)) == 2, "the client to be seen reading")
-    talk.close_input()
-    talk.read_all()
-    talk.wait()
-    (stopped,) = workplace.problems(talk)
+    conversation.expect(received)
+    wait_until(
+        lambda: len(conversation.recording.rows_so_far(notes)) == 2, "the client to be seen reading"
+    )
+    conversation.close_input()
+    conversation.read_all()
+    conversation.wait()
+    (stopped,) = workplace.problems(conversation)
     assert stopped.startswith("✗ the client stopped reading at ")
     assert " (from frame #" in stopped
     assert " bytes waited; it read again after " in stopped
-    stalled, resumed = talk.recording.events("note")
+    stalled, resumed = conversation.recording.events("note")
     assert (stalled["stream"], stalled["action"]) == ("to-client", "stalled")
     assert stalled["reason"].startswith("the client has not read for ")
     assert stalled["bytes"] > 0

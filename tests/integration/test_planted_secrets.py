@@ -90,7 +90,7 @@ class Recorded:
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
-    def talk(self) -> Recorded:
+    def play(self) -> Recorded:
         """Writes all that the client says, each line when what comes before it has arrived.
 
         Faults may keep responses and notifications from arriving; then only requests count.
@@ -143,10 +143,10 @@ class Recorded:
 
     def files(self, *paths: Path) -> list[str]:
         """Returns what leaked into files, and into those of the directory for temporary ones."""
-        found = [*paths, *self.temporary.rglob("*")]
+        result = [*paths, *self.temporary.rglob("*")]
         return [
             f"{path.name}: {leak}"
-            for path in found
+            for path in result
             if path.is_file()
             for content in contents(path)
             for leak in self.leaks.leaks_in(content)
@@ -229,12 +229,12 @@ def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
     """
     out = recorded.home / "out"
     out.mkdir()
-    found = []
+    result = []
     for words in commands(recorded.path, out):
         is_other = any({*form} <= {*words} for form in OTHER_FORMS)
         if not chosen or (any(word in chosen for word in words) and not is_other):
-            found += recorded.printed(*words)
-    return found + recorded.files(*(path for path in out.rglob("*")))
+            result += recorded.printed(*words)
+    return result + recorded.files(*(path for path in out.rglob("*")))
 
 
 @pytest.fixture
@@ -244,11 +244,11 @@ def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]
 
     def start(made: Conversation, *options: str) -> Recorded:
         begun.append(Recorded(acp_proxy, tmp_path / str(len(begun)), made, *options))
-        return begun[-1].talk()
+        return begun[-1].play()
 
     yield start
-    for one in begun:
-        one.kill()
+    for item in begun:
+        item.kill()
 
 
 @pytest.mark.parametrize("dialect", ["v2", "draft-1.0", "unstable"])
@@ -333,7 +333,9 @@ def diverging(made: Conversation, side: str) -> Conversation:
         line = step.line
         if step.side == side and b"_chunk" not in line:
             if redactor.alone(line.rstrip()):
-                shown = [one for one in redactor.snapshot().values if one in made.secrets] or shown
+                shown = [
+                    value for value in redactor.snapshot().values if value in made.secrets
+                ] or shown
             secret = json.dumps(shown[number % len(shown)], ensure_ascii=False)[1:-1].encode()
             line = line.replace(b'"text":"', b'"text":"%b or ' % secret, 1)
             line = line.replace(b'"path":"', b'"path":"/other', 1)

@@ -76,18 +76,18 @@ class Outcome:
 
     def words_in(self, file: str) -> dict[str, str]:
         """What became of each test in a file."""
-        found = re.findall(rf"^([A-Z]+) {file}::(\w+)", self.output, re.MULTILINE)
-        return {name: word for word, name in found}
+        result = re.findall(rf"^([A-Z]+) {file}::(\w+)", self.output, re.MULTILINE)
+        return {name: word for word, name in result}
 
     def report_of(self, test: str) -> str:
         """The report of a failed test."""
-        found = re.search(
+        result = re.search(
             rf"^_+ (?:ERROR at \w+ of )?{test} _+$(.*?)(?=^_{{3,}} |^={{3,}} )",
             self.output,
             re.MULTILINE | re.DOTALL,
         )
-        assert found, self.output
-        return found[1]
+        assert result, self.output
+        return result[1]
 
 
 class Suite:
@@ -131,7 +131,7 @@ class Suite:
 
     def run_with_installed_plugins(self, *arguments: str, **environment: str) -> Outcome:
         """Runs the tests with every plugin that is installed, as a user does."""
-        done = subprocess.run(
+        result = subprocess.run(
             self.command(*arguments),
             cwd=self.directory,
             env={**plain_environment(), **environment},
@@ -139,7 +139,7 @@ class Suite:
             timeout=TIMEOUT_S,
             check=False,
         )
-        return Outcome(done.returncode, (done.stdout + done.stderr).decode())
+        return Outcome(result.returncode, (result.stdout + result.stderr).decode())
 
 
 def plain_environment() -> dict[str, str]:

@@ -65,7 +65,7 @@ class Client:
     prompt: str = "tour"
     """What acpx asks."""
 
-    def talk(self, *proxy: str) -> Seen:
+    def run(self, *proxy: str) -> Seen:
         """Lets the client talk to the agent, through `proxy` if one is given."""
         wire = self.directory / "agent.wire"
         printed = self._talk([*proxy, sys.executable, str(AGENT), "--wire", str(wire)])
@@ -80,8 +80,8 @@ class Client:
         """Lets the client talk to the recorded agent; returns what it printed."""
         words = ["--report", str(self.report), *map(str, recordings)]
         printed = self._talk([str(acp_proxy), "replay", *words])
-        found = json.loads(self.report.read_text())
-        assert (found["verdict"], found["unplayed"]) == ("clean", 0), found["divergences"]
+        result = json.loads(self.report.read_text())
+        assert (result["verdict"], result["unplayed"]) == ("clean", 0), result["divergences"]
         return printed
 
     @property
@@ -93,15 +93,15 @@ class Client:
         project = self.directory / "project"
         project.mkdir(exist_ok=True)
         (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
-        done = subprocess.run(
+        result = subprocess.run(
             self._command(str(project), agent),
             cwd=ROOT,
             env=self._environment(),
             capture_output=True,
             timeout=TIMEOUT_S,
         )
-        assert done.returncode == 0, done.stderr.decode()
-        return UUID.sub("UUID", done.stdout.decode())
+        assert result.returncode == 0, result.stderr.decode()
+        return UUID.sub("UUID", result.stdout.decode())
 
     def _command(self, cwd: str, agent: list[str]) -> list[str]:
         match self.name:
@@ -139,9 +139,11 @@ class Recording:
 
     def lines(self, stream: str) -> list[bytes]:
         """Returns the frames of one stream as they were, without the end of the line."""
-        found = self.rows(f"select raw, newline from frames where stream = '{stream}' order by seq")
-        assert {newline for _, newline in found} <= {"\n"}
-        return [bytes(raw).removesuffix(b"\n") for raw, _ in found]
+        result = self.rows(
+            f"select raw, newline from frames where stream = '{stream}' order by seq"
+        )
+        assert {newline for _, newline in result} <= {"\n"}
+        return [bytes(raw).removesuffix(b"\n") for raw, _ in result]
 
     def wire(self) -> Wire:
         """Returns the messages, from the agent's point of view."""
@@ -161,9 +163,9 @@ class Talks:
 
 def talk_twice(client: Client, acp_proxy: Path) -> Talks:
     """Lets a client talk directly, then through the proxy."""
-    direct = client.talk()
+    direct = client.run()
     path = client.directory / "talk.db"
-    proxied = client.talk(str(acp_proxy), "record", "-o", str(path), "--")
+    proxied = client.run(str(acp_proxy), "record", "-o", str(path), "--")
     return Talks(client, direct, proxied, Recording(path, acp_proxy))
 
 
@@ -197,8 +199,8 @@ def acpx(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path, npm_packages
 )
 def talks(request: pytest.FixtureRequest) -> Talks:
     """The talks of each client in turn."""
-    found: Talks = request.getfixturevalue(request.param)
-    return found
+    result: Talks = request.getfixturevalue(request.param)
+    return result
 
 
 def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:

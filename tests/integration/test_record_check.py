@@ -17,14 +17,14 @@ def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> No
     """On stderr; stdout is the agent's, and so is the exit code."""
     gate = Gate(tmp_path / "gate")
     agent = shell(f'{SAYS}; echo "a log line"; read go <"$1"; exit 3', gate.path)
-    talk = record(agent, "--check")
-    talk.write(REQUEST.encode() + b"\n")
-    talk.expect(f"{ANSWER}\na log line\n".encode())
-    talk.catch_up()
+    conversation = record(agent, "--check")
+    conversation.write(REQUEST.encode() + b"\n")
+    conversation.expect(f"{ANSWER}\na log line\n".encode())
+    conversation.catch_up()
     gate.open()
-    assert talk.wait() == 3
-    path = talk.recording.path
-    lines = talk.stderr.decode().splitlines()
+    assert conversation.wait() == 3
+    path = conversation.recording.path
+    lines = conversation.stderr.decode().splitlines()
     assert lines[0].startswith("acp-proxy: 2 errors, ")
     assert 'acp-proxy: ✗ frame.not-json by the agent: #4: a line is not JSON: "a log line"' in lines
     assert lines[-1] == f"acp-proxy: `acp-proxy check {path}` has all of it"
@@ -35,10 +35,10 @@ def test_a_short_session_names_the_command(record: Recorder, tmp_path: Path) -> 
     """Nothing waits for the rest of the program, which may never come."""
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
-    talk = record(shell(SAYS), "--check", env=env)
-    assert talk.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
-    assert talk.wait() == 0
-    assert talk.stderr.decode() == (
+    conversation = record(shell(SAYS), "--check", env=env)
+    assert conversation.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert conversation.wait() == 0
+    assert conversation.stderr.decode() == (
         "acp-proxy: there was no time to check the recording;"
-        f" `acp-proxy check {talk.recording.path}` does\n"
+        f" `acp-proxy check {conversation.recording.path}` does\n"
     )

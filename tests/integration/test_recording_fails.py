@@ -46,8 +46,8 @@ def stream(path: Path, name: str) -> bytes:
 def events(path: Path, kind: str) -> list[dict[str, Any]]:
     """Returns the data of the events of a kind."""
     with RecordingReader(path) as reader:
-        found = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
-        return [json.loads(row["data"]) for row in found]
+        result = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
+        return [json.loads(row["data"]) for row in result]
 
 
 def state(path: Path) -> str:
@@ -59,8 +59,8 @@ def state(path: Path) -> str:
 def has_rows(path: Path) -> bool:
     """Whether the recorder has indexed something."""
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as found:
-            return bool(found.execute("SELECT count(*) FROM frames").fetchone()[0])
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as result:
+            return bool(result.execute("SELECT count(*) FROM frames").fetchone()[0])
     except sqlite3.Error:
         return False
 
@@ -80,13 +80,13 @@ def cannot_index(path: Path, why: str) -> str:
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
     """If another program holds the database until after the end, the log is the recording."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.prompt("one")
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
+        conversation.prompt("one")
         with locked(path):
-            talk.prompt("two", times=20)
-            assert "database is locked" in talk.complaint()
-            talk.prompt("three", stderr="the agent's own words\n")
-            outcome = talk.end()
+            conversation.prompt("two", times=20)
+            assert "database is locked" in conversation.complaint()
+            conversation.prompt("three", stderr="the agent's own words\n")
+            outcome = conversation.end()
             assert outcome.is_unharmed
             assert outcome.complaints == [cannot_index(path, "database is locked")]
             shown = inspect(acp_proxy, "show", path, home=tmp_path)
@@ -100,14 +100,14 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
     """If the lock is released before the end, one plain file is left with everything in it."""
     path = tmp_path / "x.db"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
-        talk.prompt("one")
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
+        conversation.prompt("one")
         wait_until(lambda: has_rows(path), "rows")
         with locked(path):
-            talk.prompt("two", times=20)
-            assert "database is locked" in talk.complaint()
-        talk.prompt("three")
-        outcome = talk.end()
+            conversation.prompt("two", times=20)
+            assert "database is locked" in conversation.complaint()
+        conversation.prompt("three")
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert outcome.complaints == [cannot_index(path, "database is locked")]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
@@ -118,13 +118,13 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
     """A file of another program that appears in its place is kept, and so is the log."""
     path = tmp_path / "x.db"
-    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
         path.write_text("somebody's words, and not a database\n" * 100)
-        talk.prompt("one")
-        assert "cannot index" in talk.complaint()
-        talk.prompt("two")
-        outcome = talk.end()
+        conversation.prompt("one")
+        assert "cannot index" in conversation.complaint()
+        conversation.prompt("two")
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert outcome.complaints == [cannot_index(path, "file is not a database")]
     assert path.read_text().startswith("somebody's words")
@@ -136,12 +136,12 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
     """If there is room for the log but not for the database, nothing is lost."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
-        talk = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
-    with talk:
-        talk.prompt("one", times=20)
-        complaint = talk.complaint()
-        talk.prompt("two", times=20)
-        outcome = talk.end()
+        conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
+    with conversation:
+        conversation.prompt("one", times=20)
+        complaint = conversation.complaint()
+        conversation.prompt("two", times=20)
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert len(outcome.complaints) == 1
     assert complaint.startswith(f"acp-proxy: cannot index into {path}: ")
@@ -159,16 +159,16 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
     """What was logged before the disk was full can be read, in whole records."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with file_size_limit(3000):  # no room for a database, so nothing empties the log
-        talk = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
-    with talk:
-        first = talk.prompt("one")
-        received = talk.received
+        conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
+    with conversation:
+        first = conversation.prompt("one")
+        received = conversation.received
         # Not one record more: else the small one of the end fits where a large one did not.
-        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, -1))
-        talk.prompt("two", times=500)
-        complaint = talk.complaint()
-        talk.prompt("three", times=10)
-        outcome = talk.end()
+        resource.prlimit(conversation.process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, -1))
+        conversation.prompt("two", times=500)
+        complaint = conversation.complaint()
+        conversation.prompt("three", times=10)
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert complaint.startswith(f"acp-proxy: cannot record into {path}.log: ")
     assert complaint.endswith("; the conversation goes on unrecorded\n")
@@ -187,17 +187,17 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
     """Once there is room again recording goes on, and a gap has the number of missing bytes."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        sent = [talk.prompt("before", times=3)]
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
+        sent = [conversation.prompt("before", times=3)]
         wait_until(lambda: has_rows(path), "rows")
-        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, -1))
-        sent.append(talk.prompt("during", times=10))
-        sent.append(talk.prompt("still", times=10))
-        complaint = talk.complaint()
-        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
-        received = talk.received
-        sent.append(talk.prompt("after", times=3))
-        outcome = talk.end()
+        resource.prlimit(conversation.process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, -1))
+        sent.append(conversation.prompt("during", times=10))
+        sent.append(conversation.prompt("still", times=10))
+        complaint = conversation.complaint()
+        resource.prlimit(conversation.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+        received = conversation.received
+        sent.append(conversation.prompt("after", times=3))
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert complaint == (
         f"acp-proxy: cannot record into {log}: File too large; "
@@ -221,14 +221,14 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
     """A gap that is open when the agent exits is closed by the last records, if they fit."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.prompt("before")
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
+        conversation.prompt("before")
         limit = (log.stat().st_size, -1)
-        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, limit)
-        lost = talk.prompt("during")
-        talk.complaint()
-        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
-        outcome = talk.end()
+        resource.prlimit(conversation.process.pid, resource.RLIMIT_FSIZE, limit)
+        lost = conversation.prompt("during")
+        conversation.complaint()
+        resource.prlimit(conversation.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+        outcome = conversation.end()
     assert outcome.is_unharmed
     (gap,) = events(path, "gap")
     assert gap["to-agent"] == len(lost)
@@ -271,9 +271,9 @@ def readonly(path: Path) -> Path:
 def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
     """The directory of a recording is made with all its parents, for its owner alone."""
     directory = nothing(tmp_path)
-    with PuppetTalk(acp_proxy, "-o", directory / "x.db", home=tmp_path) as talk:
-        talk.prompt("one")
-        outcome = talk.end()
+    with PuppetTalk(acp_proxy, "-o", directory / "x.db", home=tmp_path) as conversation:
+        conversation.prompt("one")
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert outcome.stderr == ""
     assert stream(directory / "x.db", "to-client") == outcome.received
@@ -301,9 +301,9 @@ def test_a_directory_that_cannot_be_written_to(
         lock_away(directory)
     options = ["-o", f"{directory}/x.db"] if how == "output" else ["--name", "x"]
     variables = [] if how == "output" else [("ACP_PROXY_RECORDINGS", str(directory))]
-    with PuppetTalk(acp_proxy, *options, home=tmp_path, variables=variables) as talk:
-        talk.prompt("one", times=3, stderr="the agent's own words\n")
-        outcome = talk.end()
+    with PuppetTalk(acp_proxy, *options, home=tmp_path, variables=variables) as conversation:
+        conversation.prompt("one", times=3, stderr="the agent's own words\n")
+        outcome = conversation.end()
     assert outcome.is_unharmed
     (complaint,) = outcome.complaints
     assert complaint.startswith(f"cannot record into {directory}/x.db.log: ")
@@ -319,8 +319,8 @@ def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any)
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]
     with PuppetTalk(
         acp_proxy, "-o", path, "--require-recording", home=tmp_path, command=agent
-    ) as talk:
-        outcome = talk.end()
+    ) as conversation:
+        outcome = conversation.end()
     assert outcome.code == 1
     assert outcome.received == b""
     (line,) = outcome.stderr.splitlines()

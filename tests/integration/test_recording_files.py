@@ -33,9 +33,9 @@ def names(directory: Path) -> list[str]:
 
 def record_talk(program: Path | ForkServer, *options: str | Path, home: Path) -> list[str]:
     """Records a short conversation, which succeeds, and returns the complaints on stderr."""
-    with PuppetTalk(program, *options, home=home) as talk:
-        talk.prompt("one")
-        outcome = talk.end()
+    with PuppetTalk(program, *options, home=home) as conversation:
+        conversation.prompt("one")
+        outcome = conversation.end()
     assert outcome.is_unharmed
     return outcome.complaints
 
@@ -50,8 +50,8 @@ def received(path: Path) -> bytes:
 def events(path: Path, kind: str) -> list[dict[str, Any]]:
     """Returns the data of a recording's events of one kind."""
     with RecordingReader(path) as reader:
-        found = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
-        return [json.loads(row["data"]) for row in found]
+        result = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
+        return [json.loads(row["data"]) for row in result]
 
 
 # Names
@@ -118,12 +118,12 @@ def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Pa
     """Two recorders with the same -o at the same time have a file each."""
     path = tmp_path / "x.db"
     with (
-        PuppetTalk(fork_server, "-o", path, home=tmp_path) as one,
-        PuppetTalk(fork_server, "-o", path, home=tmp_path) as two,
+        PuppetTalk(fork_server, "-o", path, home=tmp_path) as first,
+        PuppetTalk(fork_server, "-o", path, home=tmp_path) as second,
     ):
-        one.prompt("first")
-        two.prompt("second")
-        outcomes = [one.end(), two.end()]
+        first.prompt("first")
+        second.prompt("second")
+        outcomes = [first.end(), second.end()]
     assert all(outcome.is_unharmed for outcome in outcomes)
     recorded = {received(tmp_path / "x.db"), received(tmp_path / "x-2.db")}
     assert recorded == {outcome.received for outcome in outcomes}
@@ -133,13 +133,13 @@ def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
     """A second recording with the same --name is NAME-2."""
     directory = tmp_path / "recordings"
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
-    assert received(directory / "my run.db")
+    assert received(directory / "my conversation.db")
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == [
-        f"{directory}/my run.db exists; recording into {directory}/my run-2.db"
+        f"{directory}/my conversation.db exists; recording into {directory}/my run-2.db"
     ]
     shown = inspect(acp_proxy, "show", "my run", home=tmp_path)
     assert shown.stdout.startswith("my run  (")
-    with RecordingReader(directory / "my run.db") as reader:
+    with RecordingReader(directory / "my conversation.db") as reader:
         assert reader.recording.name == "my run"
 
 
@@ -148,11 +148,11 @@ def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Pa
     assert record_talk(fork_server, home=tmp_path) == []
     (path,) = (tmp_path / "recordings").glob("*.db")
     name = path.stem
-    found = re.fullmatch(r"(\d{8}-\d{6})-puppet-([0-9a-f]{4})", name)
-    assert found
+    result = re.fullmatch(r"(\d{8}-\d{6})-puppet-([0-9a-f]{4})", name)
+    assert result
     with RecordingReader(path) as reader:
         assert reader.recording.name == name
-        assert reader.recording.id.startswith(found[2])
+        assert reader.recording.id.startswith(result[2])
         assert reader.recording.cwd == str(tmp_path)
 
 
@@ -169,15 +169,15 @@ def test_everything_is_private_to_its_owner(acp_proxy: Path, tmp_path: Path) -> 
 
     before = os.umask(0)
     try:
-        talk = PuppetTalk(acp_proxy, "--name", "x", home=tmp_path)
+        conversation = PuppetTalk(acp_proxy, "--name", "x", home=tmp_path)
     finally:
         os.umask(before)
-    with talk:
+    with conversation:
         wait_until(directory.exists, "the directory")
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-        talk.prompt("one")
+        conversation.prompt("one")
         wait_until(look, "a write-ahead log")
-        talk.end()
+        conversation.end()
     assert {suffix for suffix, _ in modes} >= {".log", ".db", ".db-wal", ".db-shm"}
     assert {mode for _, mode in modes} == {0o600}
     assert stat.S_IMODE((directory / "x.db").stat().st_mode) == 0o600
@@ -221,17 +221,17 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) 
     path = directory / "x.db"
     with (
         watched(directory) as peaks,
-        PuppetTalk(acp_proxy, "-o", path, "--max-size", "8MB", home=tmp_path) as talk,
+        PuppetTalk(acp_proxy, "-o", path, "--max-size", "8MB", home=tmp_path) as conversation,
     ):
-        talk.stream("x" * size, times=6_000_000 // size)
-        assert talk.complaint() == (
+        conversation.stream("x" * size, times=6_000_000 // size)
+        assert conversation.complaint() == (
             f"acp-proxy: cannot record into {path}.log: the recording has reached --max-size; "
             "the conversation goes on unrecorded\n"
         )
         wait_until(lambda: path.exists() and path.stat().st_size > 1_000_000, "an index")
-        talk.stream("y" * size, times=6_000_000 // size)
-        talk.prompt("the end")
-        outcome = talk.end()
+        conversation.stream("y" * size, times=6_000_000 // size)
+        conversation.prompt("the end")
+        outcome = conversation.end()
     assert outcome.is_unharmed
     assert len(outcome.complaints) == 1
     assert limit / 3 < peaks[-1] <= limit
@@ -245,8 +245,8 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) 
 def gaps(path: Path) -> list[dict[str, Any]]:
     """Returns the fields of each gap."""
     with RecordingReader(path) as reader:
-        found = list(reader.query("SELECT data FROM events WHERE kind = 'gap' ORDER BY seq"))
-    return [json.loads(row["data"]) for row in found]
+        result = list(reader.query("SELECT data FROM events WHERE kind = 'gap' ORDER BY seq"))
+    return [json.loads(row["data"]) for row in result]
 
 
 # Keeping
@@ -278,10 +278,10 @@ def test_keep_deletes_old_recordings_at_the_start(
         size = sum(entry.stat().st_size for entry in directory.iterdir())
         limit = keep if keep == "5d" else f"{(size - 50_000) / 1000}kB"
         options = ["--keep", limit, "--name", "new"]
-        with PuppetTalk(fork_server, *options, home=tmp_path) as talk:
-            talk.prompt("one")
+        with PuppetTalk(fork_server, *options, home=tmp_path) as conversation:
+            conversation.prompt("one")
             wait_until(lambda: not old.exists(), "the old recording to be deleted")
-            outcome = talk.end()
+            outcome = conversation.end()
     assert outcome.is_unharmed
     assert outcome.stderr == ""
     assert {"running.db.log", "young.db", "notes.db"} <= set(names(directory))
@@ -298,9 +298,9 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
     directory = tmp_path / "recordings"
     directory.mkdir()
     age(record_conversation(directory / "old.db"), 10)
-    with PuppetTalk(fork_server, "--keep", "30", "--name", "new", home=tmp_path) as talk:
-        talk.prompt("one")
-        outcome = talk.end()
+    with PuppetTalk(fork_server, "--keep", "30", "--name", "new", home=tmp_path) as conversation:
+        conversation.prompt("one")
+        outcome = conversation.end()
     assert received(directory / "new.db") == outcome.received
     assert (directory / "old.db").exists()
     (note,) = events(directory / "new.db", "note")
@@ -312,10 +312,10 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
 
 def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
     """If the recorder could finish, there is no log and no write-ahead log."""
-    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as talk:
-        talk.prompt("one")
+    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
+        conversation.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")
-        outcome = talk.end()
+        outcome = conversation.end()
     assert outcome.stderr == ""
     assert names(tmp_path) == ["x.db"]
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:

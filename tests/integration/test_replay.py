@@ -118,27 +118,27 @@ def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """The exit code is 0, and stderr is empty."""
-    talk = replay(recorded.path)
-    talk.send_frames(recorded, 1)
-    talk.expect_frames(recorded, 2)
-    talk.send_frames(recorded, 3)
-    talk.expect_frames(recorded, 4)
-    talk.send_frames(recorded, 5)
-    talk.expect_frames(recorded, 6, 7)
-    talk.close_input()
-    assert talk.read_all() == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
-    assert talk.wait() == 0
-    assert talk.stderr == b""
+    conversation = replay(recorded.path)
+    conversation.send_frames(recorded, 1)
+    conversation.expect_frames(recorded, 2)
+    conversation.send_frames(recorded, 3)
+    conversation.expect_frames(recorded, 4)
+    conversation.send_frames(recorded, 5)
+    conversation.expect_frames(recorded, 6, 7)
+    conversation.close_input()
+    assert conversation.read_all() == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
+    assert conversation.wait() == 0
+    assert conversation.stderr == b""
 
 
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """The report has both sides, the near miss, and an option to paste; stdout stays ACP."""
-    talk = replay(recorded.path)
-    received = talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
-    assert talk.wait() == 1
-    printed = talk.stderr.decode()
+    conversation = replay(recorded.path)
+    received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
+    assert conversation.wait() == 1
+    printed = conversation.stderr.decode()
     assert "params-differ in s (primary)" in printed
     assert "/params/prompt/0/text" in printed
     assert 'recorded "hi", came "ho"' in printed
@@ -158,9 +158,9 @@ def test_the_option_of_the_report_allows_the_divergence(
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
-    talk = replay(recorded.path, *option)
-    talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
-    assert (talk.wait(), talk.stderr) == (0, b"")
+    conversation = replay(recorded.path, *option)
+    conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
+    assert (conversation.wait(), conversation.stderr) == (0, b"")
 
 
 def test_the_report_for_machines(
@@ -168,9 +168,9 @@ def test_the_report_for_machines(
 ) -> None:
     """JSON and JUnit XML have all that stderr has."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
-    talk = replay(recorded.path, "--report", str(out), "--junit", str(xml))
-    talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
-    assert talk.wait() == 1
+    conversation = replay(recorded.path, "--report", str(out), "--junit", str(xml))
+    conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
+    assert conversation.wait() == 1
     report = json.loads(out.read_text())
     assert set(report) == {
         "recording", "verdict", "exit_code", "frames_sent", "lines_received", "messages_matched",
@@ -196,25 +196,25 @@ def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """After the timeout the replay ends with exit code 3 and names who waits for what."""
-    talk = replay(
+    conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
-    assert talk.read_all() == recorded.raw[2] + recorded.raw[4]
-    assert talk.wait() == 3
-    assert f"s: for the client, session/prompt #{recorded.seq(5)}" in talk.stderr.decode()
+    assert conversation.read_all() == recorded.raw[2] + recorded.raw[4]
+    assert conversation.wait() == 3
+    assert f"s: for the client, session/prompt #{recorded.seq(5)}" in conversation.stderr.decode()
 
 
 def test_a_broken_pipe_is_no_traceback(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """It ends only the writing."""
-    talk = replay(recorded.path)
-    talk.close_output()
-    assert talk.process.stdin is not None
-    talk.process.stdin.write(recorded.raw[1] + recorded.raw[3] + recorded.raw[5])
-    talk.close_input()
-    assert talk.wait() == 0
-    assert b"Traceback" not in talk.stderr
+    conversation = replay(recorded.path)
+    conversation.close_output()
+    assert conversation.process.stdin is not None
+    conversation.process.stdin.write(recorded.raw[1] + recorded.raw[3] + recorded.raw[5])
+    conversation.close_input()
+    assert conversation.wait() == 0
+    assert b"Traceback" not in conversation.stderr
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -223,14 +223,14 @@ def test_a_stop_signal_ends_the_replay_as_end_of_input(
 ) -> None:
     """A replay that was complete exits with 0, any other with 1."""
     for last, code in ((5, 0), (3, 1)):
-        talk = replay(recorded.path)
+        conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
             if number <= last:
-                talk.send_frames(recorded, number)
-                talk.expect_frames(recorded, *answers)
-        talk.process.send_signal(signum)
-        assert talk.wait() == code
-        assert b"Traceback" not in talk.stderr
+                conversation.send_frames(recorded, number)
+                conversation.expect_frames(recorded, *answers)
+        conversation.process.send_signal(signum)
+        assert conversation.wait() == code
+        assert b"Traceback" not in conversation.stderr
 
 
 def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Replaying]) -> None:
@@ -247,13 +247,13 @@ def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Re
     words = [answer.decode().strip() for answer in answers]
     recorded = record(["sh", "-c", agent, "sh", *words])
     for code in (-signal.SIGTERM, 0):
-        talk = recorded if code else replay(recorded.recording.path)
+        conversation = recorded if code else replay(recorded.recording.path)
         for request, answer in zip(requests, answers, strict=True):
-            talk.write(request)
-            talk.expect(answer)
-        talk.process.send_signal(signal.SIGTERM)
-        assert talk.wait() == code
-        assert talk.stderr == b""
+            conversation.write(request)
+            conversation.expect(answer)
+        conversation.process.send_signal(signal.SIGTERM)
+        assert conversation.wait() == code
+        assert conversation.stderr == b""
 
 
 @pytest.mark.parametrize(
@@ -270,17 +270,17 @@ def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
     """No other file takes the place of a missing descriptor, or of one that cannot be read."""
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
         capture_output=True,
         timeout=DEADLINE_S,
         check=False,
     )
-    assert complaint in done.stderr
-    assert b"Traceback" not in done.stderr
-    assert (done.returncode, done.stderr == b"") == (code, complaint == b"")
-    assert done.stdout == (
+    assert complaint in result.stderr
+    assert b"Traceback" not in result.stderr
+    assert (result.returncode, result.stderr == b"") == (code, complaint == b"")
+    assert result.stdout == (
         b"".join(recorded.raw[n] for n in (2, 4, 6, 7)) if closed == "2>&-" else b""
     )
 
@@ -308,16 +308,16 @@ def test_a_signal_after_the_end_changes_nothing(
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", TERMINATED, *words],
             input=recorded.raw[1] + recorded.raw[3],
             capture_output=True,
             timeout=DEADLINE_S,
             check=False,
         )
-    assert done.returncode == 1
-    assert done.stdout == recorded.raw[2] + recorded.raw[4]
-    assert b"the client left without sending session/prompt" in done.stderr
+    assert result.returncode == 1
+    assert result.stdout == recorded.raw[2] + recorded.raw[4]
+    assert b"the client left without sending session/prompt" in result.stderr
     assert json.loads(out.read_text())["exit_code"] == 1
 
 
@@ -325,15 +325,15 @@ def test_garbage_is_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """A parse error for each line, exit code 1, and no control character on stderr."""
-    talk = replay(recorded.path)
+    conversation = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
-    received = talk.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
+    received = conversation.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
     expected = [PARSE_ERROR, PARSE_ERROR, *(recorded.raw[n] for n in (2, 4, 6, 7))]
     assert received == b"".join(expected)
-    assert talk.wait() == 1
-    assert b"malformed-input" in talk.stderr
-    assert b"\x1b" not in talk.stderr
-    assert rb"\x1b[31mnot ACP\x07" in talk.stderr
+    assert conversation.wait() == 1
+    assert b"malformed-input" in conversation.stderr
+    assert b"\x1b" not in conversation.stderr
+    assert rb"\x1b[31mnot ACP\x07" in conversation.stderr
 
 
 @pytest.mark.parametrize(
@@ -351,12 +351,12 @@ def test_bad_use_is_one_line_and_exit_code_2(
 ) -> None:
     """Stdout stays empty, whatever is wrong."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
-    done = subprocess.run(
+    result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert complaint in done.stderr.decode()
-    assert b"Traceback" not in done.stderr
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert complaint in result.stderr.decode()
+    assert b"Traceback" not in result.stderr
 
 
 def test_an_incomplete_recording_is_played_to_its_end(
@@ -368,28 +368,28 @@ def test_an_incomplete_recording_is_played_to_its_end(
     path = tmp_path / "killed.db"
     with LogWriter(path) as recorder:
         handshake(recorder)
-    talk = replay(path)
+    conversation = replay(path)
     conversation_says = (
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
     )
-    talk.exchange(conversation_says)
-    assert talk.wait() == 3
-    assert b"incomplete" in talk.stderr
+    conversation.exchange(conversation_says)
+    assert conversation.wait() == 3
+    assert b"incomplete" in conversation.stderr
 
 
-def play_randomly(talk: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
+def play_randomly(run: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
     """Sends what the recorded client sent, each message in its time, in random pieces."""
     for saying in conversation.frames:
         wanted = sum(len(conversation.lines[seq]) for seq in saying.after)
-        talk.run(until=lambda wanted=wanted: len(talk.received) >= wanted)  # type: ignore[misc]
+        run.run(until=lambda wanted=wanted: len(run.received) >= wanted)  # type: ignore[misc]
         rest = saying.raw + b"\n"
         while rest:
             size = chance.randrange(1, 40)
-            talk.write(rest[:size])
+            run.write(rest[:size])
             rest = rest[size:]
-    talk.run(until=lambda: len(talk.received) >= len(conversation.whole))
-    talk.close_input()
-    return talk.read_all()
+    run.run(until=lambda: len(run.received) >= len(conversation.whole))
+    run.close_input()
+    return run.read_all()
 
 
 def hash_seeds(count: int) -> list[str]:
@@ -409,9 +409,9 @@ def test_replays_agree_under_any_hash_seed(
         conversation = Conversation.load(reader)
     hashes = set()
     for seed in hash_seeds(count):
-        talk = replay(recorded.path, "--order", "recorded", PYTHONHASHSEED=seed)
-        received = play_randomly(talk, conversation, random.Random(seed))
-        assert talk.wait() == 0
+        run = replay(recorded.path, "--order", "recorded", PYTHONHASHSEED=seed)
+        received = play_randomly(run, conversation, random.Random(seed))
+        assert run.wait() == 0
         hashes.add(hashlib.sha256(received).hexdigest())
     assert hashes == {hashlib.sha256(conversation.whole).hexdigest()}
     recorded.close()
@@ -430,8 +430,8 @@ def test_the_scripted_client_plays_every_recording(
 def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
     """``python -m acp_proxy.client`` ends as it does here."""
     recording = str(ROOT / "recordings" / "hello.db")
-    done = run_client(recording, str(acp_proxy), "replay", recording)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    result = run_client(recording, str(acp_proxy), "replay", recording)
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
@@ -447,10 +447,10 @@ def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
 
 def test_the_scripted_client_prints_its_usage() -> None:
     """Without an agent's command it is one line and exit code 2."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False
     )
-    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
 
 
 def run_client(recording: str, *command: str) -> Any:

@@ -51,11 +51,11 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
     """With the exit code or the signal of the plan, after the report was written."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
-    done = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
-    assert done.returncode == code
-    found = json.loads(report.read_text())
-    assert found["faults"] == {rule.split()[0]: 1}
-    assert found["seed"] == 7
+    result = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
+    assert result.returncode == code
+    content = json.loads(report.read_text())
+    assert content["faults"] == {rule.split()[0]: 1}
+    assert content["seed"] == 7
 
 
 def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
@@ -64,29 +64,29 @@ def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
     with RecordingReader(hello) as reader:
         sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
     rule = ["--fault", 'drop where="method:session/prompt"']
-    done = fork_server.run(["replay", *rule, "--", hello], sent, env=os.environ, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    assert b"session/prompt #" in done.stderr
-    assert b"was dropped by fault drop" in done.stderr
+    result = fork_server.run(["replay", *rule, "--", hello], sent, env=os.environ, cwd=ROOT)
+    assert result.returncode == 0, result.stderr
+    assert b"session/prompt #" in result.stderr
+    assert b"was dropped by fault drop" in result.stderr
 
 
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
     """The command has the chosen seed and gives the same bytes."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
-    done = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))
-    found = json.loads(report.read_text())
-    words = shlex.split(found["reproduce"])
+    result = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))
+    content = json.loads(report.read_text())
+    words = shlex.split(content["reproduce"])
     assert words[:2] == ["acp-proxy", "replay"]
-    assert f"--seed={found['seed']}" in words
+    assert f"--seed={content['seed']}" in words
     again = subprocess.run(
         [*ACP_PROXY, *words[1:]], input=HELLO, capture_output=True, timeout=60, cwd=ROOT
     )
-    assert again.stdout == done.stdout
-    printed = done.stderr.decode()
-    assert f"faults that fired: corrupt 1; seed {found['seed']}" in printed
+    assert again.stdout == result.stdout
+    printed = result.stderr.decode()
+    assert f"faults that fired: corrupt 1; seed {content['seed']}" in printed
     assert "warning: drop never fired" in printed
-    assert f"reproduce with: {found['reproduce']}" in printed
+    assert f"reproduce with: {content['reproduce']}" in printed
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_a_bad_plan_is_refused_before_playing(
     replay: Replay, options: list[str], complaint: str
 ) -> None:
     """One line on stderr, nothing on stdout, exit code 2."""
-    done = replay(*options)
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert done.stderr.decode().startswith(f"acp-proxy: {complaint}")
-    assert done.stderr.count(b"\n") == 1
+    result = replay(*options)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert result.stderr.decode().startswith(f"acp-proxy: {complaint}")
+    assert result.stderr.count(b"\n") == 1
 
 
 @pytest.mark.slow
@@ -114,20 +114,20 @@ def test_the_sdks_client_sees_the_faults() -> None:
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:
         agent = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
-        went_well, seen = asyncio.run(asyncio.wait_for(tour(agent), DEADLINE_S))
-        return went_well, json.loads(seen)
+        went_well, events = asyncio.run(asyncio.wait_for(tour(agent), DEADLINE_S))
+        return went_well, json.loads(events)
 
     went_well, plain = sdk_client()
     assert went_well
     assert sdk_client("--faults", "@split-utf8") == (True, plain)
     went_well, doubled = sdk_client("--faults", "@duplicate-updates")
     assert went_well
-    updates = [sum("update" in one for one in seen) for seen in (plain, doubled)]
+    updates = [sum("update" in item for item in events) for events in (plain, doubled)]
     assert updates[1] == updates[0] + 10
     went_well, failed = sdk_client("--faults", "@error-on-prompt")
     assert not went_well
-    assert any(one.get("error") == -32603 for one in failed)
+    assert any(item.get("error") == -32603 for item in failed)
     went_well, dead = sdk_client("--faults", "@crash-mid-frame")
     assert not went_well
     assert {"exited": 139} in dead
-    assert sum("update" in one for one in dead) == 3
+    assert sum("update" in item for item in dead) == 3

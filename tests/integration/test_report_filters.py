@@ -57,9 +57,9 @@ def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
         asked, _answered(npm_packages, given), expected, strict=True
     ):
         for kind, questions in (("filters", texts), ("searches", sought)):
-            for question, found, wanted in zip(questions, ours[kind], theirs[kind], strict=True):
-                found, wanted = map(_mistake, (found, wanted))
-                assert found == wanted, f"{path.name}: {question}"
+            for question, result, wanted in zip(questions, ours[kind], theirs[kind], strict=True):
+                result, wanted = map(_mistake, (result, wanted))
+                assert result == wanted, f"{path.name}: {question}"
 
 
 def _mistake(answer: Any) -> Any:
@@ -93,16 +93,16 @@ def _found(reader: RecordingReader, filters: list[str], sought: list[str]) -> di
             rows.append(str(e))
     hits = []
     for text in sought:
-        found = _hits(reader, Searcher(Pattern(text)), EVERYTHING, TimeLimit())
-        hits.append([hit.place.seq for hit in found])
+        result = _hits(reader, Searcher(Pattern(text)), EVERYTHING, TimeLimit())
+        hits.append([hit.place.seq for hit in result])
     return {"filters": rows, "searches": hits}
 
 
 def _answered(npm_packages: Path, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
     command = [checks.node(npm_packages), str(checks.CHECKED / "answer_filters.mjs")]
-    done = subprocess.run(
+    result = subprocess.run(
         command, input=json.dumps(given), capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    assert result.returncode == 0, result.stderr
+    answers: list[dict[str, Any]] = json.loads(result.stdout)
     return answers

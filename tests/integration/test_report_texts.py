@@ -57,11 +57,11 @@ def test_a_report_shows_what_the_transcript_says(name: str, npm_packages: Path) 
     wanted = [{"kind": entry.kind, "seq": entry.seq} for entry in entries]
     command = [checks.node(npm_packages), str(checks.CHECKED / "entries.mjs")]
     text = json.dumps({"blocks": data, "wanted": wanted})
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    texts: list[dict[str, Any]] = json.loads(result.stdout)
     expected = [
         {name: _shown(entry, name) for name in shown}
-        for entry, shown in zip(entries, found, strict=True)
+        for entry, shown in zip(entries, texts, strict=True)
     ]
-    assert found == expected
+    assert texts == expected

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def done(words: list[str], env: Mapping[str, str]) -> str:
+def output(words: list[str], env: Mapping[str, str]) -> str:
     """Runs a program, asserts that it succeeds, and returns its output."""
     result = subprocess.run(
         words, env=env, cwd=env["HOME"], capture_output=True, text=True, timeout=TIMEOUT_S
@@ -44,7 +44,7 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
         "PATH": f"{programs}:{npm_packages}/{NODE}/bin:{os.environ['PATH']}",
         "ACP_PROXY_RECORDINGS": str(tmp_path / "recordings"),
     }
-    printed = done([str(acp_proxy), "setup", "acpx"], env)
+    printed = output([str(acp_proxy), "setup", "acpx"], env)
     assert json.loads(printed)["agents"] == {
         "mine-recorded": {
             "argv": [str(acp_proxy), "record", "--", str(agent), "it's one"],
@@ -52,18 +52,18 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
     }
     settings.write_text(printed)
     acpx = [f"{npm_packages}/.bin/acpx", "--approve-all", "--format", "json", "--cwd", "."]
-    said = done(
+    said = output(
         [*acpx, "mine-recorded", "exec", "hello"],
         {**env, "PATH": env["PATH"][len(str(programs)) + 1 :]},
     )
     assert "it's one" in said
-    shown = json.loads(done([str(acp_proxy), "inspect", "show", "latest", "--json"], env))
+    shown = json.loads(output([str(acp_proxy), "inspect", "show", "latest", "--json"], env))
     assert shown["recording"]["state"] == "complete"
     assert str(agent) in shown["recording"]["command"]
     listed = [
-        json.loads(line) for line in done([str(acp_proxy), "setup", "--json"], env).splitlines()
+        json.loads(line) for line in output([str(acp_proxy), "setup", "--json"], env).splitlines()
     ]
-    assert [one["agents"][0]["recorded"] for one in listed if one["client"] == "acpx"] == [True]
+    assert [item["agents"][0]["recorded"] for item in listed if item["client"] == "acpx"] == [True]
 
 
 @pytest.mark.parametrize("client", ["zed", "toad"])
@@ -78,11 +78,11 @@ def test_what_was_printed_runs_where_path_is_short(
         (programs / name).chmod(0o755)
     env = {"HOME": str(tmp_path), "ACP_PROXY_RECORDINGS": str(tmp_path / "recordings")}
     path = f"{programs}:{os.environ['PATH']}"
-    printed = done([str(acp_proxy), "setup", client, "--agent", "goose"], {**env, "PATH": path})
+    printed = output([str(acp_proxy), "setup", client, "--agent", "goose"], {**env, "PATH": path})
     if client == "toad":
         words, entry = ["/bin/sh", "-c", shlex.split(printed)[2]], {"PATH": path}
     else:
-        found = next(iter(json.loads(printed).values()))["goose (recorded)"]
-        words, entry = [found["command"], *found["args"]], found["env"]
-    assert done(words, {"PATH": "/usr/bin:/bin", **env, **entry}) == "hello acp\n"
+        result = next(iter(json.loads(printed).values()))["goose (recorded)"]
+        words, entry = [result["command"], *result["args"]], result["env"]
+    assert output(words, {"PATH": "/usr/bin:/bin", **env, **entry}) == "hello acp\n"
     assert any((tmp_path / "recordings").iterdir())

@@ -30,11 +30,11 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
     """Has a talk that ends while the proxy is still importing, which therefore never ends."""
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
-    talk = record(shell(SAYS), env=env)
-    assert talk.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
-    assert talk.wait() == 0
-    assert talk.stderr == b""
-    return talk
+    conversation = record(shell(SAYS), env=env)
+    assert conversation.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert conversation.wait() == 0
+    assert conversation.stderr == b""
+    return conversation
 
 
 def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
@@ -42,24 +42,24 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
 
     That file is made at the start, for its owner alone, so that no other user can put one there.
     """
-    talk = short_talk(record, tmp_path)
-    assert talk.recording.path.stat().st_size == 0
-    assert talk.recording.path.stat().st_mode & 0o777 == 0o600
-    assert talk.recording.path.with_name("talk-1.db.log").exists()
+    conversation = short_talk(record, tmp_path)
+    assert conversation.recording.path.stat().st_size == 0
+    assert conversation.recording.path.stat().st_mode & 0o777 == 0o600
+    assert conversation.recording.path.with_name("talk-1.db.log").exists()
 
 
 def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
     """`inspect` finds a session that left only its log complete, and makes it one plain file."""
-    talk = short_talk(record, tmp_path)
+    conversation = short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)
-    printed = record.inspect("log", talk.recording.path, "--raw")
+    printed = record.inspect("log", conversation.recording.path, "--raw")
     assert printed.splitlines() == [REQUEST, ANSWER]
-    shown = json.loads(record.inspect("show", talk.recording.path, "--json"))
+    shown = json.loads(record.inspect("show", conversation.recording.path, "--json"))
     assert shown["frames"] == {"to-agent": 1, "to-client": 1}
     assert shown["recording"]["exit_code"] == 0
-    assert talk.recording.path.exists()
-    assert not talk.recording.path.with_name("talk-1.db.log").exists()
+    assert conversation.recording.path.exists()
+    assert not conversation.recording.path.with_name("talk-1.db.log").exists()
 
 
 @pytest.mark.parametrize("where", ["", "def run(*_): "], ids=["import", "run"])
@@ -69,14 +69,14 @@ def test_a_failing_start_up_does_not_stop_the_conversation(
     """There is one line on stderr, and the conversation goes on and is recorded."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
-    talk = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
-    wait_until(lambda: talk.stderr.endswith(b"\n"), "a complaint")
+    run = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
+    wait_until(lambda: run.stderr.endswith(b"\n"), "a complaint")
     gate.open()
-    assert talk.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
-    assert talk.wait() == 0
-    assert talk.stderr.decode() == (
+    assert run.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert run.wait() == 0
+    assert run.stderr.decode() == (
         "acp-proxy: internal error: RuntimeError: broken; recording goes on without its indexer,"
         " and inspect indexes it later\n"
     )
-    assert talk.recording.stream("to-client") == ANSWER.encode() + b"\n"
-    assert talk.recording.field("state") == "complete"
+    assert run.recording.stream("to-client") == ANSWER.encode() + b"\n"
+    assert run.recording.field("state") == "complete"

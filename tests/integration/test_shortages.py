@@ -28,26 +28,26 @@ def limited(limit: str) -> list[str]:
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
     """The message names the guardian, once, on stderr and in the recording; not the agent."""
-    talk = record(["cat"], wrapper=UNGUARDED)
-    assert talk.exchange(b"hello\n") == b"hello\n"
-    assert talk.wait() == 0
+    conversation = record(["cat"], wrapper=UNGUARDED)
+    assert conversation.exchange(b"hello\n") == b"hello\n"
+    assert conversation.wait() == 0
     reason = (
         "cannot start the guardian '/nowhere/sh': No such file or directory;"
         " if acp-proxy is killed, the agent may stay"
     )
-    assert talk.stderr.decode() == f"acp-proxy: {reason}\n"
-    (note,) = talk.recording.events("note")
+    assert conversation.stderr.decode() == f"acp-proxy: {reason}\n"
+    (note,) = conversation.recording.events("note")
     assert note == {"action": "unguarded", "reason": reason}
-    assert talk.recording.stream("to-client") == b"hello\n"
+    assert conversation.recording.stream("to-client") == b"hello\n"
 
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
     """Too few descriptors for both are reported in one line that does not blame the agent."""
-    talk = record(["cat"], wrapper=limited(f"-n {descriptors}"))
-    assert talk.exchange(b"hello\n") == b"hello\n"
-    assert talk.wait() == 0
-    (line,) = talk.stderr.decode().splitlines()
+    conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
+    assert conversation.exchange(b"hello\n") == b"hello\n"
+    assert conversation.wait() == 0
+    (line,) = conversation.stderr.decode().splitlines()
     assert line == (
         "acp-proxy: cannot run beside the agent: Too many open files;"
         " the agent runs in our place, unrecorded"
@@ -56,15 +56,17 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
 
 def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
     """With --require-recording no agent runs without a recording."""
-    talk = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
-    assert talk.read_all() == b""
-    assert talk.wait() == 1
-    assert b"the agent was not started, since it must be recorded" in talk.stderr
+    conversation = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
+    assert conversation.read_all() == b""
+    assert conversation.wait() == 1
+    assert b"the agent was not started, since it must be recorded" in conversation.stderr
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
     """Also if it would have run in our place."""
-    talk = record(["/nowhere/agent"], wrapper=limited("-n 10"))
-    assert talk.read_all() == b""
-    assert talk.wait() == 127
-    assert b"cannot start the agent '/nowhere/agent': No such file or directory" in talk.stderr
+    conversation = record(["/nowhere/agent"], wrapper=limited("-n 10"))
+    assert conversation.read_all() == b""
+    assert conversation.wait() == 127
+    assert (
+        b"cannot start the agent '/nowhere/agent': No such file or directory" in conversation.stderr
+    )

@@ -35,16 +35,16 @@ def test_a_signal_reaches_the_whole_group_once(
 ) -> None:
     """A signal that we receive reaches every process of the agent's group, each once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
-    talk = record(agent("signal_notes", notes[0]), "--grace", "1000")
-    talk.expect(b"ready\nready\n")
-    talk.process.send_signal(signum)
+    conversation = record(agent("signal_notes", notes[0]), "--grace", "1000")
+    conversation.expect(b"ready\nready\n")
+    conversation.process.send_signal(signum)
     for path in notes:
         wait_until(lambda path=path: path.read_text(), f"{signum.name} to arrive")  # type: ignore[misc]
-    talk.process.send_signal(signal.SIGUSR1)
-    assert talk.wait() == 0
+    conversation.process.send_signal(signal.SIGUSR1)
+    assert conversation.wait() == 0
     for path in notes:
         assert path.read_text().split() == [signum.name, "SIGUSR1"]
-    assert [(e["name"], e["action"]) for e in talk.recording.events("signal")] == [
+    assert [(e["name"], e["action"]) for e in conversation.recording.events("signal")] == [
         (signum.name, "passed on"),
         ("SIGUSR1", "passed on"),
     ]
@@ -54,70 +54,74 @@ def test_a_signal_reaches_the_whole_group_once(
 @pytest.mark.parametrize("is_client", [True, False])
 def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client: bool) -> None:
     """A recorder that its client stops is told from one that somebody else stops."""
-    talk = record(shell("echo ready; exec sleep 1000"))
-    talk.expect(b"ready\n")
+    conversation = record(shell("echo ready; exec sleep 1000"))
+    conversation.expect(b"ready\n")
     if is_client:
-        talk.process.send_signal(signal.SIGTERM)
+        conversation.process.send_signal(signal.SIGTERM)
     else:
-        subprocess.run(["/bin/sh", "-c", "kill $1", "sh", str(talk.process.pid)], check=True)
-    assert talk.wait() == -signal.SIGTERM
-    (event,) = talk.recording.events("signal")
+        subprocess.run(
+            ["/bin/sh", "-c", "kill $1", "sh", str(conversation.process.pid)], check=True
+        )
+    assert conversation.wait() == -signal.SIGTERM
+    (event,) = conversation.recording.events("signal")
     assert event.get("sender") == ("parent" if is_client else None)
 
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
 def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
     """It is killed when its grace is over, and that is recorded."""
-    talk = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
-    group = talk.agent_group()
-    talk.expect(b"ready\n")
-    talk.process.send_signal(signum)
-    assert talk.read_all() == b"ready\n"
-    assert talk.wait() == 128 + signal.SIGKILL
-    assert [(e["name"], e["action"], e.get("reason")) for e in talk.recording.events("signal")] == [
+    conversation = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
+    group = conversation.agent_group()
+    conversation.expect(b"ready\n")
+    conversation.process.send_signal(signum)
+    assert conversation.read_all() == b"ready\n"
+    assert conversation.wait() == 128 + signal.SIGKILL
+    assert [
+        (e["name"], e["action"], e.get("reason")) for e in conversation.recording.events("signal")
+    ] == [
         (signum.name, "passed on", None),
         ("SIGKILL", "sent", "still there 0.3 s after it was told to stop"),
     ]
-    assert talk.recording.field("end_reason") == "told to stop"
-    assert talk.recording.field("exit_signal") == signal.SIGKILL
+    assert conversation.recording.field("end_reason") == "told to stop"
+    assert conversation.recording.field("exit_signal") == signal.SIGKILL
     wait_until(lambda: not living(group), "the group to be gone")
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
     """A launcher's child that ignores SIGTERM and holds the pipes is gone after the grace."""
-    talk = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
-    group = talk.agent_group()
-    talk.expect(b"ready\n")
-    talk.process.send_signal(signal.SIGTERM)
-    assert talk.read_all() == b"ready\n"
+    conversation = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
+    group = conversation.agent_group()
+    conversation.expect(b"ready\n")
+    conversation.process.send_signal(signal.SIGTERM)
+    assert conversation.read_all() == b"ready\n"
     is_ours = launcher != "dies at once"
-    assert talk.wait() == (128 + signal.SIGKILL if is_ours else -signal.SIGTERM)
-    assert talk.recording.sent_signals() == [signal.SIGKILL]
+    assert conversation.wait() == (128 + signal.SIGKILL if is_ours else -signal.SIGTERM)
+    assert conversation.recording.sent_signals() == [signal.SIGKILL]
     wait_until(lambda: not living(group), "the group to be gone")
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> None:
     """A launcher and its child do not outlive a proxy that was killed."""
-    talk = record(shell(LAUNCHERS[launcher]))
-    group = talk.agent_group()
-    talk.expect(b"ready\n")
-    talk.process.kill()
-    talk.read_all()
-    talk.wait()
+    conversation = record(shell(LAUNCHERS[launcher]))
+    group = conversation.agent_group()
+    conversation.expect(b"ready\n")
+    conversation.process.kill()
+    conversation.read_all()
+    conversation.wait()
     wait_until(lambda: not living(group), "the group to be gone")
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
     """An agent that is stopped (SIGSTOP) is continued, so that it can handle the signal."""
-    talk = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
-    talk.run(until=lambda: talk.received.endswith(b"\n"))
-    pid = int(talk.received)
+    conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
+    conversation.run(until=lambda: conversation.received.endswith(b"\n"))
+    pid = int(conversation.received)
     stat = Path(f"/proc/{pid}/stat")
     wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "it to stop")
-    talk.process.send_signal(signal.SIGTERM)
-    assert talk.wait() == -signal.SIGTERM
+    conversation.process.send_signal(signal.SIGTERM)
+    assert conversation.wait() == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("obeys", [True, False])
@@ -126,22 +130,24 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]
-    talk = record(shell(f'{ignore} exec "$@"', *python), "--grace", "0.3")
-    talk.expect(b"ready\n")
-    talk.process.send_signal(signal.SIGTERM)
-    assert talk.wait() == (-signal.SIGTERM if obeys else 128 + signal.SIGKILL)
-    assert talk.recording.sent_signals() == ([] if obeys else [signal.SIGKILL])
+    conversation = record(shell(f'{ignore} exec "$@"', *python), "--grace", "0.3")
+    conversation.expect(b"ready\n")
+    conversation.process.send_signal(signal.SIGTERM)
+    assert conversation.wait() == (-signal.SIGTERM if obeys else 128 + signal.SIGKILL)
+    assert conversation.recording.sent_signals() == ([] if obeys else [signal.SIGKILL])
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
     """Its output and exit code after SIGTERM are passed on; many real agents return 0."""
-    talk = record(shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done"))
-    talk.expect(b"ready\n")
-    talk.process.send_signal(signal.SIGTERM)
-    assert talk.read_all() == b"ready\nbye\n"
-    assert talk.wait() == 5
-    assert talk.recording.sent_signals() == []
-    assert talk.recording.field("end_reason") == "told to stop"
+    conversation = record(
+        shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
+    )
+    conversation.expect(b"ready\n")
+    conversation.process.send_signal(signal.SIGTERM)
+    assert conversation.read_all() == b"ready\nbye\n"
+    assert conversation.wait() == 5
+    assert conversation.recording.sent_signals() == []
+    assert conversation.recording.field("end_reason") == "told to stop"
 
 
 @pytest.mark.slow
@@ -151,20 +157,22 @@ def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_t
 
     It is not killed. The client gets all output so far, and the agent's exit code.
     """
-    talk = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3")
-    talk.expect(b"left\n")
+    conversation = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3")
+    conversation.expect(b"left\n")
     daemon = int((tmp_path / "pid").read_text())
     try:
         started = time.monotonic()
-        wait_until(lambda: talk.descendants() == [daemon], "the agent to be gone")
+        wait_until(lambda: conversation.descendants() == [daemon], "the agent to be gone")
         if was_told:
-            talk.process.send_signal(signal.SIGTERM)
-        assert talk.wait() == 0
+            conversation.process.send_signal(signal.SIGTERM)
+        assert conversation.wait() == 0
         assert was_told or time.monotonic() - started > 4.5, "expected it to wait for a last word"
-        assert talk.read_all() == b"left\n"
-        assert talk.descendants() == [daemon]
-        reasons = [e["reason"] for e in talk.recording.events("eof") if e["stream"] != "to-agent"]
+        assert conversation.read_all() == b"left\n"
+        assert conversation.descendants() == [daemon]
+        reasons = [
+            e["reason"] for e in conversation.recording.events("eof") if e["stream"] != "to-agent"
+        ]
         assert reasons == ["held open by a process that has left the agent's group"] * 2
-        assert talk.recording.field("state") == "complete"
+        assert conversation.recording.field("state") == "complete"
     finally:
         os.kill(daemon, signal.SIGKILL)

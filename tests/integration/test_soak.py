@@ -37,16 +37,16 @@ def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
     with sent.open("wb") as file:
         pad = b"x" * (301 - len(FRAME % (0, b"")))
         file.writelines(FRAME % (n, pad) for n in range(FRAMES))
-    talk = record(agent("duplex", sent, tmp_path / "received", 65_536))
-    talk.run(until=lambda: len(talk.received) == sent.stat().st_size)
-    talk.catch_up()
-    assert peak_memory(talk.process.pid) < PEAK
-    assert talk.exchange() == sent.read_bytes()
-    assert talk.wait() == 0
-    assert talk.recording.rows("select count(*), sum(size + 1) from frames") == [
+    conversation = record(agent("duplex", sent, tmp_path / "received", 65_536))
+    conversation.run(until=lambda: len(conversation.received) == sent.stat().st_size)
+    conversation.catch_up()
+    assert peak_memory(conversation.process.pid) < PEAK
+    assert conversation.exchange() == sent.read_bytes()
+    assert conversation.wait() == 0
+    assert conversation.recording.rows("select count(*), sum(size + 1) from frames") == [
         (FRAMES, sent.stat().st_size)
     ]
-    command = f"'{record.acp_proxy}' inspect log '{talk.recording.path}' | head -3"
+    command = f"'{record.acp_proxy}' inspect log '{conversation.recording.path}' | head -3"
     page = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True)
     assert len(page.stdout.splitlines()) == 3
     assert page.stderr == b""
@@ -68,12 +68,12 @@ def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
     sent = tmp_path / "sent"
     with sent.open("wb") as file:
         file.writelines([block] * 16)
-    talk = record(agent("duplex", sent, tmp_path / "received", 65_536, 1_000), *EXACT)
+    conversation = record(agent("duplex", sent, tmp_path / "received", 65_536, 1_000), *EXACT)
     size = sent.stat().st_size
-    talk.run(cut(block, [65_536]), until=lambda: len(talk.received) == size)
-    assert talk.exchange() == sent.read_bytes()
-    assert talk.wait() == 0
-    assert talk.recording.stream("to-agent") == block
+    conversation.run(cut(block, [65_536]), until=lambda: len(conversation.received) == size)
+    assert conversation.exchange() == sent.read_bytes()
+    assert conversation.wait() == 0
+    assert conversation.recording.stream("to-agent") == block
 
 
 @pytest.fixture(scope="module")

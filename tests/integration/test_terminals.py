@@ -75,20 +75,20 @@ def state(pid: int) -> str:
     return next((p.state for p in processes() if p.pid == pid), "")
 
 
-def proxy(talk: Talk) -> int:
+def proxy(conversation: Talk) -> int:
     """Returns the process id of the proxy, which is a child of the client."""
-    (client,) = [p.pid for p in processes() if p.parent == talk.process.pid]
-    (found,) = [p.pid for p in processes() if p.parent == client]
-    return found
+    (client,) = [p.pid for p in processes() if p.parent == conversation.process.pid]
+    (result,) = [p.pid for p in processes() if p.parent == client]
+    return result
 
 
 def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
     """As ssh does for a password; Ctrl-Z stops it with its client, and both continue."""
     script = 'echo $$; printf "password?" >/dev/tty; read word </dev/tty; echo "it is $word"'
     with open_terminal() as terminal:
-        talk = record(shell(script), wrapper=terminal.wrapper)
-        talk.run(until=lambda: talk.received.endswith(b"\n"))
-        pid = int(talk.received)
+        conversation = record(shell(script), wrapper=terminal.wrapper)
+        conversation.run(until=lambda: conversation.received.endswith(b"\n"))
+        pid = int(conversation.received)
         terminal.expect(b"password?")
         terminal.type(b"\x1a")
         terminal.expect(b"stopped")
@@ -96,27 +96,31 @@ def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
         terminal.type(b"fg\n")
         wait_until(lambda: state(pid) == "S", "the agent to go on")
         terminal.type(b"sesame\n")
-        talk.expect(b"it is sesame\n")
-        assert talk.wait() == 0
-    assert talk.recording.field("exit_code") == 0
-    assert talk.recording.events("signal") == []
+        conversation.expect(b"it is sesame\n")
+        assert conversation.wait() == 0
+    assert conversation.recording.field("exit_code") == 0
+    assert conversation.recording.events("signal") == []
 
 
 def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
     """It comes from the terminal, to all processes there; the proxy sends no stop signal."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     with open_terminal() as terminal:
-        talk = record(agent("signal_notes", notes[0]), "--grace", "0.1", wrapper=terminal.wrapper)
-        talk.expect(b"ready\nready\n")
+        conversation = record(
+            agent("signal_notes", notes[0]), "--grace", "0.1", wrapper=terminal.wrapper
+        )
+        conversation.expect(b"ready\nready\n")
         terminal.type(b"\x03")
         for path in notes:
             wait_until(lambda path=path: path.read_text(), "SIGINT to arrive")  # type: ignore[misc]
-        os.kill(proxy(talk), signal.SIGUSR1)
-        assert talk.wait() == 0
+        os.kill(proxy(conversation), signal.SIGUSR1)
+        assert conversation.wait() == 0
     for path in notes:
         assert path.read_text().split() == ["SIGINT", "SIGUSR1"]
     by_terminal = "by the terminal, to client and agent alike"
-    assert [(e["name"], e["action"], e.get("reason")) for e in talk.recording.events("signal")] == [
+    assert [
+        (e["name"], e["action"], e.get("reason")) for e in conversation.recording.events("signal")
+    ] == [
         ("SIGINT", "passed on", by_terminal),
         ("SIGUSR1", "passed on", None),
     ]
@@ -129,19 +133,19 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'
     with open_terminal() as terminal:
-        talk = record(shell(script, lost), "--grace", "0.1", wrapper=terminal.wrapper)
-        talk.run(until=lambda: talk.received.count(b"\n") == 1)
-        talk.write(b"go\n")
-        talk.run(until=lambda: talk.received.count(b"\n") == 2)
-        pids = [int(pid) for pid in talk.received.split()]
-        groups = {os.getpgid(pid) for pid in [*pids, proxy(talk)]}
+        conversation = record(shell(script, lost), "--grace", "0.1", wrapper=terminal.wrapper)
+        conversation.run(until=lambda: conversation.received.count(b"\n") == 1)
+        conversation.write(b"go\n")
+        conversation.run(until=lambda: conversation.received.count(b"\n") == 2)
+        pids = [int(pid) for pid in conversation.received.split()]
+        groups = {os.getpgid(pid) for pid in [*pids, proxy(conversation)]}
         assert len(groups) == 1, "expected them in the group of the client"
-        os.kill(proxy(talk), signum)
-        assert talk.wait() == 128 + signal.SIGKILL
+        os.kill(proxy(conversation), signum)
+        assert conversation.wait() == 128 + signal.SIGKILL
         wait_until(lambda: not any(map(exists, pids)), "the agent to be gone")
     if signum == signal.SIGTERM:
-        assert talk.recording.field("exit_signal") == signal.SIGKILL
-        assert talk.recording.field("state") == "complete"
+        assert conversation.recording.field("exit_signal") == signal.SIGKILL
+        assert conversation.recording.field("state") == "complete"
 
 
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
@@ -151,13 +155,13 @@ def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
-        talk = record(shell(script, tmp_path / "never"), wrapper=terminal.wrapper)
-        talk.run(until=lambda: talk.received.endswith(b"\n"))
-        left = int(talk.received)
+        conversation = record(shell(script, tmp_path / "never"), wrapper=terminal.wrapper)
+        conversation.run(until=lambda: conversation.received.endswith(b"\n"))
+        left = int(conversation.received)
         try:
-            assert talk.wait() == 0
-            assert talk.descendants() == [left]
-            (note,) = talk.recording.events("note")
+            assert conversation.wait() == 0
+            assert conversation.descendants() == [left]
+            (note,) = conversation.recording.events("note")
             assert note["action"] == "left"
         finally:
             os.kill(left, signal.SIGKILL)
@@ -166,24 +170,24 @@ def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
 def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
     """If somebody kills the guardian, the conversation goes on, and the exit code is right."""
     with open_terminal() as terminal:
-        talk = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
-        talk.write(b"go\n")
-        talk.run(until=lambda: talk.received.endswith(b"\n"))
-        guardian = int(talk.received)
+        run = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
+        run.write(b"go\n")
+        run.run(until=lambda: run.received.endswith(b"\n"))
+        guardian = int(run.received)
         os.kill(guardian, signal.SIGKILL)
         wait_until(lambda: not exists(guardian), "the guardian to be gone")
-        talk.write(b"7\n")
-        assert talk.wait() == 7
+        run.write(b"7\n")
+        assert run.wait() == 7
 
 
 def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
     """If an agent cannot stay in its client's group, its stop is on stderr and recorded."""
-    talk = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
+    conversation = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
-    wait_until(lambda: expected in talk.stderr, "the stop to be printed")
-    os.kill(talk.process.pid, signal.SIGTERM)
-    assert talk.wait() == -signal.SIGTERM
-    (note,) = talk.recording.events("note")
+    wait_until(lambda: expected in conversation.stderr, "the stop to be printed")
+    os.kill(conversation.process.pid, signal.SIGTERM)
+    assert conversation.wait() == -signal.SIGTERM
+    (note,) = conversation.recording.events("note")
     assert (note["action"], note["reason"].encode()) == ("stopped", b"the agent was " + expected)
 
 
@@ -198,11 +202,11 @@ def test_whoever_types_the_command_is_told_what_it_waits_for(
     keys, screen = os.openpty()
     try:
         os.write(keys, b"\x04")  # Ctrl-D
-        done = subprocess.run(argv, stdin=screen, capture_output=True, env=env, check=False)
+        result = subprocess.run(argv, stdin=screen, capture_output=True, env=env, check=False)
     finally:
         os.close(screen)
         os.close(keys)
-    first = done.stderr.splitlines()[0]
+    first = result.stderr.splitlines()[0]
     assert first.startswith(b"acp-proxy: stdin is a terminal: waiting for the messages of a client")
-    assert done.stdout == b""
-    assert done.returncode == (1 if command[0] == "replay" else 0)  # not 3, for a stall
+    assert result.stdout == b""
+    assert result.returncode == (1 if command[0] == "replay" else 0)  # not 3, for a stall

@@ -37,46 +37,46 @@ def speech() -> bytes:
 def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
     """With ACP_PROXY_OFF=1 the agent has our process id, and nothing is recorded."""
     says = "import os, sys; print(os.getpid(), os.getpgrp(), sys.argv[1:])"
-    talk = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
-    received = talk.read_all().decode()
-    assert talk.wait() == 0
-    assert received == f"{talk.process.pid} {talk.process.pid} ['-x', '']\n"
-    assert talk.stderr == b""
-    assert not talk.recording.path.exists()
-    assert not Path(f"{talk.recording.path}.log").exists()
+    conversation = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
+    received = conversation.read_all().decode()
+    assert conversation.wait() == 0
+    assert received == f"{conversation.process.pid} {conversation.process.pid} ['-x', '']\n"
+    assert conversation.stderr == b""
+    assert not conversation.recording.path.exists()
+    assert not Path(f"{conversation.recording.path}.log").exists()
     assert not record.recordings.exists()
 
 
 def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
     """With ACP_PROXY_OFF=1 an agent that cannot start is the same line and the same exit code."""
-    talk = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
-    assert talk.wait() == 127
-    assert talk.stderr.count(b"\n") == 1
-    assert b"cannot start the agent 'no-such-agent'" in talk.stderr
+    conversation = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
+    assert conversation.wait() == 127
+    assert conversation.stderr.count(b"\n") == 1
+    assert b"cannot start the agent 'no-such-agent'" in conversation.stderr
 
 
 def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech: bytes) -> None:
     """The agent's stderr is passed on byte for byte and recorded; stdout has nothing but stdout."""
     (tmp_path / "errors").write_bytes(speech)
-    talk = record(shell('echo "{}"; cat "$1" >&2; echo "{}"', tmp_path / "errors"))
-    assert talk.read_all() == b"{}\n{}\n"
-    assert talk.wait() == 0
-    assert talk.stderr == speech
-    assert talk.recording.stream("stderr") == speech
-    assert talk.recording.rows("select distinct kind from frames where stream = 'stderr'") == [
-        ("stderr",)
-    ]
+    conversation = record(shell('echo "{}"; cat "$1" >&2; echo "{}"', tmp_path / "errors"))
+    assert conversation.read_all() == b"{}\n{}\n"
+    assert conversation.wait() == 0
+    assert conversation.stderr == speech
+    assert conversation.recording.stream("stderr") == speech
+    assert conversation.recording.rows(
+        "select distinct kind from frames where stream = 'stderr'"
+    ) == [("stderr",)]
 
 
 def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None:
     """Never into the conversation."""
     taken = tmp_path / "talk-1.db"
     taken.write_bytes(b"somebody else's")
-    talk = record(shell("echo hello"))
-    assert talk.read_all() == b"hello\n"
-    assert talk.wait() == 0
+    run = record(shell("echo hello"))
+    assert run.read_all() == b"hello\n"
+    assert run.wait() == 0
     other = tmp_path / "talk-1-2.db"
-    assert talk.stderr.decode() == f"acp-proxy: {taken} exists; recording into {other}\n"
+    assert run.stderr.decode() == f"acp-proxy: {taken} exists; recording into {other}\n"
     assert taken.read_bytes() == b"somebody else's"
 
 
@@ -88,10 +88,10 @@ class Ends:
         self.ours: list[int] = []
         for number in range(3):
             if kind == "socket":
-                one, other = (end.detach() for end in socket.socketpair())
+                first, other = (end.detach() for end in socket.socketpair())
             else:
-                one, other = os.pipe() if number else os.pipe()[::-1]
-            self.ours.append(one)
+                first, other = os.pipe() if number else os.pipe()[::-1]
+            self.ours.append(first)
             self.theirs.append(other)
             os.set_blocking(other, False)
 
@@ -122,7 +122,7 @@ def test_descriptors_that_do_not_block(
     (tmp_path / "sent").write_bytes(speech[::-1])
     talker = agent("duplex", tmp_path / "sent", tmp_path / "received")
     ends = Ends(kind)
-    talk = record(
+    conversation = record(
         shell('cat "$1" >&2 & shift; "$@"; wait', tmp_path / "sent", *talker),
         *EXACT,
         stdin=ends.theirs[0],
@@ -140,13 +140,13 @@ def test_descriptors_that_do_not_block(
         thread.start()
     for thread in threads:
         thread.join(DEADLINE_S)
-    assert talk.wait() == 0
+    assert conversation.wait() == 0
     assert received == speech[::-1]
     assert complaints == speech[::-1]
     assert (tmp_path / "received").read_bytes() == speech
-    assert talk.recording.stream("to-agent") == speech
-    assert talk.recording.stream("to-client") == speech[::-1]
-    assert talk.recording.stream("stderr") == speech[::-1]
+    assert conversation.recording.stream("to-agent") == speech
+    assert conversation.recording.stream("to-client") == speech[::-1]
+    assert conversation.recording.stream("stderr") == speech[::-1]
 
 
 @needs_proc
@@ -159,30 +159,32 @@ def test_standard_descriptors_that_are_closed(
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:
         script = script.removeprefix("cat; ")
-    talk = record(shell(script, gate.path), wrapper=["/bin/sh", "-c", f'exec "$@" {closed}', "sh"])
-    talk.wait_for_rows("select 1 from frames where stream = 'to-client'")
+    conversation = record(
+        shell(script, gate.path), wrapper=["/bin/sh", "-c", f'exec "$@" {closed}', "sh"]
+    )
+    conversation.wait_for_rows("select 1 from frames where stream = 'to-client'")
     for fd in (0, 1, 2):
-        target = Path(f"/proc/{talk.process.pid}/fd/{fd}").readlink()
+        target = Path(f"/proc/{conversation.process.pid}/fd/{fd}").readlink()
         assert str(target) == os.devnull or target.name == "stderr-1"
     gate.open()
-    received = talk.read_all()
-    assert talk.wait() == 3
+    received = conversation.read_all()
+    assert conversation.wait() == 3
     assert received == (b"" if ">&-" in closed.split() else b"sent\n")
-    assert talk.stderr == (b"" if "2>&-" in closed else b"complained\n")
-    assert talk.recording.stream("to-client") == b"sent\n"
-    assert talk.recording.stream("stderr") == b"complained\n"
-    assert talk.recording.field("state") == "complete"
+    assert conversation.stderr == (b"" if "2>&-" in closed else b"complained\n")
+    assert conversation.recording.stream("to-client") == b"sent\n"
+    assert conversation.recording.stream("stderr") == b"complained\n"
+    assert conversation.recording.field("state") == "complete"
 
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
     """After both sides have closed, 0 and 1 are no file of ours that a print could reach."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('cat; exec >&-; read go <"$1"', gate.path))
-    assert talk.exchange(b"{}\n") == b"{}\n"
-    talk.wait_for_rows("select 1 from events where kind = 'eof'")
-    fds = Path(f"/proc/{talk.process.pid}/fd")
+    conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
+    assert conversation.exchange(b"{}\n") == b"{}\n"
+    conversation.wait_for_rows("select 1 from events where kind = 'eof'")
+    fds = Path(f"/proc/{conversation.process.pid}/fd")
     assert str((fds / "0").readlink()) == os.devnull
     assert (fds / "1").readlink().name == "stderr-1"
     gate.open()
-    assert talk.wait() == 0
+    assert conversation.wait() == 0

@@ -65,29 +65,29 @@ def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
     """
     if name == "tour":
         verify.server = None
-        found = verify(name, SDK_AGENT)
+        result = verify(name, SDK_AGENT)
     else:
-        found = verify.here(name, PLAIN_AGENT)
-    assert (found.code, found.stdout) == (0, ""), found.stdout + found.stderr
+        result = verify.here(name, PLAIN_AGENT)
+    assert (result.code, result.stdout) == (0, ""), result.stdout + result.stderr
     (new,) = verify.home.glob("*.db")
     with RecordingReader(new) as reader:
         assert reader.recording.state == "complete"
         assert reader.recording.exit_code == 0
-    frames = found.report["conversation"]["frames_sent"]
+    frames = result.report["conversation"]["frames_sent"]
     assert frames > 2
-    line = found.stderr.splitlines()[-1]
+    line = result.stderr.splitlines()[-1]
     assert line.startswith("acp-proxy: the agent did what was recorded: 1 turn, ")
     assert line.endswith(f"; recorded as {new}")
-    assert (found.report["verdict"], found.report["differences"]["changed"]) == ("clean", 0)
-    assert ET.fromstring(found.junit).get("failures") == "0"
+    assert (result.report["verdict"], result.report["differences"]["changed"]) == ("clean", 0)
+    assert ET.fromstring(result.junit).get("failures") == "0"
 
 
 def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Path) -> None:
     """So client and agent can both be played, and there is no difference."""
     captures = ROOT / "tests" / "data" / "captures"
     path = record_capture(captures / "gemini-0.61.0" / "twosessions.jsonl", tmp_path)
-    found = verify.here(path, [str(acp_proxy), "replay", str(path)])
-    assert (found.code, found.stdout) == (0, "")
+    result = verify.here(path, [str(acp_proxy), "replay", str(path)])
+    assert (result.code, result.stdout) == (0, "")
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
@@ -95,8 +95,8 @@ def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Pat
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
-    found = verify.here(pairs / "vibe-sessions.a.jsonl", agent)
-    assert (found.code, found.stdout) == (0, "")
+    result = verify.here(pairs / "vibe-sessions.a.jsonl", agent)
+    assert (result.code, result.stdout) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -120,15 +120,15 @@ def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
     """The exit code is 1, and the screen shows the change."""
-    found = verify.here(name, [*CHANGED_AGENT, change])
-    assert found.code == 1
-    assert found.differences == [expected]
-    assert found.kinds == []
-    assert "1 difference" in found.stdout
-    assert expected[1] in found.stdout
-    assert shown in found.stdout
-    assert found.report["verdict"] == "differs"
-    assert ET.fromstring(found.junit).get("failures") == "1"
+    result = verify.here(name, [*CHANGED_AGENT, change])
+    assert result.code == 1
+    assert result.differences == [expected]
+    assert result.kinds == []
+    assert "1 difference" in result.stdout
+    assert expected[1] in result.stdout
+    assert shown in result.stdout
+    assert result.report["verdict"] == "differs"
+    assert ET.fromstring(result.junit).get("failures") == "1"
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--check",), 1)])
@@ -140,17 +140,17 @@ def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
     path.write_bytes(b"".join(text_form_of([*lines, "== client leaves"])))
-    found = verify.here(path, shell(f"read line; echo '{answer}'; echo a log line"), *options)
-    assert found.code == code
-    assert "✗ frame.not-json by the agent: #" in found.stdout
-    assert found.report["is_checked"] == bool(options)
+    actual = verify.here(path, shell(f"read line; echo '{answer}'; echo a log line"), *options)
+    assert actual.code == code
+    assert "✗ frame.not-json by the agent: #" in actual.stdout
+    assert actual.report["is_checked"] == bool(options)
     if not options:
-        assert found.report["verdict"] == "clean"
+        assert actual.report["verdict"] == "clean"
         return
-    assert found.report["verdict"] == "broken-rules"
-    assert "the agent broke rules of the protocol: " in found.stderr
-    assert {one["rule"] for one in found.report["check"]["findings"]} >= {"frame.not-json"}
-    failed = [case for case in ET.fromstring(found.junit) if case.find("failure") is not None]
+    assert actual.report["verdict"] == "broken-rules"
+    assert "the agent broke rules of the protocol: " in actual.stderr
+    assert {item["rule"] for item in actual.report["check"]["findings"]} >= {"frame.not-json"}
+    failed = [case for case in ET.fromstring(actual.junit) if case.find("failure") is not None]
     assert [case.get("name") for case in failed] == ["rules"]
 
 
@@ -165,31 +165,31 @@ def test_expect_limits_what_is_compared(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
     """What still counts is found, and nothing else."""
-    found = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
-    assert found.code == (1 if pointers else 0), found.stdout
-    assert [pointer for _, pointer in found.differences] == pointers
+    result = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
+    assert result.code == (1 if pointers else 0), result.stdout
+    assert [pointer for _, pointer in result.differences] == pointers
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
     """What was allowed is allowed, and the only difference is in the names."""
-    found = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
-    assert found.code == 1
-    assert {title for title, _ in found.differences} == {"changed session/request_permission"}
-    found = verify.here(
+    result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
+    assert result.code == 1
+    assert {title for title, _ in result.differences} == {"changed session/request_permission"}
+    result = verify.here(
         "edit-allowed", [*CHANGED_AGENT, "options"], "--ignore=/params/options/*/optionId"
     )
-    assert found.code == 0, found.stdout
+    assert result.code == 0, result.stdout
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
     """Without that rule another order is a difference, and the hint tells how to find it."""
-    found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
-    assert (found.code, found.differences) == (1, [("moved session/update tool_call_update", "")])
-    assert "to let these pass: `acp-proxy diff --learn " in found.stderr
+    result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
+    assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
+    assert "to let these pass: `acp-proxy diff --learn " in result.stderr
     rules = tmp_path / "rules.toml"
     rules.write_text('apart = ["tool_call_update"]', encoding="utf-8")
-    found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], f"--rules={rules}")
-    assert found.code == 0, found.stdout
+    result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], f"--rules={rules}")
+    assert result.code == 0, result.stdout
 
 
 QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2")
@@ -213,34 +213,34 @@ def test_every_agent_comes_to_an_end(
 ) -> None:
     """With an exit code and no process left, whatever the agent does."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
-    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
-    assert (found.code, found.kinds) == (code, kinds), found.stdout + found.stderr
+    result = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
+    assert (result.code, result.kinds) == (code, kinds), result.stdout + result.stderr
 
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process is left; a tenth of the lines is many times what the pipes hold."""
     monkeypatch.setattr(stream_progress, "_FLOOD_LINES", stream_progress._FLOOD_LINES // 10)
-    found = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
-    assert (found.code, found.kinds) == (1, ["flood"]), found.stdout + found.stderr
-    assert found.report["conversation"]["lines_received"] > 10_000
+    result = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
+    assert (result.code, result.kinds) == (1, ["flood"]), result.stdout + result.stderr
+    assert result.report["conversation"]["lines_received"] > 10_000
 
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
     """An agent that keeps writing is never silent; its end is reported, and no process is left."""
-    found = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
-    assert (found.code, found.kinds) == (3, ["stall"]), found.stderr
-    assert "it was not over after 5 s, which is the --timeout" in found.stdout
-    assert found.report["verdict"] == "stalled"
-    assert "which is the --timeout" in found.junit
+    result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
+    assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
+    assert "it was not over after 5 s, which is the --timeout" in result.stdout
+    assert result.report["verdict"] == "stalled"
+    assert "which is the --timeout" in result.junit
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
     """At the outcome level it is none."""
-    found = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
-    assert (found.code, found.kinds) == (0, [])
-    found = verify.here("hello", [*UNRULY_AGENT, "garbage"])
-    assert found.code == 1
-    assert "not JSON" in found.stdout
+    result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
+    assert (result.code, result.kinds) == (0, [])
+    result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
+    assert result.code == 1
+    assert "not JSON" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -264,8 +264,8 @@ def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Pat
     """Whatever its files are called."""
     _lay_decoys(tmp_path)
     verify.server = None
-    found = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
-    assert found.code == 0, found.stderr
+    result = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
+    assert result.code == 0, result.stderr
 
 
 def test_a_sweep_runs_no_code_of_the_current_directory(tmp_path: Path) -> None:
@@ -287,8 +287,8 @@ def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None
     """Files of the machine are not visible to the agent."""
     canary = tmp_path / "canary"
     canary.write_text("tweet tweet")
-    found = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
-    assert (found.code, found.kinds) == (1, ["unmatched"])
+    result = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
+    assert (result.code, result.kinds) == (1, ["unmatched"])
     (new,) = verify.home.glob("*.db")
     assert b"tweet" not in new.read_bytes()
 
@@ -297,8 +297,8 @@ def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None
 def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path, way: str) -> None:
     """Whatever the agent asks for."""
     canary = tmp_path / "canary"
-    found = verify("hello", [*UNRULY_AGENT, way, str(canary)], *QUICK)
-    assert (found.code, found.kinds) == (1, ["unmatched"])
+    result = verify("hello", [*UNRULY_AGENT, way, str(canary)], *QUICK)
+    assert (result.code, result.kinds) == (1, ["unmatched"])
     assert not canary.exists()
 
 
@@ -376,9 +376,9 @@ def _command(pid: int) -> bytes:
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
     """It has the name of the recorded directory, and is removed afterwards."""
-    found = verify("edit-allowed", PLAIN_AGENT)
-    assert found.code == 0
-    (old, new), *_ = found.report["conversation"]["bindings"].items()
+    result = verify("edit-allowed", PLAIN_AGENT)
+    assert result.code == 0
+    (old, new), *_ = result.report["conversation"]["bindings"].items()
     assert old == "/tmp/acp-proxy-demo"
     assert new.startswith(str(verify.scratch))
     assert new.endswith("/acp-proxy-demo")
@@ -389,15 +389,15 @@ def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -
     """Which is not removed."""
     work = tmp_path / "work"
     work.mkdir()
-    found = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
-    assert found.code == 0, found.stdout
-    assert found.report["conversation"]["bindings"]["/tmp/acp-proxy-demo"] == str(work)
+    result = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
+    assert result.code == 0, result.stdout
+    assert result.report["conversation"]["bindings"]["/tmp/acp-proxy-demo"] == str(work)
     assert work.is_dir()
 
 
 def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
     """Its environment variables are for `record`, and not for the recorder that verify needs."""
-    found = verify(
+    result = verify(
         "hello",
         PLAIN_AGENT,
         ACP_PROXY_OFF="1",
@@ -405,14 +405,14 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
         ACP_PROXY_MAX_SIZE="1",
         ACP_PROXY_NAME="x",
     )
-    assert found.code == 0, found.stderr
+    assert result.code == 0, result.stderr
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
     """So it never counts as the latest recording; what a nested recorder makes does not."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
-    found = verify("hello", nested)
-    outer = Path(found.report["recorded_as"])
+    result = verify("hello", nested)
+    outer = Path(result.report["recorded_as"])
     inner = next(path for path in outer.parent.glob("*.db") if path != outer)
     assert (is_run(outer), is_run(inner)) == (True, False)
 
@@ -421,10 +421,10 @@ def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> No
     """The new run is recorded beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
-    found = verify("hello", PLAIN_AGENT, "-o", str(taken))
-    assert found.code == 0
+    result = verify("hello", PLAIN_AGENT, "-o", str(taken))
+    assert result.code == 0
     assert taken.read_text() == "mine"
-    assert found.report["recorded_as"] == str(tmp_path / "new-2.db")
+    assert result.report["recorded_as"] == str(tmp_path / "new-2.db")
     assert (tmp_path / "new-2.db").exists()
 
 
@@ -439,9 +439,9 @@ def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
     """It is one line, and nothing is left in the recordings directory."""
-    found = verify("hello", agent)
-    assert (found.code, found.stdout) == (2, "")
-    (line,) = found.stderr.splitlines()
+    result = verify("hello", agent)
+    assert (result.code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
     assert words in line
     assert not list(verify.home.iterdir())
 
@@ -449,9 +449,9 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
     """A run that cannot be recorded is bad use, too."""
     (tmp_path / "file").write_text("")
-    found = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
-    assert found.code == 2
-    assert "Traceback" not in found.stderr
+    result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
+    assert result.code == 2
+    assert "Traceback" not in result.stderr
 
 
 def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -> None:
@@ -459,8 +459,8 @@ def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -
     with RecordingReader(_incomplete(tmp_path)) as reader:
         assert reader.recording.state == "incomplete"
     agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
-    found = verify(tmp_path / "incomplete.db", agent, "--stall-timeout=5")
-    assert (found.code, found.report["verdict"]) == (3, "incomplete"), found.stdout
+    actual = verify(tmp_path / "incomplete.db", agent, "--stall-timeout=5")
+    assert (actual.code, actual.report["verdict"]) == (3, "incomplete"), actual.stdout
 
 
 def _incomplete(directory: Path) -> Path:
@@ -480,10 +480,10 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
     )
-    found = verify(recorded.path, agent)
+    actual = verify(recorded.path, agent)
     recorded.close()
-    assert found.code == 0, found.stdout
-    assert found.stderr.startswith("grumble\n")
+    assert actual.code == 0, actual.stdout
+    assert actual.stderr.startswith("grumble\n")
     (new,) = verify.home.glob("*.db")
     with RecordingReader(new) as reader:
         assert stream_bytes(reader.connection, "stderr") == b"grumble\n"

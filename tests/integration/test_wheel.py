@@ -44,7 +44,7 @@ BASE = {"ahocorasick-rs", "attrs", "cattrs", "click", "jinja2", "jsonschema-rs",
 
 def run(*command: str | Path, cwd: Path = ROOT, said: bytes = b"") -> bytes:
     """Runs a program that has to succeed, and returns its output; shows what it says on stderr."""
-    done = subprocess.run(
+    result = subprocess.run(
         [*map(str, command)],
         input=said,
         cwd=cwd,
@@ -53,9 +53,9 @@ def run(*command: str | Path, cwd: Path = ROOT, said: bytes = b"") -> bytes:
         check=False,
         timeout=120,
     )
-    sys.stderr.write(done.stderr.decode())
-    assert done.returncode == 0, done.stdout.decode()
-    return done.stdout
+    sys.stderr.write(result.stderr.decode())
+    assert result.returncode == 0, result.stdout.decode()
+    return result.stdout
 
 
 def build(directory: Path, kind: str, source: Path = ROOT) -> Path:
@@ -107,15 +107,15 @@ def test_the_archives_have_every_file(tmp_path: Path) -> None:
 
 def closure(wheel: Path) -> dict[str, Distribution]:
     """Whatever a wheel requires to run, by name, with what this requires in turn."""
-    found: dict[str, Distribution] = {}
+    result: dict[str, Distribution] = {}
     about = zipfile.Path(wheel, f"acp_proxy-{__version__}.dist-info/")
     names = [*runtime_requirements(PathDistribution(about))]
     while names:
         name = canonicalize_name(names.pop())
-        if name not in found:
-            found[name] = distribution(name)
-            names += runtime_requirements(found[name])
-    return found
+        if name not in result:
+            result[name] = distribution(name)
+            names += runtime_requirements(result[name])
+    return result
 
 
 def runtime_requirements(package: Distribution) -> Iterator[str]:
@@ -171,8 +171,8 @@ def test_the_built_wheel_records_replays_and_inspects(
     with RecordingReader(ROOT / "recordings/hello.db") as reader:
         rows = [(row["stream"], bytes(row["raw"]) + b"\n") for row in reader.frames()]
     client, agent = (
-        b"".join(line for stream, line in rows if stream == one)
-        for one in ("to-agent", "to-client")
+        b"".join(line for stream, line in rows if stream == item)
+        for item in ("to-agent", "to-client")
     )
     command = ("--", sys.executable, "-IS", PLAIN_AGENT)
     assert run(program, "record", "-o", recording, *command, cwd=tmp_path, said=client) == agent

@@ -44,16 +44,16 @@ class Verified:
     def kinds(self) -> list[str]:
         """The kinds of the divergences that count."""
         divergences = self.report["conversation"]["divergences"]
-        return [one["kind"] for one in divergences if one["rank"] != "info"]
+        return [divergence["kind"] for divergence in divergences if divergence["rank"] != "info"]
 
     @property
     def differences(self) -> list[tuple[str, str]]:
         """What changed, as title and places."""
         entries = [
-            (f"{one['change']} {one['title']}", " ".join(f["pointer"] for f in one["fields"]))
-            for one in self.report["entries"]
+            (f"{item['change']} {item['title']}", " ".join(f["pointer"] for f in item["fields"]))
+            for item in self.report["entries"]
         ]
-        return [("handshake", one["pointer"]) for one in self.report["handshake"]] + entries
+        return [("handshake", item["pointer"]) for item in self.report["handshake"]] + entries
 
 
 class Started:
@@ -178,15 +178,15 @@ class Verifier:
 
     def living(self) -> list[int]:
         """The processes that were started for a verification, and live."""
-        found = []
+        result = []
         for process in processes():
             try:
                 environment = Path(f"/proc/{process.pid}/environ").read_bytes()
             except OSError:
                 continue
             if f"{MARK}={self.mark}".encode() in environment.split(b"\0") and process.lives:
-                found.append(process.pid)
-        return found
+                result.append(process.pid)
+        return result
 
     def _environment(self) -> dict[str, str]:
         ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}

@@ -99,7 +99,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
     """For every method; the report says which was recorded and which came."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
-    (divergence,) = [one for one in live.divergences if one.rank == "primary"]
+    (divergence,) = [item for item in live.divergences if item.rank == "primary"]
     assert divergence.kind == "outcome-differs"
     assert divergence.summary.endswith("the client answered error")
 

@@ -60,7 +60,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
     assert live.found[0] == "params-differ primary in connection 3"
-    assert all(" cascade " in one for one in live.found[1:])
+    assert all(" cascade " in item for item in live.found[1:])
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:

@@ -310,7 +310,7 @@ def test_after_another_handshake_all_divergences_are_cascades(record: Record) ->
     """)
     live.leave()
     assert live.found[0] == "params-differ primary in connection 1"
-    assert all(" cascade " in one for one in live.found[1:])
+    assert all(" cascade " in item for item in live.found[1:])
 
 
 def test_ignored_members_do_not_count(record: Record) -> None:

@@ -146,5 +146,5 @@ def test_an_incomplete_recording_ends_without_optional_requests(record: Record) 
     """The recorder was killed after an answer to one of them."""
     live = record(LISTED).replay(1, 3)
     live.leave()
-    found = report(live.engine, "recorded", is_incomplete=True)
-    assert (found.verdict, found.exit_code, found.unplayed) == ("incomplete", 3, 1)
+    result = report(live.engine, "recorded", is_incomplete=True)
+    assert (result.verdict, result.exit_code, result.unplayed) == ("incomplete", 3, 1)

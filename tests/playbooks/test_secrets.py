@@ -51,8 +51,8 @@ def new_session(token: str) -> str:
 
 def without_secrets(live: Live) -> str:
     """The report of a replay, which has no secrets."""
-    found = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
-    assert not any(secret[14:] in found for secret in (NEW, OTHER))
+    result = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
+    assert not any(secret[14:] in result for secret in (NEW, OTHER))
     return "\n".join(text(live.report))
 
 
@@ -85,7 +85,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
         <- end
     """)
     assert live.found == []
-    assert [one.kind for one in live.divergences] == ["masked"]
+    assert [divergence.kind for divergence in live.divergences] == ["masked"]
     assert "masked, and was not compared" in without_secrets(live)
     assert live.report.verdict == "clean"
 
@@ -100,10 +100,12 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
         {prompt(3, f"again {OTHER}")}
         <- refusal #3
     """)
-    assert [one.kind for one in live.divergences if one.rank == "primary"] == ["binding-conflict"]
-    found = without_secrets(live)
-    assert "which is another secret elsewhere" in found
-    assert "/params/prompt/0/text" in found
+    assert [item.kind for item in live.divergences if item.rank == "primary"] == [
+        "binding-conflict"
+    ]
+    result = without_secrets(live)
+    assert "which is another secret elsewhere" in result
+    assert "/params/prompt/0/text" in result
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -118,7 +120,9 @@ def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> No
         {prompt(2, f"do not use {NEW} now")}
         <- refusal #2
     """)
-    assert [one.kind for one in live.divergences if one.rank == "primary"] == ["params-differ"]
+    assert [divergence.kind for divergence in live.divergences if divergence.rank == "primary"] == [
+        "params-differ"
+    ]
     assert "[redacted:" in without_secrets(live)
 
 
@@ -187,7 +191,7 @@ def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
     assert live.play(f"<- #7 terminal/create {command}") == ["-> 7"]
     (answer,) = live.play(asking(NEW))
     assert '"n"' in answer
-    assert [one.kind for one in live.divergences] == ["masked", "permission-differs"]
+    assert [divergence.kind for divergence in live.divergences] == ["masked", "permission-differs"]
     assert not any(secret[14:] in repr(live.report) for secret in (OLD, NEW))
 
 
@@ -213,7 +217,7 @@ SPOKEN = """
 
 def asked_with(*words: str) -> str:
     """A prompt with several texts."""
-    content = json.dumps([{"type": "text", "text": one} for one in words])
+    content = json.dumps([{"type": "text", "text": word} for word in words])
     return f'#2 session/prompt {{"sessionId": "s", "prompt": {content}}}'
 
 
@@ -232,10 +236,10 @@ def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with(*words[:2]))
-    found = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
-    assert [one.kind for one in live.divergences] == ["params-differ"]
-    assert SHORT not in found
-    assert "[redacted:env:0a0b0c0d]" in found or words[1] == "another"
+    result = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
+    assert [divergence.kind for divergence in live.divergences] == ["params-differ"]
+    assert SHORT not in result
+    assert "[redacted:env:0a0b0c0d]" in result or words[1] == "another"
 
 
 def test_a_prompt_without_a_recorded_marker_is_shown(record: Record) -> None:
@@ -273,7 +277,10 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
     options = [{"optionId": "n", "name": "n", "kind": "reject_once"}]
     params = {"sessionId": "s", "toolCall": call, "options": options}
     live.play(f"<- #8 session/request_permission {json.dumps(params)}")
-    assert [one.kind for one in live.divergences] == ["unmatched", "permission-differs"]
+    assert [divergence.kind for divergence in live.divergences] == [
+        "unmatched",
+        "permission-differs",
+    ]
     assert SHORT not in repr(live.report)
 
 
@@ -285,7 +292,7 @@ def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
     live.send(asked_with(f"it is {value}", "z" * 180 + value))
     log = live.engine.divergences
     assert value in repr(log.masked({}))
-    found = repr(log.masked({value: "[redacted:env:0a0b0c0d]"}))
-    assert value[:4] not in found
-    assert "it is [redacted:env:" in found
-    assert "z (" not in found
+    result = repr(log.masked({value: "[redacted:env:0a0b0c0d]"}))
+    assert value[:4] not in result
+    assert "it is [redacted:env:" in result
+    assert "z (" not in result

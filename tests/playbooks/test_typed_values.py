@@ -92,9 +92,9 @@ def test_a_false_capability_equals_an_absent_one(record: Record) -> None:
     live = record(KEY).replay()
     live.send(said % '{"fs": {"read": true, "write": true}}')
     assert live.found[0].startswith("params-differ primary in connection 1")
-    assert [one.pointer for one in live.divergences[0].near_misses[0].differences] == [
-        "/params/capabilities/fs/write"
-    ]
+    assert [
+        difference.pointer for difference in live.divergences[0].near_misses[0].differences
+    ] == ["/params/capabilities/fs/write"]
 
 
 DRAFT = """

@@ -109,7 +109,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
     live = verify(recorded)
     live.play("<- #6 _x/z {}", "<- 2", "<- 4", f"<- {read('/p/g')}", again, again)
     sent = [json.loads(line) for line in live.bytes.splitlines()]
-    errors = [one["error"] for one in sent if "error" in one]
+    errors = [item["error"] for item in sent if "error" in item]
     assert [error["data"] for error in errors] == [
         {"divergence": "unmatched", "recorded": [], "lane": "connection"},
         {"divergence": "unmatched", "recorded": [recorded.seq(8)], "lane": "s"},
@@ -148,7 +148,7 @@ def test_only_a_recorded_request_can_be_exhausted(
         <- {END}
         -> end
     """)
-    assert [one.kind for one in live.divergences] == ["unmatched", "exhausted"]
+    assert [divergence.kind for divergence in live.divergences] == ["unmatched", "exhausted"]
 
 
 def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> None:
@@ -209,8 +209,8 @@ def test_near_misses_list_ids_last(record: Record) -> None:
         -> end
     """)
     misses = live.divergences[0].near_misses
-    found = [(miss.seq, [one.pointer for one in miss.differences]) for miss in misses]
-    assert found == [
+    actual = [(miss.seq, [item.pointer for item in miss.differences]) for miss in misses]
+    assert actual == [
         (recorded.seq(6), ["/params/command", "/params/callId"]),
         (recorded.seq(10), ["/params/args/0", "/params/callId"]),
         (recorded.seq(8), ["/params/env/0", "/params/command", "/params/callId"]),
@@ -235,7 +235,7 @@ def test_a_directory_is_moved_once(
     live = verify(recorded, roots={was: now})
     live.check(STARTED.replace("-> 3", f'-> #1 session/new {{"cwd": "{now}"}}'))
     live.check(f"<- {read(came)}\n-> refusal #0")
-    ((miss,),) = [one.near_misses for one in live.divergences]
+    ((miss,),) = [divergence.near_misses for divergence in live.divergences]
     (difference,) = miss.differences
     assert (difference.recorded, difference.live) == (f'"{now}/a"', f'"{came}"')
     assert difference.recorded_as == f'"{transcript}"'

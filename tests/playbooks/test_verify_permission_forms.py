@@ -219,10 +219,14 @@ def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -
         -> end
     """)
     assert live.found == ["permission-differs primary in s 7"]
-    found = next(one for one in live.divergences if one.kind is DivergenceKind.PERMISSION_DIFFERS)
-    assert found.summary.startswith('the agent changed the tool call "ls" after')
-    assert "session/request_permission" in (found.came or "")
-    assert '"rm"' in [one.live for one in found.differences]
+    actual = next(
+        divergence
+        for divergence in live.divergences
+        if divergence.kind is DivergenceKind.PERMISSION_DIFFERS
+    )
+    assert actual.summary.startswith('the agent changed the tool call "ls" after')
+    assert "session/request_permission" in (actual.came or "")
+    assert '"rm"' in [divergence.live for divergence in actual.differences]
 
 
 def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
@@ -262,14 +266,14 @@ def member(what: str) -> str:
 
 def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
     """Each request of a batch is compared, and so is each answer."""
-    one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
+    item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
-    conversation = f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
+    conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
     live = asking(record, conversation).check(f"<- 6\n-> 7\n<- {END}\n-> end")
     assert live.found == []
     live = asking(record, conversation)
     live.check(f"""
-        <- [{member(one)},{member(permission(RM, token=2))}]
+        <- [{member(item)},{member(permission(RM, token=2))}]
         -> {outcome("n", 2)}
         .. 2s
         -> [{yes % 1}]
@@ -281,12 +285,12 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
     """The recorded answer is not sent with an id that has another meaning now."""
-    one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
+    item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
-    live = asking(record, f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")
+    live = asking(record, f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")
     wider = permission({**LS, "rawInput": {"command": "pwd"}}, "y:allow_always", REJECT, token=2)
     live.check(f"""
-        <- [{member(one)},{member(wider)}]
+        <- [{member(item)},{member(wider)}]
         -> {outcome(None, 2)}
         -> [{yes % 1}]
         <- {END}

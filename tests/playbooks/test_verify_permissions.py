@@ -223,7 +223,10 @@ def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
         <- {END}
         -> end
     """)
-    assert [one.kind for one in live.divergences] == ["permission-differs", "exhausted"]
+    assert [divergence.kind for divergence in live.divergences] == [
+        "permission-differs",
+        "exhausted",
+    ]
 
 
 def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
@@ -352,12 +355,12 @@ def test_a_command_that_only_its_title_names_is_denied(
     call = {"kind": "execute", "title": "npm test", **where}
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     assert live.play(f"<- {permission({**call, 'title': 'rm -rf /'})}") == [f"-> {outcome('n')}"]
-    (found,) = live.divergences
-    assert found.summary == (
+    (result,) = live.divergences
+    assert result.summary == (
         'the agent asked permission for "rm -rf /" and did not say what it applies to, so it is'
         ' unknown whether #7, "npm test", allowed it; it was rejected'
     )
-    assert [(d.pointer, d.recorded, d.live) for d in found.differences] == [
+    assert [(d.pointer, d.recorded, d.live) for d in result.differences] == [
         ("/params/toolCall/title", '"npm test"', '"rm -rf /"')
     ]
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")

@@ -127,34 +127,34 @@ def found_in(name: str, messages: list[dict[str, Any]]) -> Iterator[Case]:
 def has_only_texts(request: dict[str, Any], updates: list[dict[str, Any]]) -> bool:
     """Whether a tool call has only a kind, and texts."""
     case = Case("", request, tuple(updates))
-    found = [*effective(case)]
+    result = [*effective(case)]
     kinds = {"kind", "operation", "type", "tool", "text"}
-    return not any(way[-1] not in kinds for _, way in found)
+    return not any(way[-1] not in kinds for _, way in result)
 
 
 @cache
 def cases() -> list[Case]:
     """All permission requests in the repository, and one of each form."""
-    found = [*SYNTHETIC]
+    result = [*SYNTHETIC]
     for path in captures.all_captures():
         if path.suffix == ".gz":  # asks for what the others ask for
             continue
         capture = captures.load(path)
         frames = (capture.stream_bytes(stream) for stream in ("to-agent", "to-client"))
         messages = [*decoded(b"\n".join(frames).split(b"\n"))]
-        found += found_in(f"{path.parent.name}-{path.name}", messages)
+        result += found_in(f"{path.parent.name}-{path.name}", messages)
     for path in sorted((DATA / "pairs").glob("*.jsonl")):
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         messages = [line["message"] for line in lines if isinstance(line.get("message"), dict)]
-        found += found_in(path.name, messages)
+        result += found_in(path.name, messages)
     for path in sorted((DATA.parents[1] / "recordings").glob("*.db")):
-        found += found_in(path.name, [*decoded(raw_frames(path))])
+        result += found_in(path.name, [*decoded(raw_frames(path))])
     for path in sorted((DATA / "protocol").glob("messages-*.jsonl")):
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         for line in lines:
             if line["message"].get("method") == PERMISSION:
-                found += found_in(path.name, [line["message"]])
-    return found
+                result += found_in(path.name, [line["message"]])
+    return result
 
 
 def decoded(frames: Any) -> Iterator[dict[str, Any]]:
@@ -315,9 +315,9 @@ def ids(case: Case) -> Iterator[str]:
         way = call_in(params)
         call = at(params, way) if way else {}
         for holder in (params, params.get("subject") or {}, call):
-            found = holder.get("toolCallId") or (way == ("data",) and holder.get("id"))
-            if found:
-                yield found
+            result = holder.get("toolCallId") or (way == ("data",) and holder.get("id"))
+            if result:
+                yield result
 
 
 def in_parts(params: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -385,7 +385,7 @@ def check_refused(case: Case, reply: Any, live: LiveAgent) -> None:
         kinds = {o["optionId"]: o["kind"] for o in case.request["options"]}
         chosen = reply["outcome"].get("optionId")
         assert reply["outcome"]["outcome"] == "cancelled" or kinds[chosen].startswith("reject")
-    assert [one.kind for one in live.divergences] == ["permission-differs"]
+    assert [divergence.kind for divergence in live.divergences] == ["permission-differs"]
 
 
 @pytest.fixture(params=range(len(cases())), ids=lambda place: cases()[place].name)

@@ -67,9 +67,9 @@ def parallel(record: Record, ask: Callable[[int], str], many: int) -> tuple[int,
     asked = "\n".join(f"<- {ask(n)}" for n in range(many))
     answered = "\n".join(f"-> {selected('y', n)}" for n in range(many))
     live = verify(record(f"{START}\n{asked}\n{answered}\n<- {END}")).check(STARTED)
-    done = calls(lambda: live.play(*(f"<- {6 + n}" for n in range(many))))
+    result = calls(lambda: live.play(*(f"<- {6 + n}" for n in range(many))))
     live.play(f"<- {END}")
-    return done, live
+    return result, live
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> Non
 
         conversation = "\n".join(f"<- {ask(n, 'a')}\n-> {selected('y', n)}" for n in range(many))
         live = asking(record, conversation)
-        done = calls(lambda: live.play(*(f"<- {ask(n, 'b')}" for n in reversed(range(many)))))
+        result = calls(lambda: live.play(*(f"<- {ask(n, 'b')}" for n in reversed(range(many)))))
         assert live.found == []
-        return done
+        return result
 
     assert backwards(MANY) < 1.5 * MANY / FEW * backwards(FEW)
 
@@ -122,9 +122,9 @@ def test_other_sessions_add_no_work(record: Record, is_over: bool) -> None:
         live.play(*(f"<- {2 * n + 2}" for n in range(many)))
         assert live.sent[-1][0] == str(2 * many + 1)
         update = '<- session/update {"sessionId": "s0", "update": {}}'
-        done = lines(lambda: live.play(*[update] * 20))
+        process = lines(lambda: live.play(*[update] * 20))
         assert live.found == []
-        return done
+        return process
 
     assert work(MANY) < 1.1 * work(FEW)
 

@@ -1,4 +1,4 @@
-"""What is held back, and when it goes out."""
+"""Held deliveries go out when a direction ends or too many bytes are held."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """The second end returns nothing."""
+    """The first end of a direction returns all held deliveries, and the second none."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """At the end, those with the fewest frames left to wait for go first."""
+    """At the end, held frames with the fewest frames left to wait for go first."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """
@@ -31,7 +31,7 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
 
 
 def test_held_frames_are_bounded() -> None:
-    """Beyond a megabyte the oldest of several held frames goes out, whatever it waits for."""
+    """Beyond a megabyte the oldest of several held frames goes out."""
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [
@@ -46,7 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """Frames that waited for later ones are lost."""
+    """Frames that are held at a stall are lost."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

@@ -1,4 +1,4 @@
-"""The schedule: bytes by their moments, side effects behind them, limits, and ends."""
+"""The schedule orders bytes by due time, with side effects and ends after them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def write(data: bytes, due: int = 0, direction: Direction = Direction.TO_CLIENT)
 
 
 def plain(data: bytes, due: int = 0) -> ScheduledWrite:
-    """A frame to which nothing has happened."""
+    """Returns the write of a frame without faults."""
     return ScheduledWrite(Direction.TO_CLIENT, data, due, is_joinable=True)
 
 
 def added(*outputs: ScheduledWrite | RuleEffect | DirectionEnd) -> DeliverySchedule:
-    """A schedule with outputs of the engine, all added at moment 0."""
+    """Returns a schedule with outputs of the engine, all added at time 0."""
     schedule = DeliverySchedule()
     for output in outputs:
         schedule.add(output, 0)
@@ -46,16 +46,16 @@ def added(*outputs: ScheduledWrite | RuleEffect | DirectionEnd) -> DeliverySched
 
 
 def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> list[bytes]:
-    """All writes that are due at a moment, each gone before the next is taken."""
-    found = []
+    """Returns all writes due at a time, each gone before the next is taken."""
+    result = []
     while (data := schedule.outboxes[outlet].take(now)) is not None:
-        found.append(data)
+        result.append(data)
         schedule.outboxes[outlet].gone()
-    return found
+    return result
 
 
 def test_bytes_go_out_when_they_are_due() -> None:
-    """Earlier ones go first; at one moment, those that were added first."""
+    """Bytes that are due earlier go first; at the same time, those added first."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -67,7 +67,7 @@ def test_bytes_go_out_when_they_are_due() -> None:
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
-    """Each has its own order, and what is added names the outlet it goes to."""
+    """Each outlet has its own order and does not wait for the others."""
     schedule = DeliverySchedule()
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
@@ -77,7 +77,7 @@ def test_outlets_do_not_wait_for_each_other() -> None:
 
 
 def test_lines_on_stderr_are_due_at_once() -> None:
-    """Whatever is late on the other outlets."""
+    """Lines on stderr are due at once, even if bytes are delayed on other outlets."""
     schedule = added(write(b"late", 9))
     flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
     assert schedule.add(flood, 4) is STDERR
@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Until it is gone nothing else is due there."""
+    """Bytes that were taken must be written before more are due on their outlet."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -99,7 +99,7 @@ def test_what_was_taken_is_written_before_more_is_taken() -> None:
 
 
 def test_only_plain_frames_are_joined() -> None:
-    """As far as they are due; what a rule has touched is a write of its own."""
+    """Only due frames without faults are joined; all other bytes are written separately."""
     schedule = added(
         plain(b"a"), plain(b"b"), write(b"c"), plain(b"d"), plain(b"e"), plain(b"late", 5)
     )
@@ -108,7 +108,7 @@ def test_only_plain_frames_are_joined() -> None:
 
 
 def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write that has reached the limit takes no further frame."""
+    """A joined write that has reached the limit takes no more frames."""
     monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
     schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
     assert written(schedule, 0) == [b"123456", b"7"]
@@ -116,7 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """Bytes count until they are gone."""
+    """An outlet has room for a megabyte or one frame; bytes count until they are gone."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -135,7 +135,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """On every outlet, until it is gone and not only taken; not for what was added later."""
+    """A side effect waits until all bytes added before it are gone, on every outlet."""
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),
@@ -153,7 +153,7 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 
 
 def test_side_effects_keep_their_order() -> None:
-    """Those behind a late frame wait with it, those before it do not."""
+    """Side effects keep their order and wait only for frames before them."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
     waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
@@ -163,7 +163,7 @@ def test_side_effects_keep_their_order() -> None:
 
 
 def test_a_side_effect_can_have_a_moment() -> None:
-    """Then it waits for that, and for nothing else."""
+    """A side effect with a set time waits only for that time."""
     schedule = added(write(b"late", 50))
     assert schedule.effect_due_at() is None
     schedule.add_later(KILL, 8)
@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """It happens once the bytes before it are gone."""
+    """A side effect without a set time has no due time."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """The engine itself stops a direction; its end is an output of its own."""
+    """Firings and stops add nothing, since the engine itself stops directions."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -203,7 +203,7 @@ def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
 
 
 def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
-    """It is known at once that nothing more is to be read; the outlet ends when it is empty."""
+    """An outlet is ending at once, but ends only when the waiting bytes are gone."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending
     assert not schedule.outboxes[AGENT].is_ending
@@ -217,7 +217,7 @@ def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
 
 
 def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
-    """It is reported once; what is being written is not lost, and side effects go on."""
+    """A closed outlet loses waiting and later bytes, but not those being written."""
     schedule = added(write(b"ab"), write(b"cde", 5), KILL)
     assert schedule.outboxes[CLIENT].take(0) == b"ab"
     schedule.outboxes[CLIENT].close()
@@ -237,7 +237,7 @@ def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
 
 
 def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
-    """What was written before has gone out."""
+    """When a write breaks, only the bytes not yet written are lost."""
     schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
     assert schedule.outboxes[CLIENT].take(0) == b"abcde"
     schedule.outboxes[CLIENT].fail(2)
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """All goes out in the order in which it would have, and what comes then behind it."""
+    """When hurried, everything goes out at once in order, and later bytes follow."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

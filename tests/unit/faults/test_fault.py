@@ -1,4 +1,4 @@
-"""What a kind keeps between frames."""
+"""A kind keeps state between frames, and draws from its seed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NumberedFault(Fault):
     kind = "numbered"
 
     def new_state(self) -> Numbers:
-        """Returns a count that begins anew."""
+        """Returns a new count."""
         return Numbers()
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
@@ -47,7 +47,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All sessions share it; another rule of the same kind has its own, also an equal rule."""
+    """A kind's state is separate for each rule and direction, and common to all sessions."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):
@@ -71,7 +71,7 @@ def test_a_kind_keeps_its_state_for_each_rule_and_direction(
 
 
 def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule applies to all that the rules before it have left of a frame."""
+    """A rule applies to each copy of a frame that earlier rules have made."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
 
@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """A draw neither moves nor remembers anything."""
+    """The same draw always gives the same number."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -95,7 +95,7 @@ def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """What ends one part is never mistaken for the beginning of the next."""
+    """Parts of the key with other boundaries give other numbers."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 
@@ -108,7 +108,7 @@ def test_draws_are_spread_evenly() -> None:
     whole = {Chance(0, "r", "l", match).below(6) for match in range(200)}
     assert whole == set(range(6))
     between = [Chance(0, "r", "l", match).between(-2, 3) for match in range(200)]
-    assert all(-2 <= one < 3 for one in between)
+    assert all(-2 <= item < 3 for item in between)
 
 
 def test_the_numbers_of_a_seed_are_written_down() -> None:

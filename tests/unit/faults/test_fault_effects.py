@@ -1,4 +1,4 @@
-"""Deliveries: when their pieces are due, and what a kind keeps of them."""
+"""The pieces of a delivery are due one after another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def delivery(*pieces: DeliveryPiece) -> Delivery:
 
 
 def test_a_piece_is_due_after_the_one_before_it() -> None:
-    """The first is due after the frame was received; a piece lasts from its beginning on."""
+    """A piece is due after the one before it, and the first after the frame was received."""
     pieces = (
         DeliveryPiece(b"a", after_ns=5),
         DeliveryPiece(b"b", after_ns=3, takes_ns=10),
@@ -30,20 +30,20 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """A wait since the frame was received may be over by then, but not the piece's duration."""
+    """A piece waits for all bytes before it, and then lasts its full duration."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 
 
 def test_a_delivery_is_delayed_as_a_whole() -> None:
-    """Its first piece is later, and so are those after it; an empty delivery stays empty."""
+    """Delaying a delivery delays all its pieces; an empty delivery stays empty."""
     parts = delivery(DeliveryPiece(b"a", after_ns=1), DeliveryPiece(b"b", after_ns=2))
     assert [due for due, _ in parts.later(10).schedule(0, 0)] == [11, 13]
     assert delivery().later(10) == delivery()
 
 
 def test_replaced_bytes_are_as_late_as_the_original() -> None:
-    """One piece begins when the first did, and lasts as long as all of them."""
+    """Replaced bytes are one piece with the delay and the duration of the original."""
     parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
     assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
     assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)
@@ -51,7 +51,7 @@ def test_replaced_bytes_are_as_late_as_the_original() -> None:
 
 @pytest.mark.parametrize("fault", [SliceFault(bytes=1, delay_ms=0), BandwidthFault(10**9)])
 def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
-    """An empty piece writes nothing, and what comes after it waits."""
+    """An empty piece writes nothing, but later pieces wait for it."""
     rest = DeliveryPiece(b"", after_ns=70)
     whole = delivery(DeliveryPiece(b"ab"), rest)
     frame = PassingFrame(Direction.TO_CLIENT, {}, b"\n", 0, 0, whole)

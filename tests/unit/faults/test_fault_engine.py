@@ -1,4 +1,4 @@
-"""The engine: what it knows of a frame, and what it returns of rules that fired."""
+"""The engine matches frames with rules, and returns the rules that fired."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """They follow what fired, in the order of the plan."""
+    """Side effects follow the firings, in the order of the plan, and name their rules."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -49,7 +49,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """A reply has its request's method, session and turn."""
+    """A filter matches a reply by its request's method, session and turn."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """
@@ -61,7 +61,7 @@ def test_a_filter_matches_what_the_recorder_labels() -> None:
 
 
 def test_an_injected_reply_closes_its_request() -> None:
-    """A turn that an error has ended is over for the rules that name turns."""
+    """An injected reply closes its request, and so ends the turn."""
     check(
         ["error-reply where=method:session/prompt", "drop where=turn:1"],
         r"""
@@ -77,12 +77,12 @@ def test_an_injected_reply_closes_its_request() -> None:
 
 
 def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
-    """Each rule that fired: its name, whether it injected the line, and what arrived."""
+    """Returns the name of each rule that fired, whether it injected, and the bytes."""
     return [(fired.rule, fired.received is None, fired.delivered) for fired in recorded.fired]
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """A frame at which several rules fire has one firing of each, with the same bytes."""
+    """If several rules fire at a frame, each firing has the same delivered bytes."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """Before the frame if it goes before it, as it arrives, with the rule that made it."""
+    """An injected line has one firing, in its place before or after the frame."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""
@@ -118,7 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """Whether it is dropped, or cut until no byte is left."""
+    """A frame that is dropped, or cut to nothing, has no delivered bytes."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """The rule itself fired once."""
+    """Frames after a stop name the stopping rule, which counts as fired once."""
     recorded = check(
         ["close where=text:a"],
         """
@@ -145,7 +145,7 @@ def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
 
 
 def test_a_plan_without_rules_lets_everything_pass() -> None:
-    """No rule fires either."""
+    """A plan without rules lets everything pass, and no rule fires."""
     recorded = FaultTranscript([])
     outputs = recorded.feed(AGENT, b"x\r\n")
     assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [

@@ -31,7 +31,7 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """It has the summary of the kind, and a row for each of its settings and no other."""
+    """The section of a kind has its summary, and exactly one row for each setting."""
     text = section(PAGE, word)
     manual = manual_of(KINDS[word])
     assert manual.about in text
@@ -46,13 +46,13 @@ def test_each_section_is_about_a_kind() -> None:
 
 
 def test_every_trigger_has_its_row() -> None:
-    """The rows have name, default, type and description, in the order of the class."""
+    """Every trigger has a row with name, default, type and description, in order."""
     rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
 
 def test_every_ready_plan_has_its_row() -> None:
-    """The row has the plan's `about`; the tables of real clients name existing plans only."""
+    """Every ready plan has a row with its `about`, and all plans named on the page exist."""
     plans = section(PAGE, "Ready plans")
     for name in ready_plans():
         assert f"| `@{name}` | {load_plan(f'@{name}').about} |" in plans
@@ -64,13 +64,13 @@ def test_every_ready_plan_has_its_row() -> None:
 
 
 def test_the_example_is_a_plan() -> None:
-    """The plan on the page is valid."""
+    """The example on the page is a valid plan."""
     (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(structure_plan(tomllib.loads(example), "page").rules) == 2
 
 
 def test_the_example_of_explain_is_its_output() -> None:
-    """The command on the page prints the lines on the page."""
+    """The `faults explain` command on the page prints the lines on the page."""
     from tests.support.command_line import run
 
     text = section(PAGE, "What a plan does")
@@ -80,7 +80,7 @@ def test_the_example_of_explain_is_its_output() -> None:
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It acts as described, and `faults list` describes it."""
+    """The kind of the how-to acts as described, and `faults list` describes it."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)
@@ -129,7 +129,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """Its class is named in its own file alone, and its file in the registry alone."""
+    """A kind's class is named only in its own file, and its file only in the registry."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()
@@ -145,7 +145,7 @@ def test_a_kind_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
-    """Only its file and the manual name it, so that a new plan needs no code."""
+    """A ready plan is named only in its file and the manual, so a new plan needs no code."""
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():
@@ -154,7 +154,7 @@ def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
-    """A kind gets random values and the time from the frame only."""
+    """Kinds get random values and the time only from the frame."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

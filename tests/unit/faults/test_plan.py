@@ -37,7 +37,7 @@ def refused(path: Path, text: str) -> str:
 
 
 def test_a_plan_is_read(tmp_path: Path) -> None:
-    """It has the rules, settings, triggers and seed of the file."""
+    """A plan has the rules, settings, triggers and seed of its file."""
     (tmp_path / "p.toml").write_text("""
         about = "slow"
         seed = 42
@@ -66,7 +66,7 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
 
 
 def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
-    """Both forms give the same rule."""
+    """A rule of the command line equals the same rule in a file."""
     rule = parse_rule(
         "latency latency_ms=500 where='dir:to-client method:x' after=3 times=1 window=1s..2s"
     )
@@ -83,7 +83,7 @@ def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
 
 
 def test_a_text_setting_takes_a_number_as_text() -> None:
-    """On the command line, a value that looks like a number stays a text for such a setting."""
+    """A value for a text setting stays a text even if it looks like a number."""
     assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
     assert parse_rule("drop name=7").name == "7"
 
@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The message has the path in the file, the expected and the given value, and a suggestion."""
+    """The error of a wrong plan has the place, the expected and given value, and a hint."""
     assert refused(tmp_path, text) == message
 
 
@@ -150,7 +150,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> None:
-    """The message names the rule by its place, and then the setting."""
+    """The error of a wrong setting names the rule's place, and then the setting."""
     assert refused(tmp_path, f"[[fault]]\nkind = {kind}") == f"fault[0].{message}"
 
 
@@ -179,25 +179,25 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """So is one for what is not known when a frame passes."""
+    """A filter is refused if it is wrong or needs values not known when a frame passes."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
 
 def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
-    """A line of JSON may have one."""
+    """An escape within a literal text does not end the line."""
     (tmp_path / "p.toml").write_text("[[fault]]\nkind = 'replace'\nframe = 'a\\nb'")
     assert load_plan(tmp_path / "p.toml").rules
 
 
 def test_invalid_toml_is_refused(tmp_path: Path) -> None:
-    """The message has the parser's position."""
+    """The error for invalid TOML has the parser's position."""
     assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
     assert "line 1" in refused(tmp_path, "[[fault]\n")
 
 
 def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
-    """A missing file, a directory, and a file that is not UTF-8."""
+    """A missing file, a directory, and a file that is not UTF-8 are refused as plans."""
     with pytest.raises(BadPlan, match=r"cannot read .*none\.toml: no such file or directory$"):
         load_plan(tmp_path / "none.toml")
     with pytest.raises(BadPlan, match="is a directory"):
@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """Since `faults explain --fault RULE REC` lacks the - of a plan, the message has it."""
+    """The error for a recording in place of a plan suggests ``-`` in its place."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
@@ -227,14 +227,14 @@ def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
-    """The message has the option as it was written."""
+    """The error for a wrong rule has the option as it was written."""
     with pytest.raises(BadPlan) as refusal:
         parse_rule(text)
     assert str(refusal.value) == f"--fault {text!r}: {message}"
 
 
 def test_a_rule_has_to_be_utf_8() -> None:
-    """A plan is kept as TOML, which is."""
+    """A rule that is not UTF-8 is refused."""
     with pytest.raises(BadPlan, match=r"expected UTF-8$"):
         parse_rule("noop where=method:\udcff")
 
@@ -253,7 +253,7 @@ def test_ready_plans_go_by_their_names() -> None:
 
 
 def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
-    """If two have one kind, a hash of its settings is added to each name."""
+    """An unnamed rule is named after its kind, with a hash if two have the same kind."""
     names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
     assert names[1] == "latency"
     assert len(set(names)) == 3
@@ -269,7 +269,7 @@ def test_names_and_keys_do_not_depend_on_the_order() -> None:
 
 
 def test_a_rule_that_is_added_moves_no_key() -> None:
-    """A rule draws the same numbers, whatever comes before it."""
+    """Adding a rule to a plan does not change the keys of other rules."""
     (alone,) = plan_of("drop probability=0.5").rules
     more = plan_of("drop", "latency", "drop probability=0.5", "drop times=2").rules
     assert alone.key in [rule.key for rule in more]
@@ -277,14 +277,14 @@ def test_a_rule_that_is_added_moves_no_key() -> None:
 
 
 def test_equal_rules_have_different_names() -> None:
-    """They also draw different numbers."""
+    """Equal rules have different names and draw different numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
 
 
 def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
-    """In a file, and over files and the command line."""
+    """Two rules with the same name are refused, in a file and on the command line."""
     text = "[[fault]]\nkind = 'drop'\nname = 'x'\n[[fault]]\nkind = 'noop'\nname = 'x'\n"
     message = refused(tmp_path, text)
     assert message.startswith("fault[1]: name: 'x' is the name of ")
@@ -300,7 +300,7 @@ def test_a_name_wins_over_a_kind() -> None:
 
 
 def test_two_seeds_are_refused() -> None:
-    """Unless they are the same."""
+    """Two different seeds are refused."""
     assert joined([Plan(seed=1)], [], 1).seed == 1
     assert joined([], [], None).seed is None
     with pytest.raises(BadPlan, match="two seeds are given: 2 and 1; expected one"):
@@ -310,14 +310,14 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """Else a member of a rule could mean either."""
+    """No setting has the name of a trigger, or a member of a rule would be ambiguous."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind
 
 
 def test_every_kind_and_setting_explains_itself() -> None:
-    """Each has a sentence, which `faults list` shows."""
+    """Every kind and setting has a sentence for `faults list`."""
     from acp_proxy.faults.manual import manual_of, trigger_manual
 
     for kind in KINDS.values():
@@ -346,19 +346,19 @@ def test_every_kind_and_setting_explains_itself() -> None:
     ids=lambda text: text[:12],
 )
 def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
-    """Each is refused with one line, quickly and without much memory."""
+    """A plan beyond the limits is refused with one line, quickly and with little memory."""
     assert refused(tmp_path, text).startswith(message)
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """A value that is not TOML is a text, which has the wrong type."""
+    """A rule of the command line has the same limits as a plan."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")
 
 
 def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
-    """A device has no end, and a FIFO would block for ever."""
+    """Only a plain file is read as a plan: a device has no end, and a FIFO would block."""
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
         with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """A recording is untrusted input; a plan beyond the bounds has no rules."""
+    """A recorded plan beyond the limits has no rules, since recordings are untrusted input."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

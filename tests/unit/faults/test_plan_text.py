@@ -1,4 +1,4 @@
-"""A plan that is written down is the same plan when it is read again."""
+"""A plan that is written as text is the same when it is read again."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def same(plan: Plan) -> Plan:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_comes_back(rule: str) -> None:
-    """Kind, name, settings and trigger are all there."""
+    """A written rule keeps its kind, name, settings and trigger."""
     plan = joined([], [parse_rule(rule)], 42)
     again = structure_plan(tomllib.loads(plan_text(plan)), "again")
     assert same(again) == same(plan)
 
 
 def test_a_whole_plan_comes_back() -> None:
-    """Rules keep their order and their names."""
+    """The rules of a written plan keep their order and their names."""
     plan = joined([], [parse_rule(rule) for rule in RULES], None)
     again = structure_plan(tomllib.loads(plan_text(plan, 7)), "again")
     assert [rule.name for rule in again.rules] == [rule.name for rule in plan.rules]
@@ -47,6 +47,6 @@ def test_a_whole_plan_comes_back() -> None:
 
 
 def test_the_plans_own_seed_counts() -> None:
-    """A seed that was chosen is written only where the plan has none."""
+    """A chosen seed is written only if the plan has none."""
     assert plan_text(Plan(seed=3), 4) == "seed = 3\n"
     assert plan_text(Plan()) == ""

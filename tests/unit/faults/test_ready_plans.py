@@ -1,4 +1,4 @@
-"""Each ready plan does what it says, to a recording of a real conversation."""
+"""Each ready plan affects a recording of a real conversation as it describes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PassedFrame:
 
 @define
 class Hit:
-    """What rules made of a frame."""
+    """The effect of rules on a frame."""
 
     frame: PassedFrame
     rules: list[str] = field(factory=list)
@@ -61,23 +61,23 @@ class Hit:
 
     @property
     def delivered(self) -> bytes | None:
-        """The bytes that arrive in its place; None if it never does."""
+        """The bytes that arrive in place of the frame; None if it never arrives."""
         return b"".join(piece.data for piece in self.pieces) if self.pieces else None
 
     @property
     def late_ms(self) -> float:
-        """How much later than in the recording its last byte arrives."""
+        """How much later than in the recording the last byte arrives."""
         return (max(piece.due for piece in self.pieces) - self.frame.t_ns) / 1e6
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything became of the frame but that it passed."""
+        """Whether the frame did not simply pass."""
         whole = self.delivered == self.frame.raw + self.frame.newline
         return not whole or self.late_ms > 0 or bool(self.injected or self.effects)
 
 
 class AppliedPlan:
-    """What a plan does to frames whose peers do not react to it."""
+    """The effect of a plan on frames whose peers do not react to it."""
 
     def __init__(self, plan: Plan, frames: Iterable[PassedFrame]) -> None:
         engine = FaultEngine(plan, 1, 0)
@@ -94,13 +94,13 @@ class AppliedPlan:
 
     @property
     def hits(self) -> list[Hit]:
-        """The frames to which something happened."""
+        """The frames that rules have changed."""
         return [hit for hit in self._hits.values() if hit.rules]
 
     def delivered(self, direction: Direction) -> bytes:
         """All bytes that a direction carries, in order."""
-        sent = [one for one in self._sent if one.direction is direction]
-        return b"".join(one.data for one in sorted(sent, key=lambda one: one.due))
+        sent = [item for item in self._sent if item.direction is direction]
+        return b"".join(item.data for item in sorted(sent, key=lambda item: item.due))
 
     def _note(self, number: int, outputs: Iterable[Output]) -> None:
         for output in outputs:
@@ -151,7 +151,7 @@ def seqs(run: AppliedPlan) -> list[int]:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_a_ready_plan_is_described(name: str) -> None:
-    """It has a sentence, a comment for a person, and names for its rules."""
+    """A ready plan has a sentence, a comment for a person, and names for its rules."""
     plan = load_plan(f"@{name}")
     text = ready_plans()[name].read_text(encoding="utf-8")
     assert plan.about
@@ -162,7 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """A seed, or a filter, that does nothing is not shipped, unless the plan gives a reason."""
+    """Every rule of a ready plan fires, unless the plan gives a reason."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())
@@ -188,7 +188,7 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """Only these frames do not arrive, and the others arrive unchanged."""
+    """Lost frames never arrive, and the others arrive unchanged."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -210,7 +210,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
-    """Each frame at which a rule fires arrives in the form that the plan describes."""
+    """Changed frames arrive in the form that the plan describes."""
     run = applied(name)
     assert run.hits
     for hit in run.hits:
@@ -224,14 +224,14 @@ SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf
 
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
-    """Not a byte differs, and the longest delay is as long as the plan says."""
+    """Slow frames arrive unchanged and in order, with the delay of the plan."""
     run = applied(name)
     assert run.delivered(CLIENT) == original(CLIENT)
     assert max(hit.late_ms for hit in run.hits) >= SLOW[name]
 
 
 def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
-    """Everything arrives, and the answer to the prompt before some of the turn's updates."""
+    """Late updates arrive after the answer to the prompt of their turn."""
     run = applied("late-updates")
     delivered = run.delivered(CLIENT)
     assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())
@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """Each arrives unchanged, and then a second time, perhaps with another id."""
+    """Doubled frames arrive unchanged and then a second time, perhaps with another id."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -270,7 +270,7 @@ def test_doubled_frames_follow_each_other(name: str) -> None:
 
 
 def test_an_error_is_answered_to_a_prompt() -> None:
-    """The client gets it in place of the turn."""
+    """The client gets an error as the answer to its prompt, and no turn."""
     (hit,) = applied("error-on-prompt").hits
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = applied("auth-required").hits
@@ -299,13 +299,13 @@ def in_draft(name: str, said: Any = None) -> AppliedPlan:
 
 
 def test_a_needed_login_has_the_code_of_its_dialect() -> None:
-    """In the draft -32000 means that a session was not found."""
+    """The error of a needed login has the code of the dialect."""
     (hit,) = in_draft("auth-required").hits
     assert json.loads(hit.injected[0])["error"]["code"] == -32001
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """What it writes then decides which code a fault answers with."""
+    """A client that writes initialize like the draft gets the code of the agreed dialect, v1."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]
@@ -314,7 +314,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:
-    """The kind is another member there, and the rest of the update stays unchanged."""
+    """In the draft an unknown update changes only the member with its kind."""
     (hit,) = in_draft("unknown-update").hits
     assert hit.delivered is not None
     params = json.loads(hit.delivered)["params"]
@@ -322,7 +322,7 @@ def test_an_unknown_update_comes_in_the_draft_too() -> None:
 
 
 def test_a_crash_leaves_half_a_frame() -> None:
-    """The output ends there, and the agent is gone."""
+    """A crash leaves half a frame as the end of the output."""
     run = applied("crash-mid-frame")
     first = run.hits[0]
     assert first.seq == 10
@@ -333,14 +333,14 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """The tour has no cancellation, so the answer comes at the very end."""
+    """Without a cancellation a late reply comes at the very end."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
 
 
 def test_side_effects_leave_the_prompt_unchanged() -> None:
-    """A signal, or lines on stderr, change no frame."""
+    """Signals and lines on stderr do not change the prompt."""
     for name in ("agent-killed", "noisy-stderr"):
         (hit,) = applied(name).hits
         assert hit.seq == 6
@@ -355,7 +355,7 @@ def test_side_effects_leave_the_prompt_unchanged() -> None:
 
 
 def test_a_flaky_agent_is_the_same_each_time() -> None:
-    """Its seed is in the plan, and every kind of trouble comes up."""
+    """The plan of the flaky agent has a seed, so the faults are the same each time."""
     hits = applied("flaky-agent").hits
     assert hits == applied("flaky-agent").hits
     arrived = [hit for hit in hits if hit.delivered is not None]

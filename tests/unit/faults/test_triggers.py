@@ -1,4 +1,4 @@
-"""What lets rules fire: counts, windows, chance, and the schedule of a seed."""
+"""Rules fire by counts, windows and chance, with a fixed schedule for each seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def update(session: str = "s") -> bytes:
 
 
 def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]:
-    """Which of some updates do not arrive, counted from 1."""
+    """Returns the numbers of the updates that do not arrive, counted from 1."""
     lost = []
     for number in range(1, count + 1):
         if not any(isinstance(o, ScheduledWrite) for o in recorded.feed(CLIENT, update(session))):
@@ -48,12 +48,12 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """`after` lets the first pass, `every` takes each n-th of the rest, `times` ends it."""
+    """`after` skips first matches, `every` takes each n-th of the rest, `times` limits them."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
 def test_a_window_opens_and_closes() -> None:
-    """Frames outside of it are no matches; its beginning is in it and its end is not."""
+    """A window includes its start and excludes its end; frames outside do not match."""
     check(
         ["drop window=1s..2s after=1"],
         """
@@ -71,7 +71,7 @@ def test_a_window_opens_and_closes() -> None:
 
 
 def test_triggers_count_in_scopes() -> None:
-    """Each session counts for itself, so interleaving does not matter."""
+    """Matches are counted for each session, so interleaving does not matter."""
     recorded = FaultTranscript(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
@@ -82,13 +82,13 @@ def test_triggers_count_in_scopes() -> None:
 
 
 def test_a_probability_holds_over_many_frames() -> None:
-    """A fifth of many frames is a fifth of them."""
+    """A probability of a fifth hits about a fifth of many frames."""
     lost = hits(FaultTranscript(["drop probability=0.2"]), 2000)
     assert 340 < len(lost) < 460
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
-    """The same plan, seed and frames give the same faults in every version, and delays."""
+    """The same plan, seed and frames give the same faults and delays in every version."""
     assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
     recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """The seed of a plan counts more than the one that was chosen for it."""
+    """Another seed gives another schedule; the plan's own seed takes precedence."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -135,19 +135,19 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """The filter and the kind both restrict it; what answers needs both ways."""
+    """A rule reaches the directions that its filter and kind allow; answering needs both."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 
 def test_what_a_plan_reaches() -> None:
-    """A plan reaches what any of its rules reaches; one without rules reaches nothing."""
+    """A plan reaches the directions of all its rules; without rules it reaches none."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []
 
 
 def test_rules_that_can_fire() -> None:
-    """One that never fires takes no part, and the others keep their order."""
+    """Rules that can never fire in a direction are left out, and the others keep their order."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

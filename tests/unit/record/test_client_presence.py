@@ -1,4 +1,4 @@
-"""Whether a client is gone, by our parent process and the readers of our stdout."""
+"""A client is gone if our parent has changed or nobody reads our stdout."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
     ],
 )
 def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
-    """Only an agent whose client is gone, and that has no request to answer for a reader."""
+    """An agent overstays if its client is gone and no request with a reader is open."""
     assert why_overstaying(client, open_request=open_request) == why
 
 
-def seen(sink: int, *, lost_parent: bool = False) -> ClientPresence:
+def presence_of(sink: int, *, lost_parent: bool = False) -> ClientPresence:
     """Looks for the client of a relay that writes to a descriptor."""
     scene = Scene(cast("MockClock", None))
     scene.relay.to_client._sink = sink
@@ -53,38 +53,38 @@ def seen(sink: int, *, lost_parent: bool = False) -> ClientPresence:
 
 
 def test_a_pipe_without_a_reader_is_noticed() -> None:
-    """As soon as its last reader has closed it."""
+    """A pipe has no reader as soon as its last reader has closed it."""
     reading, writing = os.pipe()
-    assert seen(writing) == HERE
+    assert presence_of(writing) == HERE
     os.close(reading)
-    assert seen(writing) == UNREAD
+    assert presence_of(writing) == UNREAD
     os.close(writing)
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """A client that has only shut down its writing still reads."""
+    """A socket whose client only shut down writing still has a reader."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)
-        assert seen(ours.fileno()) == HERE
+        assert presence_of(ours.fileno()) == HERE
         theirs.close()
-        assert seen(ours.fileno()) == UNREAD
+        assert presence_of(ours.fileno()) == UNREAD
 
 
 def test_a_closed_terminal_is_noticed() -> None:
-    """As with a pipe."""
+    """A closed terminal has no reader."""
     ours, theirs = os.openpty()
-    assert seen(theirs) == HERE
+    assert presence_of(theirs) == HERE
     os.close(ours)
-    assert seen(theirs) == UNREAD
+    assert presence_of(theirs) == UNREAD
     os.close(theirs)
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """Nor has /dev/null; a new parent is the only sign there."""
+    """For a file or /dev/null, only a new parent shows that the client is gone."""
     with (tmp_path / "out").open("wb") as file:
-        assert seen(file.fileno()) == HERE
+        assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)
-    assert seen(null) == HERE
-    assert seen(null, lost_parent=True) == ORPHANED
+    assert presence_of(null) == HERE
+    assert presence_of(null, lost_parent=True) == ORPHANED
     os.close(null)

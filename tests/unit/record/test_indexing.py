@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The thread that works on a backlog stops after the batch in which it is cancelled."""
+    """The thread that indexes a backlog stops after the batch in which it is cancelled."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
@@ -66,7 +66,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
 def test_a_log_that_cannot_be_finished_in_time_stays(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next reader indexes the rest and misses nothing."""
+    """A log that cannot be indexed in time stays, and the next reader indexes the rest."""
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)
@@ -84,7 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """If there is no time for it, the log stays, and the next reader masks them."""
+    """Earlier rows are masked at the end; without time for that, the next reader masks them."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -102,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """Before anything is indexed, the log itself has the open requests."""
+    """Open requests are known from the log even before anything is indexed."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
@@ -120,7 +120,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Somebody may remove database and log meanwhile."""
+    """The complaint does not name files that somebody has removed meanwhile."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

@@ -30,7 +30,7 @@ class NotedLog(Log):
         self.notes: list[dict[str, str | int | list[str]]] = []
 
     def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
-        """Holds an event."""
+        """Keeps an event."""
         assert (kind, stream) == (NOTE, 0)
         self.notes.append(fields)
         return True
@@ -48,14 +48,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The lines on stderr."""
+    """Returns the lines on stderr."""
     lines: list[str] = []
     monkeypatch.setattr(pruning, "warn", lines.append)
     return lines
 
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
-    """It lists the files, with their size in all, and `log` shows it in words."""
+    """An event lists the deleted files and their total size, and `log` shows it in words."""
     log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")
@@ -71,7 +71,7 @@ async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None
 async def test_deleted_files_are_named_on_a_terminal(
     home: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line, which names at most five."""
+    """A line on the terminal names at most five deleted files."""
     monkeypatch.setattr("os.isatty", lambda fd: fd == 2)
     log = NotedLog()
     await make_room(log, ("size", 0.0), home / "d0.db")
@@ -82,7 +82,7 @@ async def test_deleted_files_are_named_on_a_terminal(
 
 
 async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list[str]) -> None:
-    """There is no event."""
+    """Without deletions there is no event."""
     log = NotedLog()
     await make_room(log, ("age", 30 * DAY), home / "new.db")
     assert log.notes == []
@@ -92,7 +92,7 @@ async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list
 async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was deleted until then is recorded, and no other file is deleted."""
+    """Pruning stops when the session ends, and the files deleted until then are recorded."""
     log = NotedLog()
     with trio.CancelScope() as session:
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A line for each rule, and the command that has all."""
+    """The check prints a line for each broken rule, and the command that shows all."""
     path = tmp_path / "it's one.jsonl"
     path.write_bytes(b"".join(text_form_of(['-> {"jsonrpc": "2.0", "id": 1}'])))
     report_findings(path, time.monotonic() + 60)
     lines = capfd.readouterr().err.splitlines()
-    assert any(line.startswith("acp-proxy: ✗ rpc.no-result-or-error by the") for line in lines)
+    assert any(line.startswith("acp-proxy: ✗ rpc.no-release-or-error by the") for line in lines)
     assert lines[-1].startswith("acp-proxy: `acp-proxy check '")
     assert lines[-1].endswith("one.jsonl'` has all of it")
 
@@ -31,11 +31,11 @@ def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_a_check_that_takes_too_long_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Then the command is named that does it."""
-    path, done = record_conversation(tmp_path / "x.db"), threading.Event()
-    monkeypatch.setattr(judgement, "check_whole", lambda _: done.wait(60))
+    """If the check takes too long, the command for it is printed."""
+    path, release = record_conversation(tmp_path / "x.db"), threading.Event()
+    monkeypatch.setattr(judgement, "check_whole", lambda _: release.wait(60))
     report_findings(path, time.monotonic() + 0.05)
-    done.set()
+    release.set()
     assert capfd.readouterr().err == (
         f"acp-proxy: there was no time to check the recording; `acp-proxy check {path}` does\n"
     )
@@ -45,7 +45,7 @@ def test_a_check_that_takes_too_long_is_left_behind(
 def test_what_cannot_be_checked_names_the_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], suffix: str
 ) -> None:
-    """A file that is no recording, and a recording that is not indexed yet."""
+    """For an unreadable or unindexed recording, the command for the check is printed."""
     path = tmp_path / "a b.db"
     path.with_name(f"a b.db{suffix}").write_bytes(b"nothing")
     report_findings(path, time.monotonic() + 60)

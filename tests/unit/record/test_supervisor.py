@@ -1,4 +1,4 @@
-"""The supervisor's clocks: when it ends an agent, and what it waits for before."""
+"""The supervisor ends an agent in time, but not before it has waited long enough."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 GRACE = 4.0
 LOOKS = 0.25
-"""Seconds between two looks of the supervisor, which is how exact it is."""
+"""Seconds between two checks of the supervisor, and so its precision."""
 
 WHOLE = 3600.0
-"""Seconds after which nothing more will happen."""
+"""Seconds after which a scene is over."""
 
 Sent = tuple[float, int]
-"""When a signal was sent to the group, in seconds of the mock clock, and which."""
+"""The time of a signal to the group, in seconds of the mock clock, and the signal."""
 
 
 class Ghost(AgentProcess):
-    """An agent without a process that keeps the signals it is sent."""
+    """An agent without a process that keeps the signals sent to it."""
 
     def __init__(self, clock: MockClock) -> None:
         super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
@@ -54,17 +54,17 @@ class Ghost(AgentProcess):
         self._clock = clock
 
     def kill_holders(self) -> None:
-        """Keeps that what holds the output was killed."""
+        """Notes that the processes holding the output were killed."""
         self.send_signal(signal.SIGKILL)
 
     def send_signal(self, signum: int) -> None:
-        """Keeps it, unless it is SIGCONT, which only continues the process."""
+        """Keeps a signal, except SIGCONT, which only continues the process."""
         if signum != signal.SIGCONT:
             self.sent.append((self._clock.current_time(), signum))
 
 
 class Answers:
-    """Stands in for the indexing: whether requests are open, by the time of the question."""
+    """Replaces the indexing: tells whether requests are open at a time."""
 
     def __init__(self, answer: Callable[[float], bool | None]) -> None:
         self.answer = answer
@@ -112,7 +112,7 @@ class Scene:
         self.relay.to_client._sink = writing
 
     def agent_says(self) -> None:
-        """A byte is read from the agent and written on at once."""
+        """A byte is read from the agent and forwarded at once."""
         self.relay.to_client.last_ns = now_ns()
 
     def agent_exits(self) -> None:
@@ -127,12 +127,12 @@ class Scene:
 
     @property
     def abandoned(self) -> bool:
-        """Whether nobody waits for the agent's outputs any longer."""
+        """Whether the agent's outputs were abandoned."""
         return self.relay.to_client.ended.is_set and self.relay.stderr.ended.is_set
 
 
 Step = tuple[float, "Callable[[Scene], None]"]
-"""When something happens, and what."""
+"""The time of an event, and the event."""
 
 
 def now_ns() -> int:
@@ -142,7 +142,7 @@ def now_ns() -> int:
 
 @pytest.fixture
 def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    """The only clock there is. It jumps when all tasks wait, so nothing runs in a thread."""
+    """Replaces all clocks. The clock jumps when all tasks wait, so nothing runs in a thread."""
     time = SimpleNamespace(monotonic_ns=lambda: round(autojump_clock.current_time() * 1e9))
     monkeypatch.setattr(supervisor, "time", time)
 
@@ -154,7 +154,7 @@ def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> MockClo
 
 
 def watch(nursery: trio.Nursery, scene: Scene, answers: Answers | None = None) -> None:
-    """Starts what the supervisor runs beside the indexer."""
+    """Starts the tasks that the supervisor runs beside the indexer."""
     nursery.start_soon(enforce_stop, scene.relay, GRACE)
     nursery.start_soon(end_overstay, scene.relay, cast("Indexing | None", answers), GRACE)
     nursery.start_soon(end_lingering, scene.relay)
@@ -175,7 +175,7 @@ async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -
 
 
 def told_to_stop(scene: Scene) -> None:
-    """A signal was received and passed on."""
+    """A signal to stop was received and forwarded."""
     scene.relay.stopping.set()
 
 
@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """A latch that is set already does not wait; one that another thread sets is waited for."""
+    """`until` returns at once if the latch is set, and otherwise waits for the setting thread."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -212,41 +212,41 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """Within its grace it is sent only the signal that was passed on."""
+    """An agent that ends within its grace time gets only the forwarded signal."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
 
 async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
-    """An agent that was told to stop and stays is killed when its grace is over."""
+    """An agent that was told to stop but stays is killed after its grace time."""
     scene = await play(clock, (10, told_to_stop))
     assert scene.agent.sent == [(14, signal.SIGKILL)]
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """One second after the kill, if a process outside the group holds them."""
+    """Outputs that a process outside the group holds are abandoned a second after the kill."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
         scene.relay.stopping.set()
-        seen = []
+        events = []
         for at in (4.9, 5.1):
             await trio.sleep_until(at)
-            seen.append(scene.abandoned)
+            events.append(scene.abandoned)
         nursery.cancel_scope.cancel()
-    assert seen == [False, True]
+    assert events == [False, True]
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """A client that reads a killed agent's output slowly has another grace to do so."""
-    seen = []
+    """A client that reads a killed agent's output slowly has another grace time for it."""
+    events = []
 
     def look(scene: Scene) -> None:
-        seen.append(scene.relay.to_client.ended.is_set)
+        events.append(scene.relay.to_client.ended.is_set)
 
     scene = await play(clock, (1, blocks), (2, told_to_stop), (10.9, look), (11.1, look))
     assert scene.agent.sent == [(6, signal.SIGKILL)]
-    assert seen == [False, True]
+    assert events == [False, True]
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
@@ -293,7 +293,7 @@ async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """The silence while that was unknown counts: no new grace begins."""
+    """Silence also counts while open requests are unknown: no new grace time begins."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
@@ -320,7 +320,7 @@ async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None
 
 
 async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
-    """Recorded or not, and whatever it still has to answer."""
+    """An agent without a reader is ended, recorded or not, even if requests are open."""
     for answers in (nothing_open, Answers(lambda _: True), None):
         scene = Scene(clock)
         scene.nobody_reads()
@@ -332,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """Its client may wait for its exit."""
+    """An agent that closed its own output may stay, since its client may wait for its exit."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -345,7 +345,7 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
 
 
 async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
-    """The agent closed its own input."""
+    """If the agent closed its own input, the client does not count as gone."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()
@@ -356,7 +356,7 @@ async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockCloc
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
-    """Time blocked in writing to a slow client is no silence, not even afterwards."""
+    """Time blocked in writing to a slow client never counts as silence."""
     scene = await play(
         clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
@@ -394,7 +394,7 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """A silent agent that runs is not ended."""
+    """A silent agent that is still running is not ended."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 
@@ -406,7 +406,7 @@ class Notes(Log):
         self.written: list[tuple[float, int, dict[str, object]]] = []
 
     def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
-        """Writes it down."""
+        """Keeps a note."""
         assert kind == NOTE
         self.written.append((trio.current_time(), stream, dict(fields)))
         return True
@@ -427,7 +427,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """One note after five seconds, and one when it reads again."""
+    """A client that stops reading is noted once after five seconds, and when it reads again."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (
@@ -452,7 +452,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """Either peer may stop; if it never reads again there is one note."""
+    """An agent that stops reading is noted too; if it never reads again there is one note."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -465,7 +465,7 @@ async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
-    """A peer that takes a chunk now and then reads, however slowly."""
+    """A peer that reads a chunk now and then is not noted as stalled."""
     steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
     assert await noted(clock, *steps, (60, unblocks)) == []
 
@@ -487,7 +487,7 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
 
 
 async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
-    """A pump waits for the disk while the pipe to its reader is empty."""
+    """A pump that waits for the disk is not noted, since the pipe to its reader is empty."""
     reading, writing = os.pipe()
     try:
 

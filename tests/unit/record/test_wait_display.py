@@ -1,4 +1,4 @@
-"""What is waited for is displayed after a few seconds of silence, and once a second."""
+"""The awaited message is displayed after a few seconds of silence, and then every second."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acp_proxy.playback.shared.playback_options import NS_PER_S
 
 
 def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
-    """Not twice within a second, and it disappears as soon as something happens."""
+    """The line is shown after three seconds, renewed each second, and removed at any event."""
     shown: list[str] = []
     display = WaitDisplay(shown.append)
     for tenths in (0, 29, 30, 35, 40, 41):
@@ -22,7 +22,7 @@ def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
 
 
 def test_it_returns_the_next_time_to_display() -> None:
-    """Three seconds after the last event, then each second; never without a terminal."""
+    """The next display is three seconds after an event, then each second, or never."""
     display = WaitDisplay(lambda _: None)
     assert display.next_at(NS_PER_S) == 4 * NS_PER_S
     display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")

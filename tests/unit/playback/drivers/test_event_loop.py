@@ -33,21 +33,21 @@ def _hear_nothing(_: int, __: object) -> None:
 
 
 def test_ignored_signals_are_not_handled() -> None:
-    """As under `nohup`."""
+    """A signal that was ignored at the start, as under `nohup`, is not handled."""
     assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
 
 
 def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python cannot restore a handler that it has not installed."""
+    """A handler that is not Python's is left alone, since it cannot be restored."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
 
 
 def test_a_verification_handles_what_is_not_ignored() -> None:
-    """And restores the handlers when it is over."""
+    """A verification handles signals that are not ignored, and restores the handlers."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(signum) for signum in STOPPING]
     with handling(exit_by, signal.SIGTERM, signal.SIGHUP):
@@ -58,7 +58,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 
 
 async def test_a_handled_signal_is_received() -> None:
-    """An ignored one is not."""
+    """A handled signal is received, and an ignored signal is not."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)
@@ -67,7 +67,7 @@ async def test_a_handled_signal_is_received() -> None:
 
 
 async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
-    """Then none is received, and nothing else changes."""
+    """If all signals are ignored, none is received, and nothing else changes."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

@@ -1,4 +1,4 @@
-"""Descendants of ours that lose their parent are ended, and no other processes."""
+"""Orphaned descendants of ours are ended, and no other processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def leave_one(what: str) -> int:
 
 @pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
 async def test_an_orphan_is_ended(what: str) -> None:
-    """By SIGTERM, or by SIGKILL if it ignores that."""
+    """An orphan is ended by SIGTERM, or by SIGKILL if it ignores that."""
     with Orphans() as orphans:
         pid = leave_one(what)
         (told,) = await orphans.end(0)
@@ -49,7 +49,7 @@ async def test_an_orphan_is_ended(what: str) -> None:
 async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the start, or after they were asked to end."""
+    """Orphans can be killed at once, even after SIGTERM was sent."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
@@ -70,7 +70,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """Those that existed before."""
+    """Children of ours that existed before are left alone."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """Afterwards we adopt no more orphans."""
+    """After the context we adopt no more orphans."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

@@ -62,13 +62,13 @@ class Replayed:
         self.heard.append(b"")
 
     async def client_heard(self) -> bytes:
-        """What has come to the client since the last time; the end of it is a ``$``."""
+        """Returns the bytes that came to the client since the last call; ``$`` is the end."""
         await wait_all_tasks_blocked()
         heard, self._heard = self._heard, b""
         return heard
 
     async def listen(self) -> None:
-        """Collects what comes to the client."""
+        """Collects the bytes that come to the client."""
         while chunk := await self.client_in.receive_some():
             self._heard += chunk
         self._heard += b"$"
@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """However they are cut, also a last one without its end; and the end passes, too."""
+    """Lines pass in both directions, even in pieces or without a newline; so does the end."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
@@ -100,7 +100,7 @@ async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
 async def test_what_is_late_comes_when_it_is_due(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """Not before, and not only when something else happens."""
+    """Delayed bytes arrive exactly when they are due, even if nothing else happens."""
     replayed = await started(nursery, "latency latency_ms=500 where=dir:to-client times=1")
     await replayed.out(b"x\n")
     mock_clock.jump(0.499)
@@ -114,7 +114,7 @@ async def test_what_is_late_comes_when_it_is_due(
 async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """What is late is waited for, and what is held goes out."""
+    """The agent ends after delayed bytes are due and held ones have gone out."""
     replayed = await started(
         nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
     )
@@ -131,7 +131,7 @@ async def test_the_agent_ends_when_all_has_gone_out(
 async def test_a_client_that_has_left_is_not_waited_for_long(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A replay does not linger for a minute because of a plan."""
+    """A replay does not wait for a minute for delayed bytes if its client has left."""
     replayed = await started(nursery, "latency latency_ms=60000 where=dir:to-client")
     await replayed.out(b"x\n")
     await replayed.client_out.aclose()
@@ -145,7 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """What is late then has as long as it would have if the client had closed its end."""
+    """After a signal, delayed bytes have as long as after the client's end of input."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -175,7 +175,7 @@ async def test_a_signal_counts_as_leaving_when_all_is_sent(
 async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
-    """Once what it sent before has gone out."""
+    """An effect that ends the agent ends the replay after the earlier output has gone out."""
     replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
     await replayed.out(b"before\nnow\n")
     assert await replayed.client_heard() == b""
@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """What the agent sends meanwhile comes then; what the client sends passes all the time."""
+    """A pause holds back the agent's output until it is resumed, but not the client's input."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
@@ -199,7 +199,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
-    """The agent lives on, and still receives."""
+    """After its output was closed, the agent goes on and still receives."""
     replayed = await started(nursery, "close where=text:bye keep_frame=true")
     await replayed.out(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
@@ -210,7 +210,7 @@ async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> Non
 
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
-    """The agent never gets it, and an error goes back at once."""
+    """A dropped line of the client never arrives, and an error goes back at once."""
     replayed = await started(
         nursery, "error-reply where=method:m code=7 message=no", "drop where=text:gone"
     )
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """Line by line, and the frame passes."""
+    """A flood goes to stderr line by line, and the frame passes."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """No more than a megabyte is on its way at once."""
+    """An agent waits while more than a megabyte of its output is not written."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

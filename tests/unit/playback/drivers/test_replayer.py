@@ -85,7 +85,7 @@ class Client:
         await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
     async def expect(self, *numbers: int) -> float:
-        """Expects recorded frames, and nothing else; returns when the last of them came."""
+        """Expects only recorded frames; returns when the last of them came."""
         wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
@@ -95,9 +95,9 @@ class Client:
         return trio.current_time()
 
     @property
-    def found(self) -> list[str]:
+    def divergence_kinds(self) -> list[str]:
         """The kinds of the divergences."""
-        return [one.kind.value for one in self.replay.divergences.found]
+        return [divergence.kind.value for divergence in self.replay.divergences.found]
 
 
 @pytest.fixture
@@ -107,12 +107,12 @@ def clock() -> MockClock:
 
 
 def at(seconds: float) -> Any:
-    """A moment, as exactly as trio's clock can tell it."""
+    """Returns a time with the precision of trio's clock."""
     return pytest.approx(seconds, abs=2e-9)
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Frames come after the recorded gaps, without the client's thinking time."""
+    """Frames come after the recorded gaps, without the client's time to think."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -135,14 +135,14 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """The driver wakes the engine as requested: a second after the last line."""
+    """A missing message is noticed a second after the last line, by a requested wakeup."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
         await client.expect(2, 4)
         await client.send(13)
         await trio.sleep(0.5)
-        assert client.found == ["unknown-reply-id"]
+        assert client.divergence_kinds == ["unknown-reply-id"]
         await client.into.aclose()
         await client.ended.wait()
 
@@ -150,27 +150,27 @@ async def test_a_missing_message_is_noticed_in_time(
 async def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """After the timeout the driver ends, and the verdict is a stall."""
+    """A silent client ends the replay after the timeout, with the verdict of a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         await client.send(1)
         await client.expect(2)
         await client.ended.wait()
         assert trio.current_time() == at(5.0)
-    assert set(client.found) == {"stall"}
+    assert set(client.divergence_kinds) == {"stall"}
 
 
 async def test_a_client_that_does_not_read_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """Bytes that are not read for as long as the timeout end the replay, and are reported."""
+    """A client that does not read for the timeout ends the replay, which reports that."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
         await client.send(1)
         await client.ended.wait()
         assert trio.current_time() == at(5.0)
-    assert client.found == ["stall"]
+    assert client.divergence_kinds == ["stall"]
 
 
 async def broken() -> None:
@@ -179,20 +179,20 @@ async def broken() -> None:
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Writing to a client that is gone is no error; its end of input ends the replay."""
+    """Writing to a client that has left is not an error; its end of input ends the replay."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
         await client.send(1, 3, 5)
         await client.into.aclose()
         await client.ended.wait()
-    assert "missing-expected" in client.found
+    assert "missing-expected" in client.divergence_kinds
 
 
 async def test_a_last_line_without_a_newline_counts(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """CRs before a newline do not."""
+    """A last line without a newline counts, and CRs before newlines are ignored."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.into.send_all(
@@ -207,7 +207,7 @@ async def test_a_last_line_without_a_newline_counts(
 async def test_a_source_that_breaks_has_ended(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """An error while reading is the end of input."""
+    """An error while reading counts as the end of input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
@@ -217,7 +217,7 @@ async def test_a_source_that_breaks_has_ended(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """A file can be read and written; a descriptor that is none breaks."""
+    """A file can be read and written; an invalid descriptor raises an error."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")
@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process can have made it so; the driver waits until it is ready."""
+    """The driver waits for a descriptor that another process has made non-blocking."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
@@ -267,13 +267,13 @@ class First(RecordingChoice):
         super().__init__([])
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Says it."""
+        """Answers a line."""
         assert event == LineReceived(b"first", mock.ANY)
         yield Send(self.answer)
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """The rest is returned."""
+    """The first answer is written as far as there is room, and the rest is returned."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -290,7 +290,7 @@ def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
 
 
 def test_an_unreadable_client_gets_no_first_answer() -> None:
-    """The replay itself reports what is wrong with the descriptor."""
+    """A client with an unreadable descriptor gets no first answer; the replay reports it."""
     source = os.open("/", os.O_RDONLY)
     assert answer_first(First(), source, -1) == (b"", b"")
     os.close(source)
@@ -299,7 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """And the caller can see that it was a signal."""
+    """A stop signal counts as end of input, and the caller can see that it was a signal."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -320,13 +320,13 @@ class Jittery(trio.abc.ReceiveStream):
         self._chance = chance
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002
-        """Gives a piece that is as large as it likes."""
+        """Returns a piece of random size."""
         if self._chance.random() < 0.3:
             await trio.sleep(self._chance.random() / 2)
         return bytes(await self._stream.receive_some(self._chance.choice([1, 7, 60, 4096])))
 
     async def aclose(self) -> None:
-        """Closes what is beneath."""
+        """Closes the stream below."""
         await self._stream.aclose()
 
 
@@ -360,7 +360,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """Only the newline is missing."""
+    """The scripted client accepts a last line without a newline."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """G1 and G2: random chunks and sleeps over two lanes give one hash, that of the recording."""
+    """Random chunks and sleeps over two lanes always give the bytes of the recording."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

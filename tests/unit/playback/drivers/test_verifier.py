@@ -67,36 +67,36 @@ class Agent:
         await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
     async def expect(self, *numbers: int) -> float:
-        """Expects recorded frames, and nothing else; returns when the last of them came."""
+        """Expects only recorded frames; returns when the last of them came."""
         wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
             chunk = await self._out.receive_some(len(wanted) - len(heard))
-            assert chunk, self.found
+            assert chunk, self.divergence_kinds
             heard += chunk
         assert heard == wanted
         return trio.current_time()
 
     async def expect_lines(self, count: int) -> None:
-        """Expects a number of lines, whatever is in them."""
+        """Expects a number of lines with any content."""
         while count > 0:
             chunk = await self._out.receive_some(1 << 16)
-            assert chunk, self.found
+            assert chunk, self.divergence_kinds
             count -= chunk.count(b"\n")
 
     async def expect_end(self) -> float:
-        """Expects that nothing comes any more; returns when that was clear."""
+        """Expects the end of the input; returns when it came."""
         assert await self._out.receive_some(1) == b""
         return trio.current_time()
 
     @property
-    def found(self) -> list[str]:
-        """The kinds of the departures."""
-        return [one.kind.value for one in self.engine.state.divergences.found]
+    def divergence_kinds(self) -> list[str]:
+        """The kinds of the divergences."""
+        return [divergence.kind.value for divergence in self.engine.state.divergences.found]
 
 
 async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
-    """And several lines in a chunk are several; the end of the last one may be missing."""
+    """Lines may come byte by byte, several in a chunk, and without a last newline."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -108,12 +108,12 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
         await agent.into.send_all(agent.recorded.raw[7].removesuffix(b"\n"))
         await agent.into.aclose()
         await agent.ended.wait()
-    assert agent.found == []
+    assert agent.divergence_kinds == []
     assert agent.engine.is_played_out
 
 
 async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
-    """And what comes after that is heard all the same."""
+    """The sink is closed when everything was sent, and later messages are still read."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -126,11 +126,11 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
         await agent.send(7)
         await agent.into.aclose()
         await agent.ended.wait()
-    assert agent.found == ["answered-twice"]
+    assert agent.divergence_kinds == ["answered-twice"]
 
 
 async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """Five seconds of silence are enough, to the nanosecond."""
+    """A verification ends after exactly five seconds of silence on trio's clock."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -144,17 +144,17 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """After the time that is given for it; then nobody waits for the agent's last words."""
+    """Silence for the timeout is a stall, after which last messages are not awaited."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
         await agent.ended.wait()
         assert trio.current_time() == pytest.approx(began + 3, abs=1e-8)
-    assert agent.found == ["stall", "unplayed"]
+    assert agent.divergence_kinds == ["stall", "unplayed"]
 
 
 async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None:
-    """Though no line ends; only when they stop, it is a stall."""
+    """Bytes without a newline count as activity; only silence is a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -164,11 +164,11 @@ async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None
         assert not agent.ended.is_set()
         await agent.ended.wait()
         assert trio.current_time() == pytest.approx(began + 21, abs=1e-8)
-    assert agent.found == ["stall", "unplayed"]
+    assert agent.divergence_kinds == ["stall", "unplayed"]
 
 
 async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
-    """It is never silent for long, and never has an end."""
+    """An agent that sends bytes now and then but never ends is ended."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
@@ -176,11 +176,11 @@ async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) ->
             await agent.into.send_all(wire("_x/drip {}"))
             await trio.sleep(0.3)
         assert trio.current_time() == pytest.approx(began + 600, abs=0.4)
-    assert agent.found == ["stall", "unplayed"]
+    assert agent.divergence_kinds == ["stall", "unplayed"]
 
 
 async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) -> None:
-    """From the third second on, each second anew, until something comes."""
+    """The awaited message is shown every second from the third second of silence on."""
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, show=shown.append)
@@ -204,18 +204,18 @@ async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) ->
 async def test_an_agent_that_does_not_read_does_not_stop_us(
     record: Record, clock: MockClock
 ) -> None:
-    """However much there is to say to it."""
+    """An agent that does not read does not block us, even with much to send."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
-    assert agent.found == ["stall"]
+    assert agent.divergence_kinds == ["stall"]
     assert agent.engine.state.divergences.found[0].summary.startswith("the agent has not read")
 
 
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     record: Record, clock: MockClock
 ) -> None:
-    """We hear all of it, while our answers wait."""
+    """An agent may write a lot before it reads; it is read while our answers wait."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(TALK), nursery, lockstep_stream_pair)
@@ -230,18 +230,22 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
             await agent.send(7)
             await agent.into.aclose()
             await agent.ended.wait()
-    assert set(agent.found) == {"unmatched"}
+    assert set(agent.divergence_kinds) == {"unmatched"}
     assert agent.engine.is_played_out
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """An agent has as long to read as ever, however long there was nothing to read."""
-    talk = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
+    """Time without output does not count towards a write stall."""
+    conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             pacing = Pacing(1.0)
             agent = Agent(
-                record(talk), nursery, lockstep_stream_pair, stall_ns=3 * 10**9, pacing=pacing
+                record(conversation),
+                nursery,
+                lockstep_stream_pair,
+                stall_ns=3 * 10**9,
+                pacing=pacing,
             )
             await agent.expect(1)
             await agent.send(2)
@@ -252,11 +256,11 @@ async def test_time_without_output_is_not_a_write_stall(record: Record, clock: M
             await agent.send(7)
             await agent.into.aclose()
             await agent.ended.wait()
-    assert agent.found == []
+    assert agent.divergence_kinds == []
 
 
 async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
-    """Whatever waits for it; once it is silent, too, it is."""
+    """An agent that writes but does not read stalls only once it is silent too."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
@@ -267,11 +271,11 @@ async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock)
             talked = trio.current_time()
             await agent.ended.wait()
             assert trio.current_time() == pytest.approx(talked + 30, abs=1e-8)
-    assert agent.found.count("stall") == 1
+    assert agent.divergence_kinds.count("stall") == 1
 
 
 async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) -> None:
-    """However late it reads, and whatever it says until then."""
+    """Without a stall timeout, an agent may read as late as it likes."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
@@ -281,13 +285,13 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
             await agent.expect_lines(200)
             await agent.into.aclose()
             await agent.ended.wait()
-    assert "stall" not in agent.found
+    assert "stall" not in agent.divergence_kinds
 
 
 async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So no agent can fill the memory."""
+    """A line without an end is cut at a limit, so an agent cannot fill the memory."""
     monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
@@ -296,11 +300,11 @@ async def test_a_line_without_an_end_counts_as_one(
             await agent.into.send_all(b"x" * 100)
         await agent.into.aclose()
         await agent.ended.wait()
-    assert agent.found.count("malformed-input") == 3
+    assert agent.divergence_kinds.count("malformed-input") == 3
 
 
 def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
-    """What is set for `record` is not meant; what is, passes."""
+    """The recorder gets our environment without the variables of `record`."""
     ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
     others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
     assert environment({**ours, **others}) == ours

@@ -36,11 +36,11 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
     ],
 )  # fmt: skip
 def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
-    """Whatever the reply's shape, there is a class, and words for it."""
+    """Each reply, whatever its form, has an outcome with a description."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """A cancellation of the turn excuses it."""
+    """A cancelled permission differs from a rejected one: a cancelled turn excuses it."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

@@ -1,4 +1,4 @@
-"""What a lane expects, and what it remembers."""
+"""A lane remembers its latest messages, and moments are compared by clock."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
 
 
 def test_a_lane_remembers_a_limited_number_of_messages() -> None:
-    """It counts all of them."""
+    """A lane counts all its messages but remembers only the latest."""
     lane = Lane("s")
     for n in range(1000):
-        lane.expect(one := step(n, kind="request", method="m"))
-        lane.match(one)
+        lane.expect(item := step(n, kind="request", method="m"))
+        lane.match(item)
     assert (lane.messages, len(lane.played), lane.played[-1].seq) == (1000, 200, 999)
 
 
 def test_the_latest_of_two_moments() -> None:
-    """Each clock is compared by itself."""
+    """The latest of two moments has the later live time and the later recorded time."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

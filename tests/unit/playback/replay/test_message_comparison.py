@@ -1,4 +1,4 @@
-"""A message equals a recorded one by its values; a line that is no message by its bytes."""
+"""Messages are compared by their values, and other lines by their bytes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Comparison:
 
 @pytest.fixture
 def recorded(record: Record) -> RecordedTranscript:
-    """A recording of messages and of lines that are none."""
+    """A recording of messages and of other lines."""
     return record(RECORDED)
 
 
@@ -69,22 +69,22 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """The difference has both lines, and no pointer."""
+    """Lines that are not messages are compared by bytes; the difference has no pointer."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
-    found = comparison.compare(number, b"other \xff")
+    result = comparison.compare(number, b"other \xff")
     text = raw.decode().replace('"', '\\"')
-    assert found.differences == [Difference("", f'"{text}"', '"other \ufffd"')]
+    assert result.differences == [Difference("", f'"{text}"', '"other \ufffd"')]
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """The same character stands for all bytes that are no UTF-8."""
-    found = Comparison(recorded).compare(21, b"half a \xfe")
-    assert found.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
+    """Lines with different invalid bytes differ although they look alike in the report."""
+    result = Comparison(recorded).compare(21, b"half a \xfe")
+    assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 
 
 def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTranscript) -> None:
-    """Its spelling counts."""
+    """JSON that is not a message is compared by its bytes."""
     comparison = Comparison(recorded)
     assert comparison.compare(22, b'{"a": 1}').is_equal
     (difference,) = comparison.compare(22, b'{"a":1}').differences
@@ -92,7 +92,7 @@ def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTran
 
 
 def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscript) -> None:
-    """Neither of the two has to be a message."""
+    """A message never equals a line that is not a message, on either side."""
     comparison = Comparison(recorded)
     message = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{}}'
     (difference,) = comparison.compare(5, message).differences
@@ -102,7 +102,7 @@ def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscri
 
 
 def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
-    """It is read from the line of the batch."""
+    """A member of a batch is compared as a message."""
     comparison = Comparison(recorded)
     first, second = comparison.steps[6, 0], comparison.steps[6, 1]
     assert comparison.comparer.value(first)["method"] == "_a"
@@ -110,14 +110,16 @@ def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
 
 
 def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -> None:
-    """Another id is proposed; the recorded one is not, and a bound one is no proposal either."""
+    """A new id for a session that a request opens is proposed; equal or bound ids are not."""
     comparison = Comparison(recorded)
 
     def load(session: str) -> bytes:
         params = f'{{"sessionId":"{session}","cwd":"/p"}}'
         return f'{{"jsonrpc":"2.0","id":2,"method":"session/load","params":{params}}}'.encode()
 
-    sessions = [one for one in comparison.compare(7, load("x")).proposals if one[0] != Place.ROOT]
+    sessions = [
+        item for item in comparison.compare(7, load("x")).proposals if item[0] != Place.ROOT
+    ]
     assert sessions == [(Place.SESSION, "s", "x")]
     comparison.bindings.bind(Place.SESSION, "s", "x")
     assert (Place.SESSION, "s", "x") not in comparison.compare(7, load("x")).proposals
@@ -125,7 +127,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """They are if they differ in their session alone; a reply has no session to differ in."""
+    """Recorded messages are alike if they differ only in their session."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -138,7 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """As they do not tell a live one from a recorded one."""
+    """Recorded messages that differ only at ignored places are alike."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

@@ -10,7 +10,7 @@ ANSWER = ("response", "session/new")
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "pairs"),
+    ("first", "other", "pairs"),
     [
         ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":"b"}}', [("a", "b")]),
         ('{"result":{"sessionId":"a"}}', r'{"result":{"sessionId":"\u0061"}}', [("a", "a")]),
@@ -25,7 +25,7 @@ ANSWER = ("response", "session/new")
     ],
 )
 def test_session_ids_of_equal_lines_are_paired(
-    one: str, other: str, pairs: list[tuple[str, str]] | None
+    first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """Everything outside their typed places is compared byte for byte."""
-    assert session_pairs(one.encode(), other.encode(), *ANSWER) == pairs
+    """Session ids are paired if all bytes outside their typed places are equal."""
+    assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

@@ -1,4 +1,4 @@
-"""The engine as its driver sees it: events in, commands out."""
+"""The replay engine takes events and yields commands."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:
-    """The first line may be answered long before its client can be read again."""
+    """Silence before the start does not count towards a stall."""
     replay = Replay(recorded.script(), ReplayOptions(stall_ns=5 * S))
     line = recorded.raw[1].rstrip(b"\n")
     assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
     assert [*replay.feed(Started(20 * S))] == [WakeAt(25 * S)]
     assert [*replay.feed(Wakeup(24 * S))] == [WakeAt(25 * S)]
     assert [*replay.feed(Wakeup(25 * S))] == [Finish()]
-    assert [one.kind.value for one in replay.divergences.found] == ["stall"]
+    assert [divergence.kind.value for divergence in replay.divergences.found] == ["stall"]
 
 
 @pytest.mark.parametrize("order", [Order.SESSION, Order.RECORDED])
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """In recorded order, too; the client's messages do not count."""
+    """All unsent frames of an abandoned session are unplayed, also in recorded order."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):
         assert [*replay.feed(LineReceived(line.rstrip(b"\n"), at))]
-    found = report(replay, "recorded", is_incomplete=False)
-    assert (found.verdict, found.frames_sent, found.unplayed) == ("diverged", 2, 3)
+    result = report(replay, "recorded", is_incomplete=False)
+    assert (result.verdict, result.frames_sent, result.unplayed) == ("diverged", 2, 3)
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """Output only delays a stall; mere reordering is about input."""
+    """Input restarts both clocks, and output only the clock for a stall."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

@@ -47,7 +47,7 @@ DIVERGED = evolve(
 
 
 def test_a_clean_replay_has_no_text() -> None:
-    """Unless something was withheld from the client."""
+    """A clean replay has a text only if frames were withheld from the client."""
     assert text(CLEAN) == []
     assert text(evolve(CLEAN, withheld=(7, 9))) == [
         "replay of r.db: clean; 5 frames sent, 3 messages matched",
@@ -61,7 +61,7 @@ def test_a_clean_replay_has_no_text() -> None:
 
 
 def test_a_divergence_is_shown_with_its_context() -> None:
-    """Both sides, near misses, an option to paste, waiting lanes, and the client's own values."""
+    """A divergence is shown with both sides, near misses, an option to paste and waiting lanes."""
     assert text(DIVERGED) == [
         "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
         "",
@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """The file has all of them."""
+    """The text shows only some divergences; the file has all of them."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 
@@ -97,7 +97,7 @@ def test_only_some_divergences_are_shown() -> None:
     ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
 )
 def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
-    """With how much was played."""
+    """The headline has the verdict and how much was played."""
     assert words in text(evolve(CLEAN, verdict=verdict))[0]
 
 
@@ -124,13 +124,13 @@ def test_recorded_text_cannot_control_the_terminal() -> None:
 
 
 def test_recorded_text_cannot_break_the_xml() -> None:
-    """Characters that XML does not allow are made visible as well."""
+    """Characters that XML does not allow are made visible."""
     suite = ET.fromstring(replay_suite(hostile(EVIL)).encode())
     assert [case.tag for case in suite] == ["testcase", "testcase"]
 
 
 def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
-    """Information is no failure; an incomplete recording is one."""
+    """JUnit has a case for each diverged lane; an incomplete recording fails, information not."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")
@@ -142,14 +142,14 @@ def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
 
 
 def test_the_report_is_json() -> None:
-    """It can be read again; kinds and ranks are words."""
+    """The report is JSON in which kinds and ranks are words."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)
 
 
 def test_only_a_difference_of_params_can_be_ignored() -> None:
-    """No other kind has an option to paste."""
+    """Only differences of params have an option to paste that ignores them."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
 
@@ -158,7 +158,7 @@ def test_only_a_difference_of_params_can_be_ignored() -> None:
 def test_an_incomplete_recording_excuses_no_divergence(
     tmp_path: Path, said: tuple[int, ...], code: int
 ) -> None:
-    """Exit code 3 is for one that was played to its end; a client that left before has diverged."""
+    """An incomplete recording gives exit code 3 only if it was played to its end."""
     recorded = record(
         tmp_path,
         """

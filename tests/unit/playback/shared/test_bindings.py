@@ -1,4 +1,4 @@
-"""Live values of recorded ones: the longest directory decides, and only whole names count."""
+"""Recorded directories are replaced by live ones: the longest decides, as a whole name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """If they are below it, and do not only begin like it."""
+    """Paths change if they are below a bound directory, not if they only begin like it."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 
@@ -57,7 +57,7 @@ def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved
     ],
 )
 def test_uris_are_escaped(uri: str, moved: str) -> None:
-    """The directory is found in any spelling; the rest keeps its own."""
+    """The directory in a URI is recognized in any spelling; the rest is not changed."""
     bindings = Bindings(roots={"/srv/my app": "/x/y z"})
     assert bindings.live(Place.URI, uri) == moved
 
@@ -72,12 +72,12 @@ def test_uris_are_escaped(uri: str, moved: str) -> None:
     ],
 )
 def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
-    """Also after an escape; never within a longer name."""
+    """A directory in a text is rewritten as a whole name, never within a longer name."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """A new directory is not replaced again."""
+    """A rewritten directory is not replaced again."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -85,7 +85,7 @@ def test_a_text_is_rewritten_once() -> None:
 
 @pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
 def test_a_relative_directory_in_a_text_stays(root: str) -> None:
-    """It may be an ordinary word."""
+    """A relative directory in a text stays, since it may be an ordinary word."""
     text = f"{root} . .. src ./src src/lib C: See src/lib."
     assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
     assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
@@ -124,12 +124,12 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """As a whole; a relative directory, or the root, moves nothing."""
+    """A whole string may be a path below a directory, except a relative one or the root."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 
 def test_sessions_are_swapped() -> None:
-    """The live id of one is that of the other from then on."""
+    """Swapped sessions exchange their live ids."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
@@ -138,7 +138,7 @@ def test_sessions_are_swapped() -> None:
 
 
 def test_a_released_terminal_is_free() -> None:
-    """Its id may be bound to another terminal."""
+    """The id of a released terminal may be bound again."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "live")
     assert bindings.live_terminals == {"live"}

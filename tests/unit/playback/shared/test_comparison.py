@@ -14,9 +14,9 @@ from acp_proxy.protocol.typed_places import Place
 
 
 def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]:
-    """The pointers at which the params of two messages differ."""
-    found = Comparer(Bindings(), ignored).params(method, {"params": old}, {"params": new}, {})
-    return [difference.pointer for difference in found.differences]
+    """Returns the pointers to differences between the params of two messages."""
+    result = Comparer(Bindings(), ignored).params(method, {"params": old}, {"params": new}, {})
+    return [difference.pointer for difference in result.differences]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]
     ],
 )
 def test_values_are_compared_as_json(old: Any, new: Any, pointers: list[str]) -> None:
-    """Neither the order of keys nor the spelling of numbers is a difference."""
+    """Values are compared as JSON, without the order of keys and the spelling of numbers."""
     assert differing(old, new) == pointers
 
 
@@ -54,12 +54,12 @@ def test_values_are_compared_as_json(old: Any, new: Any, pointers: list[str]) ->
 def test_ignored_pointers_cover_what_is_below_them(
     ignored: tuple[str, ...], pointers: list[str]
 ) -> None:
-    """A pointer to something deeper does not cover what is above it."""
+    """An ignored pointer covers everything below it, but not the values above it."""
     assert differing({"a": {"b": 1, "c": 1}}, {"a": {"b": 2, "c": 2}}, *ignored) == pointers
 
 
 def test_in_a_handshake_only_version_and_capabilities_count() -> None:
-    """Also as a proxy chain spells them, and under v2's name for capabilities."""
+    """A handshake is compared by version and capabilities, in the spelling of any dialect."""
     for method in ("initialize", "_proxy/initialize", "proxy/initialize"):
         assert differing({"clientInfo": 1}, {"info": 2}, method=method) == []
         assert differing({"protocolVersion": 1}, {"protocolVersion": 2}, method=method) == [
@@ -72,7 +72,7 @@ def test_in_a_handshake_only_version_and_capabilities_count() -> None:
 
 
 def test_false_and_missing_capabilities_are_equal() -> None:
-    """A difference is still shown as it was written."""
+    """False and missing capabilities are equal, but differences are shown as written."""
     old = {"clientCapabilities": {"fs": {"readTextFile": True}, "terminal": False}}
     new = {"clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}}}
     assert differing(old, {**new, "clientCapabilities": {"fs": {"readTextFile": True}}}) == [
@@ -82,8 +82,8 @@ def test_false_and_missing_capabilities_are_equal() -> None:
         differing(old, {"clientCapabilities": {"fs": {"readTextFile": True}}}, method="initialize")
         == []
     )
-    found = Comparer(Bindings()).params("initialize", {"params": old}, {"params": new}, {})
-    assert [(one.pointer, one.recorded, one.live) for one in found.differences] == [
+    result = Comparer(Bindings()).params("initialize", {"params": old}, {"params": new}, {})
+    assert [(item.pointer, item.recorded, item.live) for item in result.differences] == [
         (
             "/params/clientCapabilities/fs",
             '{"readTextFile": true}',
@@ -93,20 +93,20 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """A directory that is not bound is a proposal; bound to another one it is a conflict."""
+    """A new directory is a proposal; if another one is bound already, it is a conflict."""
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}
     old, new = {"params": {"cwd": "/a"}}, {"params": {"cwd": "/b"}}
-    found = comparer.params("m", old, new, places)
-    assert found.proposals == [(Place.ROOT, "/a", "/b")]
-    assert found.is_match
-    assert not found.is_equal
+    result = comparer.params("m", old, new, places)
+    assert result.proposals == [(Place.ROOT, "/a", "/b")]
+    assert result.is_match
+    assert not result.is_equal
     assert comparer.params("m", old, old, places).is_equal
     bindings.bind(Place.ROOT, "/a", "/c")
-    found = comparer.params("m", old, new, places)
-    assert not found.is_match
-    assert [(d.pointer, d.recorded, d.live) for d in found.conflicts] == [
+    result = comparer.params("m", old, new, places)
+    assert not result.is_match
+    assert [(d.pointer, d.recorded, d.live) for d in result.conflicts] == [
         ("/params/cwd", '"/a", which is "/c" already', '"/b"')
     ]
     assert not comparer.params("m", old, {"params": {"cwd": 3}}, places).is_match
@@ -115,13 +115,13 @@ def test_a_value_that_the_client_may_choose_is_proposed() -> None:
 def test_results_and_errors_are_compared() -> None:
     """A result differs from an error."""
     comparer = Comparer(Bindings())
-    found = comparer.results({"result": {"a": 1}}, {"error": {"code": 1}}, {})
-    assert [difference.pointer for difference in found.differences] == ["/result", "/error"]
+    actual = comparer.results({"result": {"a": 1}}, {"error": {"code": 1}}, {})
+    assert [difference.pointer for difference in actual.differences] == ["/result", "/error"]
     assert comparer.results({"result": None}, {"result": None}, {}).is_equal
 
 
 def test_deep_values_differ() -> None:
-    """They raise nothing."""
+    """Values that are nested too deeply differ, without an exception."""
     deep: Any = 1
     for _ in range(5000):
         deep = [deep]
@@ -130,20 +130,20 @@ def test_deep_values_differ() -> None:
 
 
 def test_a_line_that_is_not_json_has_no_value() -> None:
-    """Nor has one that is too deep, or a number with too many digits."""
+    """A line has no value if it is not JSON, is too deep, or has a number with many digits."""
     for line in (b"{", b"\xff", b"[" * 10**6, b"9" * 10**4):
         assert json_or_none(line) is None
     assert json_or_none(b'{"a":1}') == {"a": 1}
 
 
 def test_long_values_are_cut() -> None:
-    """Their length is shown."""
+    """Long values are cut, and their length is shown."""
     assert shown("é") == '"é"'
     assert shown("x" * 1000).endswith("… (1002 characters)")
     assert json.loads(shown({"a": None})) == {"a": None}
 
 
 def test_pointers_are_those_of_the_rfc() -> None:
-    """RFC 6901 escapes a slash and a tilde."""
+    """Pointers escape slashes and tildes as RFC 6901 demands."""
     assert pointer(("params", "a/b", "~", "0")) == "/params/a~1b/~0/0"
     assert pointer(()) == ""

@@ -1,4 +1,4 @@
-"""How divergences rank, and how they are formatted."""
+"""Divergences are ranked by lane and formatted as text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """Information never counts, and each lane has a primary divergence of its own."""
+    """Information never counts, and each lane has its own primary divergence."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -51,7 +51,7 @@ def test_ranks() -> None:
 
 
 def test_information_is_no_divergence() -> None:
-    """Nor is a harmless divergence."""
+    """Information and harmless divergences do not count as divergences."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
@@ -61,14 +61,14 @@ def test_information_is_no_divergence() -> None:
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
-    """In all lanes."""
+    """After a failed handshake, the divergences of all lanes are cascades."""
     log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
-    """Beyond a thousand only primary ones; the verdict counts all."""
+    """After a thousand divergences only primary ones are kept; the verdict counts all."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")
@@ -79,7 +79,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """In milliseconds, whatever the clock shows."""
+    """Times of divergences are milliseconds since the start."""
     log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)
@@ -90,7 +90,7 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """In the same words for a client and for an agent."""
+    """A used-up near miss is marked in the same way for clients and agents."""
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
@@ -100,7 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """Information is not shown."""
+    """Cascades are shown after primary divergences, and information is not shown."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",
@@ -109,7 +109,7 @@ def test_cascades_are_shown_after_primary_divergences() -> None:
 
 
 def test_divergences_that_are_not_shown_are_counted() -> None:
-    """Both those in the file and those that were left out of it."""
+    """The last line counts all divergences that are not shown, kept or not."""
     assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
         ["... and 5 more; --report FILE has all of them"]
     ]

@@ -1,4 +1,4 @@
-"""A frame as the live client has to see it."""
+"""Recorded frames are rewritten for the live client."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
 
 
 def test_a_line_without_replacements_is_unchanged() -> None:
-    """The very bytes go out, UTF-8 or not."""
+    """A line without replacements goes out byte for byte, even if it is not UTF-8."""
     raw = b'\xff {"id" : 1 }'
     assert written(raw, "response", {"1": "1"}) is raw
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
 def test_any_line_can_be_rewritten(raw: bytes) -> None:
-    """Bytes that are not UTF-8, and text that is not JSON, stay as they are."""
+    """Bytes that are not UTF-8 and text that is not JSON are not changed by rewriting."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A request of the agent keeps its own, alone and within a batch."""
+    """Only a reply gets another id; a request keeps its own, alone and in a batch."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -43,13 +43,13 @@ def test_only_a_reply_gets_another_id() -> None:
 
 
 def test_a_batch_is_rewritten_member_by_member() -> None:
-    """Each at its own typed places."""
+    """Each member of a batch is rewritten at its own typed places."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
-    """Bytes that are not UTF-8 stay, as other occurrences of the id do."""
+    """A session is renamed only at typed places, and other bytes do not change."""
     line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
@@ -57,13 +57,13 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
 
 
 def test_quoted_strings_can_be_encoded() -> None:
-    """As plain text if possible, else with escapes."""
+    """A quoted string is plain text if UTF-8 can encode it, and otherwise escaped."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
 
 
 def test_ids_are_spelled_as_in_the_request() -> None:
-    """A missing one is null; half of a surrogate pair is escaped."""
+    """A reply has the id as written in the request, or null without an id."""
     assert (
         reply("1.0", {"content": "é"}).data
         == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()

@@ -24,12 +24,12 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
     """A report has the same markers in each run, even if the secrets differ."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
-        found = [mask.masked(message(note=one)) for one in (*secrets, secrets[0])]
-        assert [json.loads(raw)["params"]["note"] for raw in found] == [FIRST, SECOND, FIRST]
+        result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
+        assert [json.loads(raw)["params"]["note"] for raw in result] == [FIRST, SECOND, FIRST]
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """A secret of a recorded message is masked in live messages, where only its value shows it."""
+    """A secret in a recorded message is masked in live messages by its value."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -67,9 +67,9 @@ def test_a_directory_stays_what_it_is() -> None:
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
     """The names in the path of a value show that it is a secret; other values are not masked."""
     mask = MessageMask("none")
-    found = json.dumps(mask.part(path, value))
-    assert "[redacted:" in found
-    assert "tr0ub4dor" not in found
+    result = json.dumps(mask.part(path, value))
+    assert "[redacted:" in result
+    assert "tr0ub4dor" not in result
     assert mask.part(path, 7) == 7
 
 

@@ -1,4 +1,4 @@
-"""When a frame is due, given what it follows."""
+"""A frame is due after the recorded gap to its predecessor."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """50 ns passed in the recording between 200 and 250."""
+    """A gap of 50 recorded nanoseconds is counted from the live predecessor."""
     assert pacing.due(1000, 200, 250) == due
 
 
 def test_a_frame_is_never_due_before_its_predecessor() -> None:
-    """Though clocks of a recording may go back."""
+    """A frame is never due before its predecessor, even if the recorded clock went back."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 
 def test_a_pacing_without_gaps_is_instant() -> None:
-    """Its factor is zero."""
+    """A pacing with the factor zero is instant."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(0.1))] == [True, True, False]

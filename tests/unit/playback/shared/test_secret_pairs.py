@@ -1,4 +1,4 @@
-"""Texts with markers are compared but for what stands in the place of these."""
+"""Texts with markers are compared, except for the secrets in place of the markers."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
 def test_a_marker_matches_what_stands_in_its_place(
     recorded: str, live: str, expected: list[tuple[str, str]] | None
 ) -> None:
-    """Everything else has to be equal; a live marker is never divided."""
-    found = pairs_in(recorded, live, "/p")
-    assert (found is None) == (expected is None)
-    assert [(one.recorded, one.live) for one in found or ()] == (expected or [])
+    """A marker matches any text in its place, if all other text is equal."""
+    result = pairs_in(recorded, live, "/p")
+    assert (result is None) == (expected is None)
+    assert [(item.recorded, item.live) for item in result or ()] == (expected or [])
 
 
 def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
-    """It may be the secret itself."""
+    """A live text in place of a marker is not shown, since it may be the secret."""
     assert pair(A, "hunter2").shown == "(a text)"
 
 
 def test_many_markers_take_no_long_time() -> None:
-    """No more than the texts are long, whatever a recording has in it."""
+    """Texts with many markers are compared in linear time."""
     began = time.perf_counter()
     assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
     assert time.perf_counter() - began < 1
@@ -51,13 +51,13 @@ def test_many_markers_take_no_long_time() -> None:
 
 def pair(recorded: str, live: str) -> SecretPair:
     """A pair of two markers."""
-    found = pairs_in(recorded, live, "/p")
-    assert found is not None
-    return found[0]
+    result = pairs_in(recorded, live, "/p")
+    assert result is not None
+    return result[0]
 
 
 def test_pairs_are_one_to_one() -> None:
-    """Neither secret may be in another pair, in the same message or before."""
+    """A secret may be in only one pair, in the same message and in earlier ones."""
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])
@@ -70,7 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """It does not if live markers are made from the same secrets as recorded ones."""
+    """A recorded marker also matches itself, if markers are echoed by the live peer."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))
@@ -79,6 +79,6 @@ def test_a_recorded_marker_stands_for_itself_besides() -> None:
 
 
 def test_only_a_text_with_a_marker_has_a_secret() -> None:
-    """Something that looks like the beginning of one is none."""
+    """Only a complete marker makes a text secret."""
     assert has_secret(f"a {A}")
     assert not any(has_secret(value) for value in ("a", "[redacted:", 1, None, [A]))

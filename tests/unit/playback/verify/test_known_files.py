@@ -1,4 +1,4 @@
-"""The contents of files are known from what was written, and from what answers have shown."""
+"""The contents of files are known from writes and from answers to reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[KnownFiles]:
-    """The files of a recording that shows none."""
+    """The known files of a recording without files."""
     recorded = record(tmp_path, "-> #0 initialize {}")
     yield KnownFiles(RecordedClient(recorded.script()), Bindings())
     recorded.close()
@@ -48,7 +48,7 @@ def asking(**params: Any) -> dict[str, Any]:
 def test_a_part_of_a_file_is_some_lines(
     files: KnownFiles, params: dict[str, Any], expected: str
 ) -> None:
-    """They are counted from 1; a value that is no number does not count."""
+    """A part of a file is some lines, counted from 1; limits that are not numbers are ignored."""
     files.learn(WRITE, asking(content="1\n2\n3\n"), None)
     assert files.content(asking(**params)) == expected
 
@@ -60,7 +60,7 @@ def test_a_part_of_a_file_is_some_lines(
 def test_only_a_whole_file_is_learnt(
     files: KnownFiles, params: dict[str, Any], is_whole: bool
 ) -> None:
-    """A request without limits, or from the first line on, shows a whole file."""
+    """Only a whole file is learnt: read without limits or from the first line on."""
     files.learn(READ, asking(**params), {"result": {"content": "text"}})
     assert files.content(asking()) == ("text" if is_whole else None)
 
@@ -68,9 +68,9 @@ def test_only_a_whole_file_is_learnt(
 def test_the_oldest_contents_are_forgotten(
     files: KnownFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This happens when there are too many; a file that was written again counts as new."""
+    """With too many files the oldest contents are forgotten; a new write makes a file new."""
     monkeypatch.setattr(known_files, "KEPT_CONTENTS", 10)
     for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
         files.learn(WRITE, asking(path=path, content=text), None)
-    found = [files.content(asking(path=path)) for path in "abc"]
-    assert found == ["12345", None, "123"]
+    result = [files.content(asking(path=path)) for path in "abc"]
+    assert result == ["12345", None, "123"]

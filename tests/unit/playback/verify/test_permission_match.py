@@ -1,4 +1,4 @@
-"""What an agent announces of a tool call is kept until the tool call ends."""
+"""The announced members of a tool call are kept until it ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """Null removes one in v2, and means nothing in v1."""
+    """An update changes only the members that it has; null removes a member in v2 only."""
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -39,7 +39,7 @@ def test_updates_change_only_the_members_that_they_have() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
 def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
-    """Another one may have its id."""
+    """A tool call that has ended is forgotten, since another one may get its id."""
     calls = ToolCalls(null_clears=False)
     announce(calls, kind="read")
     announce(calls, status=status)
@@ -47,7 +47,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No agent can fill the memory."""
+    """The oldest tool calls are forgotten, so an agent cannot fill the memory."""
     monkeypatch.setattr(permission_match, "REMEMBERED", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):
@@ -56,17 +56,17 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
-    """It does not equal itself, since it may contain anything."""
+    """A tool call with an unreadable update equals no other, not even itself."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)
     calls.take(evolve(message, raw=None))
-    found = calls.announced(naming("c", None))
-    assert [value == value for value in found.values()] == [False]
+    result = calls.announced(naming("c", None))
+    assert [value == value for value in result.values()] == [False]
 
 
 def test_a_request_names_its_tool_call_in_any_dialect() -> None:
-    """The id is in the tool call, in the subject, or in the params."""
+    """The id of a request's tool call is in the tool call, the subject or the params."""
     for params in (
         {"toolCall": {"toolCallId": "c"}},
         {"subject": {"toolCall": {"toolCallId": "c"}}},

@@ -1,4 +1,4 @@
-"""The scope of a permission request is all that describes the action, and nothing else."""
+"""The scope of a permission request contains exactly what describes the action."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """These are titles, ids, times, the state of the call, and empty values."""
+    """Titles, ids, times, the state of the call and empty values do not count in a scope."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -55,25 +55,25 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """Unknown members count as well."""
+    """All other members count in a scope, also unknown ones."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """Members of the request take precedence; null is like a missing member."""
+    """Announced members belong to a request, but its own members take precedence."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """Its path does."""
+    """The line of a location does not count in a scope, but its path does."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """It has one location, or a path in its place."""
+    """In the 1.0 draft the line of a location does not count either."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -81,7 +81,7 @@ def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
 
 
 def test_a_text_beside_a_command_does_not_count() -> None:
-    """A description without a command does."""
+    """A description counts in a scope only without a command."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
     without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
     assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
@@ -89,7 +89,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """Nothing else may differ."""
+    """A live directory matches a recorded one in a scope; other differences count."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
@@ -104,7 +104,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """It does not equal itself."""
+    """A scope that cannot be read equals no other, not even itself."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -118,15 +118,15 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """A terminal that was bound to another one is named with its live id."""
+    """A terminal in a scope must be the bound one; the difference shows its live id."""
     recorded, live = (
-        scope(asking({"content": [{"type": "terminal", "terminalId": one}]}), {})
-        for one in ("term-1", terminal)
+        scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
+        for item in ("term-1", terminal)
     )
-    (found,) = differences(recorded, live, Bindings())
-    assert (found.recorded, found.live) == ('"term-1"', json.dumps(terminal))
+    (result,) = differences(recorded, live, Bindings())
+    assert (result.recorded, result.live) == ('"term-1"', json.dumps(terminal))
     if terminal == "term-2":
-        assert found.pointer == "/params (terminal)"
+        assert result.pointer == "/params (terminal)"
     bound = Bindings()
     bound.bind(Place.TERMINAL, "term-1", "term-2")
     assert (differences(recorded, live, bound) == ()) == (terminal == "term-2")
@@ -151,7 +151,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """Kinds, truth values and texts for a person name nothing; a member may be a path."""
+    """Kinds, booleans and texts for a person do not name the object of an action."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -165,7 +165,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """It identifies what is read, edited or searched."""
+    """A place identifies what is read, edited or searched, but not a command."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
@@ -174,7 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """Those behind the tool call, and behind a subject, too."""
+    """Members of the params may name the object of an action, also beside a subject."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
@@ -200,5 +200,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """The name is the title, or else the operation or command."""
+    """The name of a request in reports is the title, or else the operation or command."""
     assert title_of({"params": params}, announced) == title

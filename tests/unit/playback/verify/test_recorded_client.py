@@ -1,4 +1,4 @@
-"""A recorded script is read as it is, or filled with the secrets of the live agent."""
+"""A recorded script is read unchanged, or filled with the secrets of the live agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """Markers without a secret stay, and so does everything else."""
+    """A frame gets its secrets as JSON; markers without a secret stay."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -31,13 +31,13 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """By their hashes."""
-    found = markers_to_send(RecordedClient(record(FILLED).script()))
-    assert [*found.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
+    """Each marker is returned once, by its hash, in the order of the recording."""
+    result = markers_to_send(RecordedClient(record(FILLED).script()))
+    assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """A batch, which is asked for anew for each of its messages, is not searched each time."""
+    """A batch that is requested for each of its messages is filled only once."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

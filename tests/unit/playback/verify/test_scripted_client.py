@@ -1,4 +1,4 @@
-"""The scripted client sends each message once it has received what came before."""
+"""The scripted client sends each message once it has received the earlier ones."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def begin(client: ScriptedClient) -> list[bytes]:
-    """Returns what a client sends first."""
+    """Returns the first messages of a client."""
     return [command.data for command in client.feed(Wakeup(0)) if isinstance(command, Send)]
 
 
 def take(client: ScriptedClient, line: bytes) -> list[bytes]:
-    """Feeds a client with a line, without its newline; returns what it sends then."""
+    """Feeds a client with a line, without its newline; returns the messages that it sends."""
     commands = client.feed(LineReceived(line, 0))
     return [command.data for command in commands if isinstance(command, Send)]
 
@@ -48,7 +48,7 @@ def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> l
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """A session does not wait for what another one waits for."""
+    """A session of the scripted client does not wait for messages of another session."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []
@@ -61,7 +61,7 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
 
 
 def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
-    """A frame before its turn is unexpected as well; nothing is sent after it."""
+    """An unexpected line, or a frame before its turn, stops the client."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []
@@ -72,7 +72,7 @@ def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> No
 
 
 def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
-    """The client does nothing after that."""
+    """The scripted client ends with the agent or with the recording."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]
@@ -85,7 +85,7 @@ def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscri
 
 
 def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
-    """Only whole lines are compared."""
+    """A line without an end changes nothing, since only whole lines are compared."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

@@ -17,18 +17,18 @@ def creating(lane: ClientLane) -> SentRequest:
 
 
 def test_a_session_that_no_request_opened_joins_a_lane() -> None:
-    """It is the recorded one of its name, or the next one of the lane that announced it."""
+    """A session without a request joins the recorded one of its name, or the next of its lane."""
     lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
     bindings = Bindings()
-    found = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])
-    found.last = lanes["a"]
-    found.announce("x")
+    session_map = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])
+    session_map.last = lanes["a"]
+    session_map.announce("x")
     request = creating(lanes["b"])
-    found.note_sent(request)
-    assert found.enter("x") is lanes["a"]
-    assert found.enter("new") is lanes["b"]
-    found.note_answered(request, "new")
-    found.last = lanes["a"]
-    assert found.enter("d") is lanes["a"]
-    assert found.enter("another") is None
+    session_map.note_sent(request)
+    assert session_map.enter("x") is lanes["a"]
+    assert session_map.enter("new") is lanes["b"]
+    session_map.note_answered(request, "new")
+    session_map.last = lanes["a"]
+    assert session_map.enter("d") is lanes["a"]
+    assert session_map.enter("another") is None
     assert bindings.sessions == {"b": "new", "c": "x", "d": "d"}

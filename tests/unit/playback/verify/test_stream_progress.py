@@ -1,4 +1,4 @@
-"""How much the agent has sent does not depend on how it cuts its texts."""
+"""The progress of an agent does not depend on how it splits its texts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chunk(text: str, kind: str = "agent_message_chunk", message: str | None = No
 
 
 def measured(*lines: bytes) -> StreamProgress:
-    """What all of them come to."""
+    """Returns the progress after all lines."""
     progress = StreamProgress()
     for line in lines:
         progress.add(increment_of(line, UPDATE))
@@ -41,7 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """An update that reports a state is no item, in every dialect."""
+    """An update that reports a state does not count as an item, in every dialect."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -57,25 +57,25 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """Its content does not matter."""
+    """Any other message counts as one item, whatever its content."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """The draft has the kind and the content at other places."""
+    """Updates of the 1.0 draft are counted although their members have other places."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """They count by number."""
+    """Messages of other methods are counted without being parsed."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """Texts with an item between them are as many and as long in any pieces."""
+    """Splitting texts differently changes neither their number nor their length."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -98,7 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """Each is an item."""
+    """Texts of another kind or message are separate items."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -110,7 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """Their numbers remain when the count is cleared."""
+    """State updates do not end a text, and their numbers survive clearing."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),
@@ -118,8 +118,8 @@ def test_state_updates_end_no_text() -> None:
         increment_of(chunk("b"), UPDATE),
     ]
     grew = []
-    for at, one in enumerate(adds, 1):
-        progress.add(one, at)
+    for at, item in enumerate(adds, 1):
+        progress.add(item, at)
         grew.append(progress.grew_at)
     assert grew == [1, 1, 3]
     assert progress.mark == ProgressMark(1, 2)
@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """The limit is at least a hundred thousand, and is counted from the latest progress."""
+    """Lines are a flood beyond ten times the recording, but at least a hundred thousand."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """They need not end a line."""
+    """Too many bytes are a flood even without a newline."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)

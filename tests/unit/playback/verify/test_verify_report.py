@@ -1,4 +1,4 @@
-"""What `verify` reports is in the manual, member by member and no other."""
+"""The manual describes exactly the members of the report of `verify`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.unit.test_docs import first_cells, page, section
     ],
 )
 def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
-    """The members are in the order in which they are written."""
+    """The manual lists the members of the report in their order."""
     text = section(page("json.md"), title).partition("\n### ")[0]
     assert first_cells(text) == [field.name for field in fields(value)]
 
 
 def test_every_kind_of_divergence_is_documented() -> None:
-    """The page lists the kinds that this engine reports, and no others."""
+    """The manual lists exactly the kinds of divergences that this engine reports."""
     package = Path(__file__).parents[4] / "acp_proxy" / "playback" / "verify"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
     reported = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
-    reported.add(DivergenceKind.MASKED.value)  # which both engines leave to their log
+    reported.add(DivergenceKind.MASKED.value)  # both engines leave this to their log
     text = section(page("verify.md"), "Where the conversation diverges")
     assert set(first_cells(text)) == reported

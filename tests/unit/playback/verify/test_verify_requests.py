@@ -33,40 +33,40 @@ def recorded(record: Record) -> RecordedTranscript:
 
 @pytest.fixture
 def recording(recorded: RecordedTranscript) -> RecordedClient:
-    """The same, read."""
+    """Returns the recording as the client sees it."""
     return RecordedClient(recorded.script(as_sent=True))
 
 
 def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest]:
     """Sends all requests, a second apart."""
     frames = [(lane, frame) for lane in recording.lanes.values() for frame in lane.queue.frames]
-    found: list[SentRequest] = []
-    for lane, frame in sorted(frames, key=lambda one: one[1].seq):
-        found.append(SentRequest(frame.steps[0], lane, len(found) * S))
-        pending.add(found[-1])
-    return found
+    sent_requests: list[SentRequest] = []
+    for lane, frame in sorted(frames, key=lambda item: item[1].seq):
+        sent_requests.append(SentRequest(frame.steps[0], lane, len(sent_requests) * S))
+        pending.add(sent_requests[-1])
+    return sent_requests
 
 
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """They are listed with the oldest first."""
+    """Requests that were answered in the recording are pending, oldest first."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
     (what, request), *_ = pending.items
-    number = next(seq for seq, one in recorded.numbers.items() if one == 1)
+    number = next(seq for seq, item in recorded.numbers.items() if item == 1)
     assert (what, request.at) == (f"the answer to initialize #{number}", 0)
     assert pending.awaited == what
     assert pending.lane is recording.lanes[None]
-    assert all(one.step.response_seq is not None for one in pending.requests)
+    assert all(item.step.response_seq is not None for item in pending.requests)
 
 
 @pytest.mark.parametrize(("silence_s", "waits_s"), [(0, 5), (1, 5), (2, 10), (100, 27)])
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """The limit is at least five seconds, and less than a stall."""
+    """The wait for optional messages is at least five seconds, and less than a stall."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -74,24 +74,24 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """The agent may wait for it, so it is sent after ten times as long in any case."""
-    found = Patience(30 * S).of_answer(int(silence_s * S))
-    assert found == (waits_s * S, 10 * waits_s * S)
+    """An answer waits less than other frames, since the agent may wait for it."""
+    answer = Patience(30 * S).of_answer(int(silence_s * S))
+    assert answer == (waits_s * S, 10 * waits_s * S)
 
 
 def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
-    """It is 270 seconds."""
+    """Without a stall timeout the limit for silence is 270 seconds."""
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
 def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, str]:
-    """Returns until when a frame waits, and why it would be sent at a moment; in seconds."""
+    """Returns until when a frame waits, in seconds, and the reason to send it now."""
     patience.now = now_s * S
     return patience.deadline(frame) // S, patience.reason(frame)
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """The limit is ten times the silence that is waited for."""
+    """Activity elsewhere prolongs a wait to ten times the limit for silence."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -104,7 +104,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """The agent has more to send."""
+    """While a turn is open, a frame waits almost until a stall."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
@@ -112,7 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """If other messages came, it begins when the frame began to wait."""
+    """A pause begins with the silence, or when the frame began to wait."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

@@ -1,4 +1,4 @@
-"""The capture log keeps what it is given, and counts what it could not keep."""
+"""The capture log keeps every chunk, and counts the bytes that it could not keep."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def log() -> Iterator[CaptureLog]:
 
 
 def chunks(log: CaptureLog) -> list[bytes]:
-    """The chunks that another reader finds in the log."""
+    """Returns the chunks that another reader finds in the log."""
     return [record.payload for record in read_all(log.path) if record.kind == DATA]
 
 
@@ -57,23 +57,23 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """Chunks come back with their stream and time, events with their fields, all in order."""
+    """Chunks are read back with stream and time, events with their fields, all in order."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
     log.append(STDERR, 7, b"")
     log.event(END, {"reason": "end of file"}, STDERR)
-    found = read_all(log.path)
-    assert [(r.kind, r.stream, r.payload) for r in found] == [
+    records = read_all(log.path)
+    assert [(r.kind, r.stream, r.payload) for r in records] == [
         (DATA, TO_AGENT, b"one\n"),
         (DATA, TO_CLIENT, b"\xf5acp\0\n"),
         (SIGNAL, 0, b"signal=15\0action=sent"),
         (DATA, STDERR, b""),
         (END, STDERR, b"reason=end of file"),
     ]
-    assert [r.t_ns for r in found if r.kind == DATA] == [5, 6, 7]
-    assert found[0].offset == HEADER_SIZE
-    assert found[-1].end == log.size
+    assert [r.t_ns for r in records if r.kind == DATA] == [5, 6, 7]
+    assert records[0].offset == HEADER_SIZE
+    assert records[-1].end == log.size
     assert log.physical_size == os.fstat(log.fd).st_size == log.size + BASE_SIZE
 
 
@@ -89,7 +89,7 @@ def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """A log is created only where no file is."""
+    """A log is never created over an existing file."""
     (tmp_path / "x.log").write_bytes(b"precious")
     with pytest.raises(FileExistsError):
         CaptureLog.create(f"{tmp_path}/x.log")
@@ -103,7 +103,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """It accepts everything, in place of a log that could not be made."""
+    """A null log, which replaces a log that could not be made, accepts everything."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -111,7 +111,7 @@ def test_a_null_log_keeps_nothing() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """Each record is whole, although other threads write at the same time."""
+    """Each record is whole even if other threads write at the same time."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:
@@ -123,9 +123,9 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    found = read_all(log.path)
+    records = read_all(log.path)
     for stream, sent in per_stream.items():
-        assert [r.payload for r in found if r.stream == stream] == sent
+        assert [r.payload for r in records if r.stream == stream] == sent
 
 
 # Fields
@@ -170,7 +170,7 @@ def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
 
 
 def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
-    """A log that has grown beyond what is indexed stays as it is."""
+    """A log with bytes that are not indexed yet is not trimmed."""
     log.append(TO_AGENT, 1, b"x")
     upto = log.size
     log.append(TO_AGENT, 2, b"y")
@@ -184,8 +184,8 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 def test_a_full_disk_becomes_a_gap() -> None:
     """Writing really fails at a limit on the file's size, and works again once that is raised.
 
-    What was written before is whole, what did not fit is counted by stream, one line tells of it,
-    and nothing is raised.
+    Earlier records are whole, bytes that did not fit are counted by stream, one line reports
+    that, and nothing is raised.
     """
     with new_log() as log:
         program = """if True:
@@ -206,21 +206,21 @@ def test_a_full_disk_becomes_a_gap() -> None:
         """
         path = log.path + "2"
         command = [sys.executable, "-c", program, path]
-        done = subprocess.run(command, check=True, capture_output=True, timeout=60)
-        found = read_all(path)
-    assert [(r.kind, r.t_ns, r.payload) for r in found if r.kind == DATA] == [
+        result = subprocess.run(command, check=True, capture_output=True, timeout=60)
+        records = read_all(path)
+    assert [(r.kind, r.t_ns, r.payload) for r in records if r.kind == DATA] == [
         (DATA, 1, b"whole"),
         (DATA, 5, b"after"),
         (DATA, 6, b"later"),
     ]
-    assert [r.kind for r in found] == [DATA, GAP, DATA, DATA]
-    assert unpack_fields(found[1].payload) == {
+    assert [r.kind for r in records] == [DATA, GAP, DATA, DATA]
+    assert unpack_fields(records[1].payload) == {
         "reason": ["No space left on device"],
         "since": ["2"],
         "to-agent": ["13"],
         "to-client": ["13"],
     }
-    (told,) = done.stderr.decode().splitlines()
+    (told,) = result.stderr.decode().splitlines()
     assert told == (
         f"acp-proxy: cannot record into {path}: No space left on device; "
         "the conversation goes on unrecorded"
@@ -266,7 +266,7 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """The record of the gap would be lost."""
+    """Trimming a log in a gap would lose the record of the gap."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
@@ -300,8 +300,8 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
             print(e.strerror)
     """
     command = [sys.executable, "-c", program, str(tmp_path / "x.log")]
-    done = subprocess.run(command, check=True, capture_output=True, timeout=60)
-    assert done.stdout.decode().strip() == os.strerror(errno.ENOSPC)
+    result = subprocess.run(command, check=True, capture_output=True, timeout=60)
+    assert result.stdout.decode().strip() == os.strerror(errno.ENOSPC)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -337,13 +337,13 @@ def test_a_chunk_and_its_notes_are_one_write(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", counted)
         log.append_all([*NOTED, *EFFECTS])
-    found = [(r.kind, r.stream, r.t_ns, r.payload) for r in read_all(log.path)]
-    assert found == [*NOTED, *EFFECTS]
+    result = [(r.kind, r.stream, r.t_ns, r.payload) for r in read_all(log.path)]
+    assert result == [*NOTED, *EFFECTS]
     assert sizes == [log.size]
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """They would be read as notes on the line before; a side effect has no line."""
+    """Notes on a lost line are omitted, or they would count for the line before it."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -355,7 +355,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """The changed bytes are, so that a note may stand without them."""
+    """Only changed bytes count against --max-size, so a note may be logged without its bytes."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])
@@ -367,11 +367,11 @@ def test_notes_are_not_held_to_the_size_cap() -> None:
 # --max-size
 
 ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
-"""Bytes that 1000 bytes of log and their database take."""
+"""The size limit that leaves room for 1000 bytes of log and their database."""
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """At --max-size chunks are counted and events still written; room lets chunks in again."""
+    """At --max-size, chunks are only counted, but events are written; with room, chunks are too."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
@@ -404,7 +404,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """Space that was given back may be used again."""
+    """Space that trimming has freed may be used again."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

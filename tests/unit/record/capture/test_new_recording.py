@@ -1,4 +1,4 @@
-"""Variables of our environment that are secrets are known by hashes."""
+"""Secrets in our environment variables are recognized by hashes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """A value with such a name has a hash, from which nothing but four characters can be read."""
+    """The secret value of a variable gets a hash, which reveals only four characters."""
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")

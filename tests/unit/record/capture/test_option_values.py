@@ -31,7 +31,7 @@ def test_sizes(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """They are refused with an example."""
+    """Bad sizes are refused with an example."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
@@ -75,7 +75,7 @@ def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> Non
 
 @pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
 def test_ambiguous_ages_delete_nothing(text: str) -> None:
-    """A bare number, and one letter that might be a size: ``30`` was 30 bytes."""
+    """A number without a unit, or with a letter that may be a size, is refused."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
@@ -88,7 +88,7 @@ def test_bad_keep(text: str) -> None:
 
 
 def test_redaction_levels() -> None:
-    """There are three levels."""
+    """The redaction levels are secrets, private and none."""
     levels = ["secrets", "private", "none"]
     assert [read_redaction(level) for level in levels] == levels
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """A recording is a database, and never the text form."""
+    """The output of `record` is a database, and never the text form."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
@@ -108,7 +108,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """A name is one that a file can have, and that no command line takes for an option."""
+    """A recording's name is valid as a file name and does not look like an option."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)
@@ -119,14 +119,14 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """It has no control characters and is UTF-8; the complaint has it escaped."""
+    """A name with control characters or invalid UTF-8 is refused, and shown with escapes."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()
 
 
 def test_seeds() -> None:
-    """A seed is a whole number that a column can hold."""
+    """A seed is a whole number that fits into a column."""
     assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip

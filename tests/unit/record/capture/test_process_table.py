@@ -1,4 +1,4 @@
-"""Descendants and groups of processes, by lines of the table of processes."""
+"""Descendants and groups of processes are found in the process table."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: i
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """The name may have blanks and brackets in it."""
-    found = process(12, 4, 9, start=77)
-    assert (found.pid, found.parent, found.group) == (12, 4, 9)
-    assert (found.start, found.alive) == (77, True)
+    """The name of a process may contain blanks and brackets."""
+    result = process(12, 4, 9, start=77)
+    assert (result.pid, result.parent, result.group) == (12, 4, 9)
+    assert (result.start, result.alive) == (77, True)
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """Without the ancestor, its parents and siblings, and processes that left or ended."""
+    """Members are live descendants in the group, without the ancestor and other relatives."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we
@@ -46,17 +46,17 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """With our parent and our group."""
-    found = look_up("self")
-    assert found is not None
-    assert (found.pid, found.parent, found.group) == (os.getpid(), os.getppid(), os.getpgrp())
+    """The table has our process with its parent and group."""
+    result = look_up("self")
+    assert result is not None
+    assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
     terminal = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[4]
     assert has_terminal() == (terminal != "0")
 
 
 @needs_table
 def test_another_process_with_the_same_id_gets_no_signal() -> None:
-    """A process is known by its id and its start."""
+    """A process with the id of an ended process is recognized as another by its start."""
     ours = look_up("self")
     assert ours is not None
     assert send(ours, 0)
@@ -65,12 +65,12 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process can start another one between a look and a kill."""
+    """Killing goes on until two searches find nothing, since processes may start others."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
-    def note(found: Process, _: int) -> bool:
-        killed.append(found.pid)
+    def note(result: Process, _: int) -> bool:
+        killed.append(result.pid)
         return True
 
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", note)
@@ -80,7 +80,7 @@ def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.M
 
 
 def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as a process of another user."""
+    """Killing does not wait for a process that we may not kill."""
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

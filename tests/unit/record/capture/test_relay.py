@@ -1,4 +1,4 @@
-"""The threads of a relay begin all or not at all."""
+"""Either all threads of a relay begin, or none."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three pumps, and one that waits for the agent."""
+    """A relay starts three pumps and a thread that waits for the agent."""
     room = Room(large=10, small=0)
     start(relay, room, monkeypatch)
     assert len(room.begun) == 4
@@ -62,7 +62,7 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the caller can still use the descriptors in another way."""
+    """Without memory for all threads none begins, so the descriptors are still unused."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)

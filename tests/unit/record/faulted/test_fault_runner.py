@@ -50,26 +50,26 @@ A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
 
 
 class FakeAgent(AgentProcess):
-    """An agent without a process that writes down the signals it is sent."""
+    """An agent without a process that notes the signals sent to it."""
 
     def __init__(self) -> None:
         super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
         self.sent: list[tuple[float, int]] = []
 
     def send_signal(self, signum: int) -> None:
-        """Writes it down."""
+        """Notes the signal."""
         self.sent.append((round(trio.current_time(), 3), signum))
 
 
 class Notes(Log):
-    """A log that keeps what happened, in order, and not when."""
+    """A log that keeps all records in order, without times."""
 
     def __init__(self) -> None:
         self.kept: list[tuple[object, ...]] = []
 
     @property
     def has_gap(self) -> bool:
-        """It has none."""
+        """Returns False: this log has no gaps."""
         return False
 
     def append(self, stream: int, _: int, chunk: bytes) -> None:
@@ -77,7 +77,7 @@ class Notes(Log):
         self.kept.append((stream, chunk))
 
     def chunks(self, stream: int = TO_CLIENT) -> bytes:
-        """All that was read from a stream."""
+        """Returns all bytes read from a stream."""
         chunks = [what[1] for what in self.kept if what[0] == stream]
         return b"".join(chunk for chunk in chunks if isinstance(chunk, bytes))
 
@@ -119,7 +119,7 @@ class Connection:
             os.close(self.pumps[stream].sink)
 
     def read(self, chunk: bytes, stream: int = TO_CLIENT) -> None:
-        """A chunk is read, as the pump's thread does it."""
+        """Reads a chunk, as the pump's thread does."""
         self.runner.take(stream, now_ns(), chunk)
         self.runner.queues[stream].flush()
 
@@ -129,21 +129,21 @@ class Connection:
         self.runner.queues[stream].flush()
 
     def arrived(self, stream: int = TO_CLIENT) -> bytes:
-        """What has arrived since the last time."""
+        """Returns the bytes that have arrived since the last call."""
         try:
             return os.read(self.ends[stream], 1 << 20)
         except BlockingIOError:
             return b""
 
     async def arrivals(self, seconds: float, step: float, stream: int = TO_CLIENT) -> Arrivals:
-        """What arrives within some seconds, and after how many."""
-        found: Arrivals = []
+        """Returns the bytes that arrive within some seconds, each with its time."""
+        result: Arrivals = []
         start = trio.current_time()
         while True:
             if data := self.arrived(stream):
-                found.append((round(trio.current_time() - start, 3), data))
+                result.append((round(trio.current_time() - start, 3), data))
             if trio.current_time() - start >= seconds:
-                return found
+                return result
             await trio.sleep(step)
             await trio.testing.wait_all_tasks_blocked()
 
@@ -160,7 +160,7 @@ _connections: list[Connection] = []
 
 
 def play(clock: MockClock, *rules: str) -> Connection:
-    """Makes a connection whose clock is the only one there is."""
+    """Makes a connection on the mock clock."""
     assert clock.current_time() == 0
     _connections.append(Connection(*rules))
     return _connections[-1]
@@ -180,13 +180,13 @@ def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 async def running(connection: Connection, nursery: trio.Nursery) -> None:
-    """Starts what keeps time."""
+    """Starts the task that keeps time."""
     nursery.start_soon(keep_time, connection.runner)
     await trio.testing.wait_all_tasks_blocked()
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """A frame that nothing happens to is written by the thread that read it, and logged as read."""
+    """A frame without faults is written by the thread that read it, and logged as read."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """A frame that is late makes those behind it late, and all come when it does."""
+    """A delayed frame also delays those behind it, and all arrive when it does."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """The note on a late line has its delay; one that is held gets it once it is let go."""
+    """The note on a delayed line has its delay; a held line gets it when it is released."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -216,7 +216,7 @@ async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
     await trio.sleep(1)
     connection.read(C)
     notes = [
-        (kind, what) for kind, _, what in (one for one in connection.log.kept if len(one) == 3)
+        (kind, what) for kind, _, what in (item for item in connection.log.kept if len(item) == 3)
     ]
     said = {"delivered": "full", "same": "1"}
     assert notes == [
@@ -227,7 +227,7 @@ async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:
-    """Each slice is a write of its own, at its own time."""
+    """Each slice is written separately, at its own time."""
     connection = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -237,7 +237,7 @@ async def test_slices_come_one_by_one(clock: MockClock) -> None:
 
 
 async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
-    """What was on its way at the end of a stream arrives before the end does."""
+    """Delayed bytes arrive before the end of their stream."""
     connection = play(clock, "latency latency_ms=3000")
     queue = connection.runner.queues[TO_CLIENT]
     async with trio.open_nursery() as nursery:
@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """The agent is killed once the frames up to the one at which the rule fired have gone out."""
+    """The agent is killed after all frames up to the matching one have gone out."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """Where nothing is late, it is sent as soon as the frame was written."""
+    """If no bytes are delayed, a signal is sent as soon as the frame was written."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """An agent that is still there after the grace is killed; one that is gone is not."""
+    """An agent that is still running after the grace time is killed."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -288,7 +288,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
 
 
 async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
-    """What is on its way arrives, then the agent appears to exit and nothing more passes."""
+    """Delayed bytes arrive, then the agent appears to exit and nothing more passes."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -301,7 +301,7 @@ async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
-    """A request that is answered by a rule never arrives; its answer does, where it came from."""
+    """A request that a rule answers never arrives, and the answer goes back to its sender."""
     connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """From then on nothing passes, all is read and logged, and the direction has no end."""
+    """After a stall everything is read and logged, but nothing passes, not even the end."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -332,7 +332,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
-    """The lines arrive on stderr, and the frame where it was going."""
+    """The lines of a stderr flood arrive on stderr, and the frame arrives at its receiver."""
     connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """Late bytes whose reader has left are noted as undelivered, with all later ones."""
+    """Delayed bytes whose reader has left are noted as undelivered, with all later bytes."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """An answer belongs to its request, though that went by on a bare pump."""
+    """An answer is matched with its request even if that passed through a plain pump."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """When no task keeps time, what was late goes out in order, and no rule fires again."""
+    """When no task keeps time, delayed bytes go out in order, and no rule fires again."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -382,7 +382,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """It has how often each rule fired, which never did, and how to reproduce that."""
+    """The summary tells how often each rule fired, which never did, and how to reproduce that."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
@@ -395,7 +395,7 @@ async def test_the_summary(clock: MockClock) -> None:
 
 
 async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> None:
-    """The same plan, seed and frames arrive in the same writes at the same moments."""
+    """With the same plan, seed and frames, the same writes arrive at the same times."""
     rules = [
         "latency latency_ms=60 jitter_ms=50",
         "duplicate probability=0.5",
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A direction without faults has its bare pump; one with them waits to be started."""
+    """A direction without faults has a plain pump; a pump with faults waits to be started."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -470,17 +470,17 @@ def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
 
 
 def ask(number: int, method: str = "ask") -> bytes:
-    """A request, as a line."""
+    """Returns a request as a line."""
     return b'{"jsonrpc":"2.0","id":%d,"method":"%b"}\n' % (number, method.encode())
 
 
 def answer(number: int) -> bytes:
-    """Its answer, as a line."""
+    """Returns the answer to a request as a line."""
     return b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % number
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """It costs nothing, and the summary says that it never fired."""
+    """A rule that can never fire leaves plain pumps, and the summary says that it never fired."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -492,7 +492,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """Its method may be written with escapes, and its line come in several chunks."""
+    """A rule matches a method written with escapes, and a line that comes in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)
@@ -510,7 +510,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """An answer matches by its request's method, on whichever pump that passed."""
+    """An answer matches by its request's method, whichever pump the request passed through."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -534,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine is given it when some chunks wait, though the other direction is silent."""
+    """The engine gets chunks of a plain pump after some wait, even if the other side is silent."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -549,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """And stops nothing."""
+    """A bug of ours ends the faults but not the conversation."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -566,7 +566,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """It logs all of it, and writes what the rules leave; the last line may have no end."""
+    """A pump logs all it reads, and writes the result of the rules, also for a last line."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -591,7 +591,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The stream ends as it would have, and what is not lost goes out, be it made once or twice."""
+    """After a bug at its end, a stream still ends, and the bytes that are not lost go out."""
     end, made = FaultEngine.end, 0
 
     def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:
@@ -617,7 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both peers meet an end, which the log and stderr explain, and no peer waits for ever."""
+    """After a bug in the pump both peers see an end, which the log and stderr explain."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -637,7 +637,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
 def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not in a bare pump either."""
+    """A bug while an end is logged does not block a peer, also in a plain pump."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -652,7 +652,7 @@ def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
 
 
 class Piped:
-    """A pump that runs between two pipes, with faults on its way if there are rules."""
+    """A pump that runs between two pipes, with faults if there are rules."""
 
     def __init__(self, *rules: str) -> None:
         self.log = Notes()

@@ -1,4 +1,4 @@
-"""Bytes that are due on an outlet are written to its sink, by one thread at a time."""
+"""Due bytes of an outlet are written to its sink, by one thread at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Outlet:
             self.schedule.add(ScheduledWrite(Direction.TO_CLIENT, data, due), self.now)
 
     def arrived(self) -> bytes:
-        """What has been written since the last time."""
+        """Returns the bytes written since the last call."""
         try:
             return os.read(self.end, 1 << 20)
         except BlockingIOError:
@@ -56,7 +56,7 @@ def outlet() -> Iterator[Outlet]:
 
 
 def test_due_bytes_are_written(outlet: Outlet) -> None:
-    """Not before its moment, in order, and the thread that keeps time is woken for the rest."""
+    """Bytes are written in order when they are due, and the timing thread is woken for the rest."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
     for data, due in [(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]:
@@ -75,7 +75,7 @@ def test_due_bytes_are_written(outlet: Outlet) -> None:
 
 
 def test_only_one_thread_writes(outlet: Outlet) -> None:
-    """A second writer returns at once, and wakes no thread."""
+    """A second writer of an outlet returns at once and wakes no thread."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
     assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"
@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """After it, when its bytes are gone."""
+    """Each write is reported after its bytes are gone."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
@@ -98,32 +98,32 @@ def test_each_write_is_reported(outlet: Outlet) -> None:
 def test_a_slow_reader_holds_the_writer_back(
     outlet: Outlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond the limit nothing more is taken until some of it has gone out."""
+    """Beyond the limit an outlet takes no more bytes until some have gone out."""
     monkeypatch.setattr(schedule_module, "WAITING_BYTES", 10)
     outlet.put(b"12345", 5)
     outlet.queue.wait_for_room()
     outlet.put(b"67890", 5)
-    done = threading.Event()
+    event = threading.Event()
 
     def wait() -> None:
         outlet.queue.wait_for_room()
-        done.set()
+        event.set()
 
     thread = threading.Thread(target=wait)
     thread.start()
     outlet.queue.flush()
-    assert not done.is_set()
+    assert not event.is_set()
     with outlet.lock:
         outlet.schedule.hurry()
     outlet.queue.hurry()
-    assert done.wait(60)
+    assert event.wait(60)
     thread.join()
     outlet.queue.wait_until_empty()
     assert outlet.arrived() == b"1234567890"
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """Waiting and later bytes are lost; nothing is written any more."""
+    """After a queue is shut, waiting and later bytes are lost."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
@@ -140,7 +140,7 @@ def test_a_queue_that_is_shut(outlet: Outlet) -> None:
 
 
 def test_a_reader_that_is_gone(outlet: Outlet) -> None:
-    """The write raises, and what was not written is lost with all that waits."""
+    """If the reader is gone, the write raises, and all bytes not yet written are lost."""
     os.close(outlet.end)
     outlet.put(b"123", 0)
     outlet.put(b"late", 9)
