@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""What the agent asks of the client: permissions, questions, files, programs."""
+"""Replies to the agent's permissions, questions, files and programs need the same outcome."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
 def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """The option's kind, the exit code and the action count; other content is drift."""
+    """A reply with the recorded kind of option, exit code or action continues the replay."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -85,7 +85,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
 def test_another_outcome_abandons_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """The client's prompt is answered with an error at once."""
+    """After another outcome, the client's prompt is answered with an error at once."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -96,7 +96,7 @@ def test_another_outcome_abandons_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """For every method; the report says which was recorded and which came."""
+    """An error in place of a result is another outcome, for every method."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]
@@ -105,7 +105,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """Another error code is drift."""
+    """All errors are the same outcome; another error code is drift."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]
@@ -125,7 +125,7 @@ def test_drift_is_reported_with_its_place(record: Record) -> None:
 
 
 def test_a_reply_before_its_request_is_reported(record: Record) -> None:
-    """The divergence names the frame of the reply."""
+    """A reply before its request is a divergence that names the frame of the reply."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -142,7 +142,7 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
 
 
 def test_a_second_reply_is_reported(record: Record) -> None:
-    """No open request has its id."""
+    """A second reply to a request is reported, since no open request has its id."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
     assert live.found == ["unknown-reply-id primary in s 7"]
@@ -183,7 +183,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
 
 
 def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
-    """The client does what the recorded agent asked for, if that may be done anywhere."""
+    """A replay that is not inert sends every request that is allowed anywhere."""
     live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""
         5-8

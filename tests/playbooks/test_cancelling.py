@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Cancellation: the moment at which a user presses stop changes nothing."""
+"""Cancellation: it does not matter when a user presses stop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def begun(record: Record, text: str, **start: str) -> Live:
 
 
 def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
-    """However long it takes."""
+    """Frames after a cancellation wait for it, however long it takes."""
     live = begun(record, CANCELLED)
     live.check("""
         5-7
@@ -43,14 +43,14 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """It would not have ended the turn of the later prompt."""
+    """A cancellation before its prompt counts as unrecorded, since it ends no turn."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
-    """Also when the replay keeps the recorded times."""
+    """An early cancellation sends pending frames at once, even with recorded times."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
@@ -70,7 +70,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> N
 
 
 def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
-    """It is a divergence, but the turn ends as the specification demands, so no client hangs."""
+    """An unrecorded cancellation diverges, but ends the turn as the specification demands."""
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}
@@ -85,7 +85,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
 
 
 def test_a_second_cancellation_is_exhausted(record: Record) -> None:
-    """One recorded cancellation matches one live one."""
+    """A second cancellation is exhausted: a recorded one matches only one live one."""
     live = begun(record, CANCELLED)
     live.send(5, 8)
     live.check("""
@@ -95,7 +95,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
-    """It is required, since the agent acted on it."""
+    """A missing cancellation is reported at the end, since the agent acted on it."""
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
@@ -103,7 +103,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
-    """The specification demands it, whatever the recorded client had answered by then."""
+    """After a cancellation, a permission may be cancelled, as the specification demands."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -155,7 +155,7 @@ CANCEL_REQUEST = """
 
 
 def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
-    """It matches the recorded message that cancels the same request."""
+    """A cancel request matches the recorded one for the same request, by its live id."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
@@ -168,7 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """The request gets the error of cancelled requests, and the session is abandoned."""
+    """An unrecorded cancel request makes its request fail, and abandons the session."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')
@@ -177,14 +177,14 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) ->
 
 
 def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
-    """One recorded message matches one live one."""
+    """A second cancel request is exhausted: a recorded one matches only one live one."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
     assert live.found == ["exhausted primary in connection 7"]
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
-    """Nothing is answered, and no session abandoned."""
+    """Cancelling a request that is not open is reported, and abandons no session."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}
@@ -194,7 +194,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """It had no effect, and no frame waits for it."""
+    """A recorded cancel request without an open request matches, and no frame waits for it."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}
@@ -211,7 +211,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) ->
 
 
 def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
-    """The prompt was answered before; the client waits until the session is idle."""
+    """In v2 a cancelled turn ends by an update, after its prompt was answered."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

@@ -55,7 +55,7 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """Every later divergence is a cascade."""
+    """Another login is a divergence of the handshake, and later ones are cascades."""
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -64,7 +64,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """Files and terminals name no session, and belong to the turn that is open."""
+    """In the draft, files and terminals name no session and belong to the open turn."""
     live = record(DRAFT).replay()
     live.check("""
         1-15
@@ -75,7 +75,7 @@ def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_the_draft_replays_in_another_directory(record: Record) -> None:
-    """Its own members for directories are typed places; output of a program may differ."""
+    """A draft recording replays in another directory; a program's output may differ."""
     live = record(DRAFT).replay(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -96,7 +96,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
 
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
-    """Granted and denied are two outcomes."""
+    """In the draft, granted and denied permissions are different outcomes."""
     live = record(DRAFT).replay(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}

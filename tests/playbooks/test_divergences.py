@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Where a client diverges from the recording: which kind, at which frame, and what goes on."""
+"""A divergence of the client is reported with its kind and frame, and other lanes go on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def begun(record: Record, text: str = CHAT, **options: object) -> Live:
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
-    """The error's data have the expected frame, and where the client's message differs."""
+    """The error for other params has the expected frame and the differences as data."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -55,14 +55,14 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
 
 
 def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
-    """JSON-RPC and ACP claim the codes from -32768 to -32000."""
+    """The error code of a refusal is outside of the codes reserved by JSON-RPC and ACP."""
     live = begun(record)
     live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """All requests of an abandoned session are answered, and none of them is primary."""
+    """Later divergences of an abandoned session are cascades, and requests are answered."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -74,7 +74,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
 
 
 def test_another_session_continues(record: Record) -> None:
-    """A divergence abandons its own lane only."""
+    """A divergence abandons only its own lane."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -87,7 +87,7 @@ def test_another_session_continues(record: Record) -> None:
 
 
 def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
-    """With an error, so that no client hangs."""
+    """Open requests of an abandoned session get errors, so that no client hangs."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -105,7 +105,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
-    """A recorded message that has been played is not the same as an unknown one."""
+    """A repeated message is exhausted, and not unmatched like an unknown one."""
     live = begun(record)
     live.check("""
         -> 5
@@ -123,7 +123,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
 
 
 def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
-    """The report names what the recording expected instead."""
+    """An unrecorded method is unmatched, and the report names the expected message."""
     live = begun(record)
     live.check("""
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -146,7 +146,7 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
 def test_the_line_that_came_has_no_credentials(
     record: Record, method: str, member: str, secret: str
 ) -> None:
-    """The rest of it is spelled as it was sent."""
+    """Credentials in a reported line are replaced, and the rest is as it was sent."""
     live = begun(record)
     line = (
         f'{{"jsonrpc": "2.0", "id":9, "method":"{method}", "params": {{"x":"s", "{member}":%s}}}}'
@@ -160,7 +160,7 @@ def test_the_line_that_came_has_no_credentials(
 
 
 def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None:
-    """Its requests are refused, and the recorded sessions continue."""
+    """Requests of an unrecorded session are refused, and the recorded sessions continue."""
     live = begun(record)
     live.check("""
         -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
@@ -172,7 +172,7 @@ def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None
 
 
 def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
-    """It is a divergence, but the session continues."""
+    """An unexpected notification is a divergence, but the session continues."""
     live = begun(record)
     live.check("""
         -> _x/typing {"sessionId": "s"}
@@ -183,7 +183,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """Not a millisecond earlier, and only if a later one of its lane has come."""
+    """A message is missing exactly a second after a later one of its lane."""
     live = begun(record)
     live.check("""
         -> 7
@@ -195,7 +195,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
-    """If the earlier one comes within a second of the others."""
+    """Reordered messages do not diverge if the earlier one comes within a second."""
     live = begun(record)
     live.check("""
         -> 7
@@ -209,7 +209,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """The client is busy and may still send the missing message."""
+    """Each line restarts the second, since the client may still send the missing message."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -225,7 +225,7 @@ def test_each_line_restarts_the_second(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_once(record: Record) -> None:
-    """Neither time nor the end of input makes another divergence of it."""
+    """A missing message is reported only once, also at the end of input."""
     live = begun(record)
     live.send(7)
     live.wait("100s")
@@ -234,7 +234,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """Its missing messages are not waited for."""
+    """An abandoned session asks for no wakeup, since its messages are not awaited."""
     live = begun(record)
     live.check("""
         -> 7
@@ -249,7 +249,7 @@ def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_exchange(record: Record) -> None:
-    """With ``--lenient`` its answer is skipped, it is reported, and the session continues."""
+    """With ``--lenient`` a missing exchange is skipped and reported, and the session goes on."""
     live = begun(record, lenient=True)
     live.check("""
         -> 7
@@ -262,7 +262,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
-    """That message is refused, and the expected one is skipped."""
+    """With ``--lenient`` a different message is refused, and the expected one skipped."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -286,7 +286,7 @@ def test_lenient_skips_a_missing_handshake(record: Record) -> None:
 
 
 def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
-    """A client that does not initialize gets errors and does not wait for ever."""
+    """A client that does not initialize gets errors after a second."""
     live = record(CHAT).replay()
     live.check("""
         -> 3
@@ -302,7 +302,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """Capabilities and the version of the protocol count."""
+    """After other capabilities or another version, all divergences are cascades."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -324,7 +324,7 @@ def test_ignored_members_do_not_count(record: Record) -> None:
 
 
 def test_equal_requests_match_in_recorded_order(record: Record) -> None:
-    """Of equal candidates the first recorded one matches."""
+    """Equal requests match in recorded order."""
     live = begun(record, """
         1-4 session
         5 -> #2 _again {"sessionId": "s"}
@@ -341,7 +341,7 @@ def test_equal_requests_match_in_recorded_order(record: Record) -> None:
 
 
 def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
-    """It is a divergence of the connection, and sessions continue."""
+    """An invalid line gets a parse error and diverges, but sessions continue."""
     live = begun(record)
     live.check(r"""
         -> | this is not JSON
@@ -368,7 +368,7 @@ def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
 
 
 def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> None:
-    """The agent's own parse error comes after the line that it answers."""
+    """A recorded invalid line gets the agent's recorded parse error."""
     recorded = record(r"""
         1-2 handshake
         3 -> | what?
@@ -395,7 +395,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """It is a divergence, but no session is abandoned."""
+    """A reply without an open request is a divergence, but abandons no session."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -406,7 +406,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """A client may report, or not, that it could not read a line."""
+    """A recorded reply without a request matches, and may also be missing."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -422,7 +422,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
 
 
 def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
-    """After the timeout the replay ends, with exit code 3 and what was expected."""
+    """A stall ends the replay with exit code 3, and names the awaited message of each lane."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
     live.check("""
@@ -440,7 +440,7 @@ def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
 
 
 def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
-    """Zero seconds on the command line are no limit for the engine."""
+    """Without a stall timeout a replay never stalls."""
     live = begun(record, stall_ns=None)
     live.check("""
         .. 1000000s
@@ -451,7 +451,7 @@ def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
 
 
 def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
-    """Once all is played, no time makes a divergence."""
+    """After the last message a client may be silent for any time."""
     live = begun(record)
     live.send(5, 7)
     live.wait("1000000s")
@@ -460,7 +460,7 @@ def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
 
 
 def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
-    """Messages are missing and frames unplayed, lane by lane."""
+    """The end of input reports missing messages and unplayed frames of each lane."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> end
@@ -477,7 +477,7 @@ def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
 
 
 def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
-    """Later events are ignored."""
+    """After its end, a replay ignores events and sends nothing."""
     live = begun(record)
     live.leave()
     assert live.send(5) == []
@@ -485,7 +485,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """The report counts repeated ones, and shows all primary ones."""
+    """The report shows all primary divergences, even after a thousand others."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

@@ -1,4 +1,4 @@
-"""Playbooks: a replay ends as the recorded agent did, and says what it left unanswered."""
+"""A replay ends as the recorded agent did, and reports unanswered requests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LISTED = """
     5 -> #2 session/list {}
     6 <- #2 result {"sessions": []}
 """
-"""The last request is one that a client may leave out."""
+"""The last request is optional."""
 
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
 def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -> None:
-    """However late an optional request comes, it is answered until then."""
+    """A stopped agent answers optional requests until the end of input."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
         1-4
@@ -44,14 +44,14 @@ def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) ->
 
 
 def test_a_crash_follows_the_last_frame(record: Record) -> None:
-    """An agent that ended by itself ends when all has come and gone out."""
+    """An agent that crashed ends after its last frame."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
     assert live.divergences == []
 
 
 def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
-    """One that comes in time is answered as recorded, and the end follows."""
+    """An optional request within a second of the last message is still answered."""
     live = record(LISTED + "<- end").replay()
     live.check("""
         1-4
@@ -64,7 +64,7 @@ def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
 
 
 def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -> None:
-    """A second after the last message; its unplayed answer is named, too."""
+    """An optional request that did not come is reported at the end, with its answer."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
@@ -83,7 +83,7 @@ def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -
 
 
 def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> None:
-    """It may have made the agent exit."""
+    """The end waits for a notification recorded before it, which may have caused it."""
     live = record("""
         1-2 handshake
         3 -> _demo/quit {}
@@ -100,7 +100,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> 
 
 
 def test_an_unanswered_request_is_reported(record: Record) -> None:
-    """What the recorded agent left unanswered stays so, for information only."""
+    """A request without a recorded answer stays unanswered and is reported."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -112,7 +112,7 @@ def test_an_unanswered_request_is_reported(record: Record) -> None:
 
 
 def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
-    """One of its requests came, the other did not, and their one answer never went out."""
+    """A batch of answers diverges if only one of its requests came."""
     live = record(r"""
         1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
@@ -128,7 +128,7 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 @pytest.mark.parametrize("order", list(Order))
 def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """Frames that waited for an optional request go out at the end, also within the second."""
+    """Frames that waited for an optional request go out at the end, whenever that comes."""
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -143,7 +143,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """The recorder was killed after an answer to one of them."""
+    """An incomplete recording ends without its optional requests."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

@@ -1,4 +1,4 @@
-"""What each kind of fault decides, and how faults compose."""
+"""Each kind of fault acts as described, and faults compose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def delivered(recorded: FaultTranscript) -> bytes:
 
 
 def test_noop_lets_everything_pass() -> None:
-    """Nothing changes, whatever it is."""
+    """`noop` lets everything pass unchanged."""
     check(
         ["noop"],
         r"""
@@ -39,7 +39,7 @@ def test_noop_lets_everything_pass() -> None:
 
 
 def test_latency_keeps_the_order() -> None:
-    """What is behind a late frame is as late, and the other direction is not."""
+    """A delayed frame delays those behind it, but not the other direction."""
     check(
         ["latency latency_ms=500 where=kind:response"],
         f"""
@@ -59,7 +59,7 @@ def test_latency_keeps_the_order() -> None:
 
 
 def test_latency_varies_by_jitter() -> None:
-    """Jitter adds or takes away, never more than it says, and differs from frame to frame."""
+    """Jitter varies the latency of each frame, up or down, within its limit."""
     recorded = FaultTranscript(["latency latency_ms=100 jitter_ms=20"])
     due = []
     for _ in range(50):
@@ -74,7 +74,7 @@ def test_latency_varies_by_jitter() -> None:
 
 
 def test_bandwidth_holds_over_frames() -> None:
-    """Bytes take their time one after the other, also those of frames that came at once."""
+    """`bandwidth` limits the rate over all frames, even if they came together."""
     check(
         ["bandwidth bytes_per_s=100 where=dir:to-client"],
         r"""
@@ -91,7 +91,7 @@ def test_bandwidth_holds_over_frames() -> None:
 
 
 def test_slice_splits_characters_and_tokens() -> None:
-    """Cuts fall into UTF-8 characters and tokens, and nothing is lost."""
+    """`slice` splits UTF-8 characters and tokens, and loses no byte."""
     recorded = check(
         ["slice bytes=1 delay_ms=2"],
         r"""
@@ -118,7 +118,7 @@ def test_drop_lets_nothing_pass() -> None:
 
 
 def test_duplicate_copies_after_the_frame() -> None:
-    """All copies arrive at once."""
+    """`duplicate` sends all copies at once after the frame."""
     check(
         ["duplicate copies=3"],
         """
@@ -131,7 +131,7 @@ def test_duplicate_copies_after_the_frame() -> None:
 
 
 def test_reorder_lets_later_frames_go_first() -> None:
-    """A frame goes out behind the number of later frames that it should."""
+    """`reorder` sends a frame after the given number of later frames."""
     check(
         ["reorder after_frames=2 times=1"],
         """
@@ -148,7 +148,7 @@ def test_reorder_lets_later_frames_go_first() -> None:
 
 
 def test_reorder_of_everything_does_not_hold_for_ever() -> None:
-    """Frames that are held count as they come, so that each is freed by the next."""
+    """If every frame is reordered, each is released by the next."""
     check(
         ["reorder"],
         """
@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """Modes without chance in them change just what they name."""
+    """Modes of `corrupt` without chance make exactly the named change."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -185,7 +185,7 @@ def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
 
 @pytest.mark.parametrize(("mode", "byte"), [("bad-utf8", b"\xff"), ("nul", b"\0")])
 def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
-    """The byte stands in the line, in another place each time."""
+    """`corrupt` inserts a byte at a different place each time."""
     recorded = FaultTranscript([f"corrupt mode={mode}"])
     lines = set()
     for _ in range(40):
@@ -202,7 +202,7 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
 
 
 def test_a_flipped_bit_never_makes_two_lines() -> None:
-    """One bit differs, and no byte becomes the end of a line."""
+    """A flipped bit never makes a newline."""
     recorded = FaultTranscript(["corrupt"])
     line = bytes(b for b in range(256) if b not in b"\r\n")
     for _ in range(300):
@@ -218,7 +218,7 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
 
 
 def test_truncate_cuts_the_end() -> None:
-    """So many bytes are left, and the line ends as it did."""
+    """`truncate` keeps the given number of bytes, and the newline."""
     check(
         ["truncate keep_bytes=3"],
         r"""
@@ -233,7 +233,7 @@ def test_truncate_cuts_the_end() -> None:
 
 
 def test_truncate_without_newline_glues_the_next_frame() -> None:
-    """The receiver sees half a frame and the next one as one line."""
+    """Without its newline, a truncated frame is joined with the next one."""
     recorded = check(
         ["truncate keep_bytes=3 newline=false times=1"],
         r"""
@@ -247,7 +247,7 @@ def test_truncate_without_newline_glues_the_next_frame() -> None:
 
 
 def test_replace_by_a_line() -> None:
-    """The line arrives in place of the frame, and ends as the frame did."""
+    """`replace` sends its line in place of the frame, with the frame's newline."""
     check(
         ["""replace 'frame={"jsonrpc":"2.0"}' where=dir:to-client"""],
         r"""
@@ -258,7 +258,7 @@ def test_replace_by_a_line() -> None:
 
 
 def test_replace_sets_members() -> None:
-    """Members are set, made on the way, appended to lists; what has no such place is no match."""
+    """`replace` sets and appends members, creating objects; a frame without the place passes."""
     rule = """replace 'set={"/params/a"=1, "/params/new/b"=[true], "/params/list/-"="x"}'"""
     recorded = check(
         [rule],
@@ -275,7 +275,7 @@ def test_replace_sets_members() -> None:
 
 
 def test_error_reply_answers_a_request_of_either_side() -> None:
-    """The sender gets the error with the id as it wrote it; other frames pass."""
+    """`error-reply` answers a request of either side with its id; other frames pass."""
     check(
         ["error-reply code=-32000 message='Authentication required' 'data={a=1}'"],
         r"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """It comes after the cancel of its session, and not after that of another."""
+    """A held reply comes after the cancellation of its session, not of another one."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -322,7 +322,7 @@ def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
-    """``$/cancel_request`` gives up on a reply by its id, if it goes the request's way."""
+    """A held reply comes after ``$/cancel_request`` for its request, from the same side."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0", "ignore-cancel"],
         """
@@ -338,7 +338,7 @@ def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
 
 
 def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
-    """What still waits goes out when its direction ends."""
+    """A held reply that is never cancelled comes at the end of its direction."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0"],
         """
@@ -353,7 +353,7 @@ def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
 
 
 def test_a_reply_can_come_twice() -> None:
-    """Only replies do; requests and notifications pass."""
+    """`reply` can double replies; requests and notifications pass."""
     check(
         ["reply mode=double"],
         """
@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """Only its id differs; `orphan` leaves the true reply as well."""
+    """A reply can have an unknown id; `orphan` also keeps the real reply."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -381,7 +381,7 @@ def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
 
 
 def test_ignore_cancel_swallows_cancellations_only() -> None:
-    """Both kinds of cancellation vanish."""
+    """`ignore-cancel` drops both kinds of cancellation and nothing else."""
     check(
         ["ignore-cancel"],
         """
@@ -394,7 +394,7 @@ def test_ignore_cancel_swallows_cancellations_only() -> None:
 
 
 def test_stall_keeps_all_that_follows() -> None:
-    """Nothing passes in that direction any more, the other goes on, and there is no end."""
+    """After `stall` nothing passes in a direction, not even its end; the other goes on."""
     recorded = check(
         ["stall where='method:session/update' after=1"],
         f"""
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """What a rule would inject into a stalled direction stays away, and is not told."""
+    """A rule cannot inject lines into a stalled direction, and does not note any."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -427,7 +427,7 @@ def test_a_stalled_direction_gets_no_error_reply_either() -> None:
 
 
 def test_stray_lines_come_before_the_frame() -> None:
-    """A line of our own appears in the agent's output and nowhere else."""
+    """A stray line comes before the frame, only in the agent's output."""
     check(
         [r"stray-stdout 'text=Loading models...'"],
         r"""
@@ -441,7 +441,7 @@ def test_stray_lines_come_before_the_frame() -> None:
 
 
 def test_a_stderr_flood_leaves_the_frame_alone() -> None:
-    """Lines go to stderr and the frame passes."""
+    """A stderr flood does not change the frame."""
     check(
         ["stderr-flood lines=2"],
         """
@@ -462,7 +462,7 @@ def test_a_stderr_flood_leaves_the_frame_alone() -> None:
     ],
 )
 def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
-    """The line has the size, is the same message, and no key stands in it twice."""
+    """A huge frame has the exact size, is the same message, and repeats no key."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len({key for key, _ in pairs}) == len(pairs)
@@ -482,7 +482,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
 
 
 def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
-    """What has no params or is as large already is no match."""
+    """`huge-frame` ignores frames that are already as large or have no place for padding."""
     recorded = check(
         ["huge-frame bytes=60"],
         r"""
@@ -498,7 +498,7 @@ def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
 
 
 def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
-    """What fits passes, then the direction ends, and nothing follows."""
+    """`limit-data` lets bytes within the limit pass, then ends the direction."""
     recorded = check(
         ["limit-data bytes=6 where=dir:to-client"],
         r"""
@@ -517,7 +517,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
 
 
 def test_close_ends_a_direction() -> None:
-    """The frame does not arrive unless it is kept; nothing follows it."""
+    """`close` ends a direction, with the frame only if it is kept."""
     check(
         ["close where=dir:to-agent after=1"],
         """
@@ -550,17 +550,17 @@ def test_close_ends_a_direction() -> None:
     ],
 )
 def test_signals_follow_the_frame(kind: str, signum: int) -> None:
-    """The frame passes, then the agent gets the signal."""
+    """Signals are sent to the agent after the frame has passed."""
     check([f"{kind} times=1"], f"1 -> | a\n-> 1\nsignal {signum:d}\n2 -> | b\n-> 2")
 
 
 def test_terminate_kills_after_a_grace() -> None:
-    """How long an agent has is part of the signal."""
+    """The effect of `terminate` has the grace time before the kill."""
     check(["terminate grace_ms=2"], "1 -> | a\n-> 1\nsignal 15, then kill 2000000")
 
 
 def test_exit_ends_everything() -> None:
-    """The frame does not arrive, and neither does anything after it."""
+    """After `exit`, neither the frame nor anything else arrives."""
     check(
         ["exit code=3 where=method:session/prompt"],
         """
@@ -573,7 +573,7 @@ def test_exit_ends_everything() -> None:
 
 
 def test_exit_after_half_a_frame() -> None:
-    """A frame that is cut can be the last one."""
+    """`exit` can follow half a frame."""
     check(
         ["truncate keep_bytes=2 newline=false", "exit keep_frame=true code=0"],
         """
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each works on what the ones before it have left; copies included."""
+    """Each rule works on the result of the rules before it, copies included."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -606,7 +606,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
-    """A rule that would change a frame does not fire at nothing; a signal does."""
+    """At a dropped frame, rules that change it do not fire, but signals do."""
     recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """Copies of a frame do not signal again, and get no stray line of their own."""
+    """Copies of a frame do not repeat side effects and stray lines."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""
@@ -633,7 +633,7 @@ def test_what_happens_beside_a_frame_happens_once() -> None:
 
 
 def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
-    """A stray line is neither dropped nor cut by what is done to its frame."""
+    """Later rules do not drop or cut a made-up line."""
     check(
         ["stray-stdout text=stray", "drop"],
         r"""
@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """Latency delays the first of the pieces, and the others follow it."""
+    """Slow kinds add up: latency delays the first piece, and the others follow it."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""
@@ -674,7 +674,7 @@ def test_slow_kinds_add_up() -> None:
 
 
 def test_every_kind_has_a_playbook() -> None:
-    """A kind that is added is tested here."""
+    """Every kind of fault is tested in this file."""
     text = Path(__file__).read_text()
     for kind in KINDS:
         assert f'"{kind}' in text or f'"""{kind}' in text, kind

@@ -1,4 +1,4 @@
-"""Which frame goes out when: lanes, replies, the handshake, and what a client may leave out."""
+"""Lanes, replies, the handshake and optional messages decide when a frame goes out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_replay_begins_with_the_client(record: Record) -> None:
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """A client that sends what was recorded gets what was recorded, frame by frame."""
+    """Each recorded message of the client releases the frames recorded after it."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7
@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """The turn of one continues whatever the client does in the other."""
+    """The turn of one session continues without messages in another."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """Whatever their ids are; each reply goes out once its own request has come."""
+    """Equal requests for sessions match in recorded order, whatever their ids are."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """A prompt that comes in the other session swaps the two."""
+    """A prompt in the other of two interchangeable sessions swaps them."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -141,7 +141,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """After a different message in one of them."""
+    """Sessions are not interchangeable after a different message in one of them."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """They wait for the request, and go out in their place."""
+    """Updates before the reply that creates their session wait for its request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """It does not wait for another message of the client."""
+    """An update after the turn goes out without another message of the client."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -196,7 +196,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """Both sides number their own requests; a reply belongs to the other side's request."""
+    """An id may be open in both directions; a reply belongs to the other side's request."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -243,7 +243,7 @@ HISTORY_PANEL = """
 
 
 def test_an_optional_request_may_be_left_out(record: Record) -> None:
-    """A request of the connection on which nothing depends; it is reported as information."""
+    """An independent request may be omitted, which is reported as information."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -277,7 +277,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """Then the reply that waits for it goes out; the request is answered if it comes later."""
+    """A missing optional request delays other replies by only a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -297,7 +297,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
 
 
 def test_recorded_order_passes_optional_requests(record: Record) -> None:
-    """Also in recorded order nothing waits for them longer than a second."""
+    """In recorded order, optional requests are also awaited for only a second."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1
@@ -314,7 +314,7 @@ def test_recorded_order_passes_optional_requests(record: Record) -> None:
 
 
 def test_initialize_may_come_twice(record: Record) -> None:
-    """Both requests are answered."""
+    """A second initialize request is answered too."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1, "first": true}
@@ -419,7 +419,7 @@ def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
 
 
 def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
-    """In both directions."""
+    """An unanswered request stays unanswered, in both directions."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -437,7 +437,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
 
 
 def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
-    """Notifications long after the last request go out, too."""
+    """A connection without sessions plays notifications long after the last request."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

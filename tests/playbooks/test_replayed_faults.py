@@ -27,7 +27,7 @@ LOST = 2 << 4
 def mark(
     recorded: RecordedTranscript, number: int, delivered: bytes | None, *, injected: bool = False
 ) -> None:
-    """Writes down that a fault hit a frame, or made it up."""
+    """Notes that a fault changed a frame, or made it up."""
     seq = recorded.seq(number)
     received = None if injected else recorded.raw[number].rstrip(b"\n")
     with closing(sqlite3.connect(recorded.path)) as connection:
@@ -41,7 +41,7 @@ def mark(
 
 
 def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
-    """Marks a frame that met with a direction in which nothing passed any more."""
+    """Marks a frame that was lost in a stopped direction."""
     with closing(sqlite3.connect(recorded.path)) as connection:
         connection.execute(
             f"UPDATE frame_rows SET fault = 'stall', flags = flags & ~48 | {LOST} WHERE seq = ?",
@@ -51,7 +51,7 @@ def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
 
 
 def test_a_dropped_frame_is_not_played(record: Record) -> None:
-    """The rest is."""
+    """A dropped frame is not played, but all others are."""
     recorded = record(STORY)
     mark(recorded, 6, None)
     live = recorded.replay(1, 3)
@@ -60,7 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
 
 
 def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
-    """A broken line goes out broken, byte for byte, also one without its end."""
+    """A changed frame is played as it arrived, even if it is a broken line."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
@@ -71,7 +71,7 @@ def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
 
 
 def test_the_last_rule_decides_what_arrived(record: Record) -> None:
-    """Each of several rules at one frame has a row, and the last one counts."""
+    """If several rules fired at a frame, the last one decides what arrived."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
@@ -96,7 +96,7 @@ def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
 
 
 def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> None:
-    """Also one that was dropped."""
+    """A changed or dropped message of the client is expected as it was sent."""
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
@@ -106,7 +106,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> 
 
 
 def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
-    """The recorded client waited for ever; the live one does, too, without a divergence."""
+    """A request whose answer was lost stays open, without a divergence."""
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay(1, 3, 5)
@@ -115,7 +115,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
-    """Frames that met a stalled direction have no row of their own among the fired."""
+    """Frames in a direction that a fault has stalled are not played."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """What was recorded after it does not count either, and the report names the rule."""
+    """A dropped message and its consequences are excused, and the report names the rule."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -147,7 +147,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
 
 
 def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
-    """It then counts as the recorded one."""
+    """A dropped message that is sent again counts as the recorded one."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -157,7 +157,7 @@ def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
 
 
 def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
-    """Its answer is left out when the client goes on; a stall names what was dropped."""
+    """A replay goes on without a dropped request and its answer; a stall names the request."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -174,7 +174,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
 
 
 def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
-    """A dropped answer to the agent leaves the turn open, and the client ends it."""
+    """A client may cancel a turn that stays open because its answer was dropped."""
     recorded = record(STORY)
     live = recorded.replay(1, 3, 5)
     live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
@@ -187,7 +187,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """Only what can follow from it is excused."""
+    """Beside a dropped message, only its possible consequences are excused."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

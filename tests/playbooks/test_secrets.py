@@ -30,7 +30,7 @@ KEY = {"marker_key": "07" * 16}
 
 
 def recorded_at(record: Record, level: str, transcript: str = RECORDED) -> RecordedTranscript:
-    """Records at a level."""
+    """Records a transcript with a redaction level."""
     recorded = record(transcript, redaction=level, **KEY)
     assert (level == "none") == any(OLD.encode() in raw for raw in recorded.raw.values())
     return recorded
@@ -50,7 +50,7 @@ def new_session(token: str) -> str:
 
 
 def without_secrets(live: Live) -> str:
-    """The report of a replay, which has no secrets."""
+    """Returns the report of a replay, after checking that it has no secrets."""
     result = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
     assert not any(secret[14:] in result for secret in (NEW, OTHER))
     return "\n".join(text(live.report))
@@ -76,7 +76,7 @@ def replay_with_new_secret(record: Record, level: str) -> Live:
 def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
     record: Record, level: str
 ) -> None:
-    """The report says once that it was not compared, and the replay is clean."""
+    """Another secret of the client is paired with the recorded one, and reported once."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {NEW}")}
@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """The divergence says so, without showing either."""
+    """A secret that changes within a run is a divergence, which shows neither secret."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """Reports and errors show markers."""
+    """A text that differs beside its secret differs; reports and errors show markers."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -127,7 +127,7 @@ def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> No
 
 
 def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
-    """The marker was sent to the client, which may send it back."""
+    """A recorded marker also matches itself, since the client may send it back."""
     recorded = recorded_at(record, "secrets")
     live = recorded.replay()
     live.check(f"""
@@ -142,7 +142,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
-    """The recording has a marker there, because the secret was recognized elsewhere."""
+    """A text that is not recognized as a secret is paired with a recorded marker too."""
     transcript = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
@@ -184,7 +184,7 @@ def asking(token: str) -> str:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
-    """A request with another secret is answered, and permission for it is denied."""
+    """Permission for a request with another secret is denied."""
     live = verify(recorded_at(record, level, ASKED))
     live.play("<- 2", "<- 4")
     command = f'{{"sessionId": "s", "command": "curl", "args": ["{NEW}"]}}'
@@ -199,7 +199,7 @@ def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
 def test_permission_is_granted_for_the_secret_that_was_filled_in(
     record: Record, level: str
 ) -> None:
-    """Equal values match; a marker that was sent as it is matches itself."""
+    """Permission is granted for a secret that was filled in, or for an unfilled marker."""
     recorded = recorded_at(record, level, ASKED)
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")
@@ -232,7 +232,7 @@ def asked_with(*words: str) -> str:
 def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
     record: Record, words: tuple[str, ...]
 ) -> None:
-    """No rule knows a short one in a sentence; neither the line nor the difference shows it."""
+    """A live text in place of a recorded marker is not shown, even if it is short."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with(*words[:2]))
@@ -243,7 +243,7 @@ def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
 
 
 def test_a_prompt_without_a_recorded_marker_is_shown(record: Record) -> None:
-    """Only the places that have one are hidden."""
+    """A prompt without a recorded marker is shown."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with("sign in with [redacted:env:0a0b0c0d] and go on", "another"))
@@ -265,7 +265,7 @@ RUN = """
 
 
 def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record: Record) -> None:
-    """Neither in the summary nor in the line, the difference and the title."""
+    """A request of the agent does not show the live text in place of a marker."""
     live = verify(record(RUN, redaction="secrets", **KEY))
     live.play("<- 2", "<- 4")
     live.play(f'<- #7 terminal/create {{"sessionId": "s", "command": "wget {SHORT} x"}}')
@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """Though it was an ordinary text when it came; also where it was cut."""
+    """Secrets that are found later are masked in the report, even if they were cut."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def chat(session: str, prompt: str) -> str:
-    """One process of a client that starts its agent for each prompt."""
+    """Returns the transcript of a process of a client that starts its agent for each prompt."""
     return f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -32,7 +32,7 @@ def chat(session: str, prompt: str) -> str:
 
 
 class Starting(Playing):
-    """An agent of which it is not known yet which recording it is."""
+    """An agent that may still be any of several recordings."""
 
     engine: RecordingChoice
 
@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """The first one's id goes out, and the recording that the prompt chooses continues with it."""
+    """The first recording's session id goes out, and the recording chosen later keeps it."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -72,7 +72,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Record) -> None:
-    """Recordings without the prompt are dropped one by one, or all at once."""
+    """The recording with the prompt is chosen, and all others are dropped."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -86,7 +86,7 @@ def test_the_third_of_three_is_found(record: Record) -> None:
 
 
 def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
-    """Nothing is kept between starts."""
+    """Of equal recordings the first is always chosen."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
@@ -107,7 +107,7 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """Only session ids at their typed places may differ."""
+    """If answers differ in more than session ids, the first recording is chosen."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
@@ -136,7 +136,7 @@ COMMANDS = 'session/update {{"sessionId": "{}", "update": {{"sessionUpdate": "{}
 
 
 def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "commands") -> str:
-    """An agent that sends an update when it has made a session, before the prompt or after it."""
+    """Returns the transcript of an agent with an update before or after the prompt."""
     said = f"<- {COMMANDS.format(session, update)}"
     asked = f'-> #2 session/prompt {{"sessionId": "{session}", "prompt": ["{prompt}"]}}'
     lines = [asked, said] if comes_late else [said, asked]
@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """It is held back until the prompt has come, and follows it in each recording."""
+    """An update that raced with the prompt is held back until the prompt has come."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -175,7 +175,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
 
 
 def test_a_different_update_chooses_the_first(record: Record) -> None:
-    """Its content is no id and cannot be held back for ever."""
+    """A different update chooses the first recording."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -186,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """Recorded gaps are never equal."""
+    """A common frame waits for the slowest recording."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -204,7 +204,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
 
 
 def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
-    """An earlier process made it; another id in its place is another session."""
+    """A session that the client names, from an earlier process, is not renamed."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
@@ -221,7 +221,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """Each keeps the name under which it went out."""
+    """Two sessions never get the same name."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}

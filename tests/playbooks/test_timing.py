@@ -1,4 +1,4 @@
-"""When frames go out: never whether, and never in which order within a lane."""
+"""Pacing decides when frames go out, but not whether, nor their order in a lane."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """To the nanosecond; a person's minute of thinking is not repeated."""
+    """Gaps are exact to the nanosecond, and a person's time to think is not repeated."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """The gap is counted from the last recorded event, not from the last live one."""
+    """For a pipelining client, gaps are counted from the last recorded event."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
@@ -100,7 +100,7 @@ def test_lanes_keep_their_own_time(record: Record) -> None:
 
 
 def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
-    """The timeout begins after a gap, even a longer one."""
+    """A frame that waits for its time is not a stall: the timeout begins after the gap."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Values of every dialect: which are bound, which are replaced, and which are hidden."""
+"""Values at the typed places of every dialect are bound, replaced or hidden."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def begun(record: Record, text: str) -> Live:
     ],
 )
 def test_any_credentials_match(record: Record, recording: str, said: str) -> None:
-    """As any configuration of MCP servers does."""
+    """Any credentials match, and so does any configuration of MCP servers."""
     live = begun(record, recording)
     assert live.send(f"#1 {said}") == ["<- 4"]
     assert live.divergences == []
@@ -70,19 +70,19 @@ def test_any_credentials_match(record: Record, recording: str, said: str) -> Non
     ],
 )
 def test_credentials_are_hidden(record: Record, recording: str, said: str) -> None:
-    """In errors and reports, both the recorded and the live ones."""
+    """Recorded and live credentials are hidden in errors and reports."""
     live = begun(record, recording)
     live.send(f"#1 {said}")
     live.leave()
     assert live.found
     told = live.bytes.decode() + "\n".join(text(live.report)) + repr(live.divergences)
     assert "REAL" not in told
-    if "authenticate [" not in said:  # else nobody knows what is a credential
+    if "authenticate [" not in said:  # otherwise credentials are not known as such
         assert "sk-CI" not in told
 
 
 def test_a_false_capability_equals_an_absent_one(record: Record) -> None:
-    """A true one differs."""
+    """A false capability equals a missing one, but a true one differs."""
     said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
     for capabilities in (
         '{"fs": {"read": true}}',
@@ -117,7 +117,7 @@ DRAFT = """
 
 
 def test_values_of_the_draft_are_replaced(record: Record) -> None:
-    """In output of tool calls, in the source of a picture, and in planned methods."""
+    """Values of the draft are replaced in tool output, pictures and planned methods."""
     live = begun(record, DRAFT)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -138,7 +138,7 @@ def test_values_of_the_draft_are_replaced(record: Record) -> None:
 
 
 def test_the_reason_of_a_cancellation_does_not_count(record: Record) -> None:
-    """It may be absent, too."""
+    """The reason of a cancellation is not compared, and may be missing."""
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
         for number in (3, 5, 7, 11, 13):
@@ -161,7 +161,7 @@ V2 = """
 
 
 def test_directories_of_v2_are_replaced(record: Record) -> None:
-    """In whole messages, in content that comes in chunks, and in plans that are files."""
+    """Directories of v2 are replaced in whole messages, chunks and plan files."""
     live = begun(record, V2)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -187,7 +187,7 @@ ANYBODYS = """
 
 
 def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> None:
-    """In extension methods and the answers to them, as a whole string."""
+    """A whole string in an extension message may be a path in the live directory."""
     live = begun(record, ANYBODYS)
     live.check("""
         -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}
@@ -203,7 +203,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
 def test_another_path_is_another_message(record: Record, path: str) -> None:
-    """The rest of it below the directory has to be equal."""
+    """A path with another rest below the directory makes a message differ."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """Of requests, of messages, and of connections to MCP servers."""
+    """Ids of requests, messages and MCP connections that the client chose are replaced."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""
@@ -264,7 +264,7 @@ EDITS = """
 
 
 def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> None:
-    """As a URI, with the folders beside it; timestamps do not count."""
+    """A workspace URI and its folders are directories that the client chose."""
     live = begun(record, EDITS)
     live.check("""
         -> #1 nes/start {"workspaceUri": "file:///z", "workspaceFolders": [{"uri": "file:///z", "name": "p"}, {"uri": "file:///l%20x", "name": "l"}]}
@@ -276,7 +276,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> Non
 
 
 def test_process_ids_do_not_count(record: Record) -> None:
-    """They are not even drift."""
+    """Process ids are not compared at all."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Values: ids and directories are the live client's, and every other byte is the recorded one."""
+"""Ids and directories are the live client's, and every other byte is as recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRANGE = r"""
 
 @pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, token: str) -> None:
-    """Only the id's token is replaced; spaces, escapes and duplicate keys stay."""
+    """In a reply only the id is replaced; spaces, escapes and duplicate keys stay."""
     live = record(STRANGE).replay()
     written = token.replace("\\", "\\\\")
     live.check(f"""
@@ -47,7 +47,7 @@ def test_every_kind_of_line_is_replayed(record: Record) -> None:
 
 
 def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
-    """Also to a client in another directory."""
+    """Bytes that are not UTF-8 are replayed, also to a client in another directory."""
     live = record(r"""
         1-4 session
         5 <- | caf\xe9 in /p
@@ -60,7 +60,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
 
 
 def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
-    """The client answers with the recorded token."""
+    """The agent's request ids stay as recorded, and the client answers with them."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -104,7 +104,7 @@ def begun(record: Record, text: str, **options: object) -> Live:
 
 
 def test_directories_are_replaced(record: Record) -> None:
-    """Paths and URIs below them move at typed places; similar strings do not."""
+    """Paths and URIs below a directory are replaced at typed places; similar strings are not."""
     live = begun(record, BOUND)
     live.check(
         ELSEWHERE
@@ -121,7 +121,7 @@ def test_directories_are_replaced(record: Record) -> None:
 
 
 def test_texts_are_rewritten_on_request(record: Record) -> None:
-    """With ``--rewrite-text`` directories move in free text, too, once and as whole names."""
+    """With ``--rewrite-text`` directories are replaced in free text, as whole names."""
     live = begun(record, BOUND, rewrite_text=True)
     live.send('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -132,7 +132,7 @@ def test_texts_are_rewritten_on_request(record: Record) -> None:
 
 
 def test_a_rewritten_text_is_valid_json(record: Record) -> None:
-    """A directory with a quote in its name is escaped."""
+    """A rewritten text is valid JSON even if the directory has a quote in its name."""
     live = begun(record, BOUND, rewrite_text=True)
     live.send(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
     live.send('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
@@ -144,7 +144,7 @@ def test_a_rewritten_text_is_valid_json(record: Record) -> None:
 
 
 def test_a_lone_surrogate_in_a_directory_is_escaped(record: Record) -> None:
-    """UTF-8 cannot encode it."""
+    """A lone surrogate in a directory is escaped, since UTF-8 cannot encode it."""
     live = begun(record, TERMINALS)
     live.send(r'#1 session/new {"cwd": "/\ud800"}')
     live.check(r"""
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """The report names both values."""
+    """A second value for a directory is a conflict, and the report names both values."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """One recorded value has one live one."""
+    """Two values for a directory in one message are a conflict."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """So each of two sessions finds its own."""
+    """Of two requests, the one with the equal directory matches before one to bind."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -213,7 +213,7 @@ def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
 
 
 def test_a_client_may_load_a_session_by_another_name(record: Record) -> None:
-    """The live name is in all later frames."""
+    """If a client loads a session by another name, all later frames have that name."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
@@ -255,7 +255,7 @@ TERMINALS = """
 
 
 def test_terminals_are_replaced(record: Record) -> None:
-    """By the client's id; after its release the id is free again."""
+    """Terminals get the client's id, which is free again after the release."""
     live = begun(record, TERMINALS)
     live.send(3)
     live.check("""
@@ -277,7 +277,7 @@ def test_terminals_are_replaced(record: Record) -> None:
 
 
 def test_a_second_value_for_an_open_terminal_is_a_conflict(record: Record) -> None:
-    """Two terminals that shared an id have to share the live one."""
+    """A second live id for an open terminal is a conflict."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -320,7 +320,7 @@ def test_batches_go_both_ways(record: Record) -> None:
 
 
 def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
-    """It is answered as recorded."""
+    """A recorded batch is answered as recorded."""
     live = begun(record, BATCHES)
     live.check("""
         3-8
@@ -331,7 +331,7 @@ def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
 
 
 def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
-    """The divergence is reported for that member only."""
+    """A divergence in a batch is reported only for its member."""
     live = begun(record, BATCHES)
     live.send(3)
     live.check("""
@@ -343,7 +343,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
 
 
 def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
-    """It differs, and is answered."""
+    """A deeply nested message differs and is answered."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
     live.send(3)

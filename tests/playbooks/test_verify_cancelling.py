@@ -34,7 +34,7 @@ CANCELLED = f"""{SESSION}
 
 
 def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
-    """The recorded user cancelled after two updates."""
+    """A cancellation is sent after as many updates as in the recording."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -47,7 +47,7 @@ def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None:
-    """An agent that sends less and waits is cancelled before the silence is a stall."""
+    """A silent agent is cancelled before the silence is a stall."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -65,7 +65,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
 
 
 def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
-    """While its turn is open, it has almost the time of a stall."""
+    """A slow agent with an open turn is cancelled only shortly before a stall."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)
@@ -73,7 +73,7 @@ def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_a_finished_turn_is_not_cancelled(record: Record) -> None:
-    """The agent may end its turn before the point of the recorded cancellation."""
+    """A turn that has already ended is not cancelled."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -133,7 +133,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
 
 
 def test_a_cancellation_answers_open_permission_requests(record: Record) -> None:
-    """They get the recorded answer, or `cancelled`."""
+    """A cancellation answers open permission requests as recorded, or with `cancelled`."""
     live = asking(
         record,
         f"""
@@ -161,7 +161,7 @@ def test_a_cancellation_answers_open_permission_requests(record: Record) -> None
 
 
 def test_a_permission_of_another_session_stays_open(record: Record) -> None:
-    """Its turn was not cancelled; it is answered with its own turn."""
+    """A permission request of another session stays open after a cancellation."""
     ask = permission({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
     recorded = record(f"""
         1-2 handshake

@@ -1,4 +1,4 @@
-"""Files that a live agent reads and has written, none of which is on a disk."""
+"""A live agent reads and writes files that exist on no disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ WHOLE, SECOND, THIRD = r"1\n2\n3\n", r"2\n", r"3\n"
 
 
 def content(text: str, token: str = "0") -> str:
-    """The answer to a request for a file, as we write it."""
+    """Returns our answer to a request for a file."""
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
 
 
 def test_a_file_may_be_read_again(record: Record) -> None:
-    """It gets the recorded contents or a part of them, which is information and no divergence."""
+    """A file that is read again gets the recorded contents, which is information."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}
@@ -39,7 +39,7 @@ def test_a_file_may_be_read_again(record: Record) -> None:
 
 
 def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
-    """The whole need not have been read in this run; a part does not give the whole."""
+    """A part of a file is known from the whole, even if that was read only when recorded."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
     live.check(f"""
         <- {read("/p/f", line=2)}
@@ -58,7 +58,7 @@ def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
 
 
 def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
-    """The contents of this run count, and not those of the recording."""
+    """An agent reads what it has written in this run, and not the recorded contents."""
     live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
     live.check(f"""
         <- {write("/p/f", "new")}
@@ -72,7 +72,7 @@ def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
 
 
 def test_a_refused_write_has_no_contents(record: Record) -> None:
-    """Neither a recorded refusal nor an unrecorded write is learnt."""
+    """The contents of a refused or unrecorded write are not learnt."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
         <- {write("/p/f", "x")}
@@ -89,7 +89,7 @@ def test_a_refused_write_has_no_contents(record: Record) -> None:
 
 
 def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
-    """The rest of the file is unknown."""
+    """A part of a file does not tell the whole."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}
@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """The file was recorded twice, and the live agent has read neither."""
+    """Of two recorded contents of a file, the first is used."""
     live = asking(
         record,
         f"""

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""When each message of the recorded client is sent to a live agent."""
+"""Each message of the recorded client is sent to the live agent in its order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
-    """Nothing is sent before, even if the agent takes long."""
+    """A message waits for the answers before it, even if the agent takes long."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """Their answers may come in any order."""
+    """Requests in flight together are sent together, and answered in any order."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """It does not wait longer than the agent is silent."""
+    """A message waits for updates after the last answer until the agent is silent."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """After two seconds in the recording, nine seconds are waited for."""
+    """A recorded silence of two seconds prolongs the wait to nine seconds."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """It ends after a while although other messages come."""
+    """The wait for updates ends after a while even if other messages come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """The wait ends when as much has come as was recorded, or after a silence."""
+    """The end waits for the recorded amount of last messages, or a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -181,7 +181,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """An agent that makes a request in an earlier turn may wait for the answer."""
+    """An answer is not held back for long, since the agent may wait for it."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """Messages of other sessions count."""
+    """In recorded order, a message also waits for messages of other sessions."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """The delay counts from the moment at which the message could be sent, and is no stall."""
+    """Pacing delays a message from the time when it could be sent, without a stall."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms
@@ -248,7 +248,7 @@ def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, ga
 
 
 def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
-    """An update ends the turn, and not the answer."""
+    """In v2 a prompt waits for the update that ends the turn before it."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
@@ -274,7 +274,7 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
 
 
 def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
-    """The messages that it waits for will not come."""
+    """A message of a finished turn is sent at once."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

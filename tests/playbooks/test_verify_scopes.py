@@ -1,4 +1,4 @@
-"""Verify grants a permission only for what it was granted for in the recording."""
+"""`verify` grants a permission only for the recorded scope."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ CALL = {"toolCallId": "c", "title": "Do it", "kind": "execute"}
 
 @frozen
 class Case:
-    """A recorded permission request, and what was announced before it."""
+    """A recorded permission request, and the announcements before it."""
 
     name: str
     request: dict[str, Any]
-    """Its params."""
+    """The params of the request."""
     updates: tuple[dict[str, Any], ...] = field(default=())
     """The params of updates about its tool call."""
     cwd: str = "/w"
     is_nameless: bool = False
-    """Whether it names nothing that distinguishes it from another one."""
+    """Whether it does not name anything that distinguishes it from others."""
 
     @property
     def is_draft(self) -> bool:
@@ -231,11 +231,11 @@ def effective(case: Case) -> Iterator[Place]:
 
 
 Said = list[dict[str, Any]]
-"""What a live agent sends: updates, and at last the request; the params of each."""
+"""The params of a live agent's messages: updates, and then the request."""
 
 
 def changed(case: Case, place: Place, value: Any) -> Said:
-    """The same with another value at a place; `...` removes it."""
+    """Returns a case with another value at a place; `...` removes it."""
     docs = documents_of(case)
     number, way = place
     holder = at(docs[number], way[:-1])
@@ -290,7 +290,7 @@ def is_known_before(docs: Said, place: Place) -> bool:
 
 
 def variations(case: Case) -> Iterator[tuple[str, Said]]:
-    """What differs between any two runs."""
+    """Yields changes that occur between any two runs."""
     yield "nothing", documents_of(case)
     text = json.dumps(documents_of(case))
     for call in {*ids(case)}:
@@ -396,7 +396,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> None:
-    """Any member may be changed, added or removed."""
+    """Permission is refused if any member is changed, added or removed."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
@@ -409,7 +409,7 @@ def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> 
 
 
 def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
-    """A request that names nothing is refused."""
+    """Permission for the same action is granted, except for requests that name nothing."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)
@@ -420,7 +420,7 @@ def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
 
 
 def test_permission_is_granted_in_another_directory(record: Record, case: Case) -> None:
-    """Paths in the scope have the live directory."""
+    """Permission is granted in another directory."""
     text = json.dumps(documents_of(case))
     said = json.loads(text.replace(case.cwd, "/live/here"))
     reply, live = replies(recording(record, case), said, roots={case.cwd: "/live/here"})
@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """Some are from real agents, and most of them name what they ask permission for."""
+    """There are cases of all forms, some from real agents, and most have a scope."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

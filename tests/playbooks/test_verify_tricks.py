@@ -1,4 +1,4 @@
-"""Verify grants nothing where a request is ambiguous or unreadable."""
+"""`verify` grants nothing if a request is ambiguous or unreadable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def updated(**members: Any) -> str:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
 def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient: bool) -> None:
-    """It is unknown which one the agent takes it for, in either order."""
+    """An option id with two kinds is not chosen, in either order."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
         live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
@@ -33,7 +33,7 @@ def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient
 
 
 def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
-    """The answer is `cancelled`, or another option that rejects."""
+    """An ambiguous id is not chosen to reject: another option or `cancelled` is."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
@@ -55,14 +55,14 @@ def test_all_of_a_title_counts(record: Record) -> None:
 def test_a_lenient_client_does_not_trust_a_missing_title(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """Two requests without a title do not have the same one."""
+    """A lenient client does not match requests without a title."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
 def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
-    """The permission for its tool call is no longer the recorded one."""
+    """After an unreadable update, the permission for a tool call is refused."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
@@ -72,7 +72,7 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Record, name: str) -> None:
-    """Names such as ``insertAt`` also name a place in a file; times are large numbers."""
+    """A small number is not a time, even with a name such as ``insertAt``."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):
@@ -98,7 +98,7 @@ def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
-    """A path that begins or ends like the directory is another one."""
+    """A path that only begins or ends like the directory is not replaced."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
@@ -106,7 +106,7 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text
 
 
 def test_escapes_of_other_bytes_are_other_paths(record: Record) -> None:
-    """Bytes that are no UTF-8 are compared as they are."""
+    """URIs with escapes of different bytes are different paths."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
     live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")

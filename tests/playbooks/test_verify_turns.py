@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""What the end of a turn means for the requests in it."""
+"""The end of a turn ends the wait for the requests in it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TWO_PROMPTS = f"""
 
 
 def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
-    """Two prompts are in flight; permission for something else is reported as that."""
+    """The end of a turn does not cancel another turn of the session."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.found, live.informed) == (["permission-differs primary in s 8"], [])
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
-    """Later requests are cancelled as long as one of the turns is open."""
+    """A cancellation holds for all open turns of a session."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -53,7 +53,7 @@ def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None
 
 
 def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
-    """Its prompt was sent before the cancelled turn was over."""
+    """A request of the next turn is not cancelled with the turn before it."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -70,7 +70,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
-    """The same holds in v2, where an update ends the turn."""
+    """A request after a cancelled turn is not cancelled, also in v2."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """The turn ends with the answer, or in v2 with an update."""
+    """A request that misses its turn is not awaited after the end of the turn."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"
@@ -120,7 +120,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
-    """An idle update while no turn is open ends none, and gives nothing up."""
+    """An open turn is awaited, and an idle update without an open turn changes nothing."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

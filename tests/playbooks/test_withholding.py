@@ -1,4 +1,4 @@
-"""What a replay does not make its client do."""
+"""A replay withholds requests that could harm its client's machine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def asked(
 
 
 def answered(method: str, params: dict[str, Any] | None = None, result: str = "{}") -> str:
-    """A request of the agent's, and the recorded answer."""
+    """Returns a request of the agent and the recorded answer."""
     value = json.dumps({"sessionId": "s", **(params or {})})
     return f"<- #7 {method} {value}\n-> #7 result {result}"
 
@@ -75,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 def test_an_inert_agent_sends_no_acting_request(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """In no dialect, alone or in a batch; the recorded reply takes the place of the client's."""
+    """An inert agent sends no acting request, in any dialect, alone or in a batch."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
     assert live.found == []
@@ -96,7 +96,7 @@ def test_an_inert_agent_sends_no_acting_request(
 def test_an_inert_agent_reads_and_asks(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """Files are read, and a person is asked."""
+    """An inert agent may read files and ask a person."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
     assert live.send(5) == ["<- 6"]
     assert live.send(7) == ["<- 8"]
@@ -104,14 +104,14 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
-    """V2 has no method to read files."""
+    """An inert agent sends no method that is unknown in its dialect."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
 def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes: bool) -> None:
-    """But asks for no page to be opened."""
+    """An inert agent sends forms, but does not ask to open pages."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
     )
@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """Notifications of unknown methods, and invalid lines that may be taken for requests."""
+    """An inert agent sends no unknown notifications and no lines like requests."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -156,7 +156,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
-    """The draft's clients push it, and this one has no such terminal."""
+    """Pushed output of a withheld terminal is not awaited."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
@@ -164,7 +164,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str
 
 
 def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
-    """MCP through the client needs a connection."""
+    """Messages to a withheld MCP server are not awaited."""
     live = asked(
         record,
         f"""
@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """The client's extension requests may depend on it."""
+    """Extension requests of the client are optional after a withheld extension request."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -235,7 +235,7 @@ def test_requests_outside_the_clients_directories_are_withheld(
     params: dict[str, Any],
     dialect: tuple[str, str],
 ) -> None:
-    """They are answered from the recording and reported; an option lets them pass."""
+    """Requests outside the client's directories are withheld, unless an option allows them."""
     live = asked(record, answered(method, params), dialect)
     assert live.send(5) == ["<- 8"]
     assert live.found == []
@@ -267,7 +267,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 def test_requests_inside_the_clients_directories_go_out(
     record: Record, method: str, params: dict[str, Any]
 ) -> None:
-    """With the live directories in them; so do those that only read."""
+    """Requests inside the client's directories go out with the live directories."""
     live = asked(record, answered(method, params))
     assert len(live.send(5)) == 1
     assert live.report.withheld == ()
@@ -275,7 +275,7 @@ def test_requests_inside_the_clients_directories_go_out(
 
 
 def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record) -> None:
-    """No path is inside then."""
+    """Acting requests are withheld before the client has named a directory."""
     live = record("""
         1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}
@@ -290,7 +290,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record
 
 
 def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> None:
-    """But none about another one, even if the client gives it that id."""
+    """All requests about a withheld terminal are withheld, but none about another one."""
     live = asked(
         record,
         """
@@ -319,7 +319,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> 
 
 
 def test_a_hostile_recording_is_played_without_harm(record: Record) -> None:
-    """It writes everywhere and runs a shell; an inert replay sends none of that."""
+    """A hostile recording that writes and runs a shell is played without harm."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
         for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)
@@ -351,7 +351,7 @@ TWO_WAYS = [
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
 def test_ambiguous_lines_are_withheld(record: Record, line: str, *, inert: bool) -> None:
-    """A client may accept broken JSON, take the first of two members or ignore case."""
+    """Lines that a lax client may read as acting requests are withheld."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
     assert live.send(5) == ["<- 7"]

@@ -23,7 +23,7 @@ def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[s
     path.write_bytes(b"".join(text_form_of(['-> {"jsonrpc": "2.0", "id": 1}'])))
     report_findings(path, time.monotonic() + 60)
     lines = capfd.readouterr().err.splitlines()
-    assert any(line.startswith("acp-proxy: ✗ rpc.no-release-or-error by the") for line in lines)
+    assert any(line.startswith("acp-proxy: ✗ rpc.no-result-or-error by the") for line in lines)
     assert lines[-1].startswith("acp-proxy: `acp-proxy check '")
     assert lines[-1].endswith("one.jsonl'` has all of it")
 
