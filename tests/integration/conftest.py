@@ -1,4 +1,4 @@
-"""What tests with real processes share: the installed program and packages from npm."""
+"""Fixtures of tests with real processes: the installed program and packages from npm."""
 
 from __future__ import annotations
 

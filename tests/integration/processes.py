@@ -1,4 +1,4 @@
-"""What tests with real processes share: a proxy whose client is the test, its recording, and /proc.
+"""Helpers for real processes: a proxy with the test as client, its recording, and /proc.
 
 Nothing here sleeps in order to be later than something else. What has to happen is waited for, and
 the wait has a deadline that only a broken proxy meets.

@@ -1,4 +1,4 @@
-"""A talk that a test conducts: the test is the client, the puppet the agent, the proxy between."""
+"""A conversation controlled by a test: the test is the client, and the puppet the agent."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def name(path: Path) -> str:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """So does what was recorded once: the new recording has the frames of the old one."""
+    """A recorded conversation passes unchanged, and the new recording has the same frames."""
     capture = tmp_path / "capture.jsonl"
     save(load_text_form(path), capture)
     assert_passes(acp_proxy, tmp_path, capture)
@@ -39,7 +39,7 @@ def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: P
 
 @pytest.mark.parametrize("path", [*weighted_captures()])
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """Both peers receive what was captured, byte for byte, and the recording has the same."""
+    """A captured conversation reaches both peers byte for byte, and is recorded so."""
     assert_passes(acp_proxy, tmp_path, path)
 
 

@@ -83,14 +83,14 @@ def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> 
 
 
 def test_no_input_becomes_part_of_a_script() -> None:
-    """They reach the shell through the environment, and other actions as their inputs."""
+    """Inputs reach scripts only through the environment, and never as part of the script."""
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         assert {*step} <= {"id", "if", "shell", "env", "run", "uses", "with"}
 
 
 def test_other_actions_are_pinned() -> None:
-    """By the same commits as in our own workflows, with the version beside them."""
+    """Other actions are pinned by the same commits as in our own workflows, with versions."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
     others = {item for item in used if f"uses: {item}\n" not in workflows}
@@ -99,14 +99,14 @@ def test_other_actions_are_pinned() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
-    """Each has its row on the page, and there is no row for another."""
+    """Each input and output has a row on the page, and there are no other rows."""
     section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
     rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
     assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """Inputs of the action, hooks, and variables of the template."""
+    """The page uses only existing inputs of the action, hooks, and template variables."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
@@ -131,7 +131,7 @@ def test_the_page_uses_what_there_is() -> None:
 def test_it_is_installed_once(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """From its own source or from the wheel that is given, in an environment of its own."""
+    """The action installs its own source, or a given wheel, in a separate environment."""
     python = tmp_path / "programs/python"
     program(
         "python",
@@ -184,7 +184,7 @@ def test_inputs_are_words(
     inputs: dict[str, str],
     expected: list[str],
 ) -> None:
-    """Lines of recordings, and the agent's command without anything that a shell expands."""
+    """Inputs are split into words, and the shell does not expand anything in them."""
     arguments = recorded(program, tmp_path, 3)
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """But what cannot be read or started does."""
+    """With `never`, no verdict fails the job, but unreadable files and failed starts do."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_
@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """With a message on the page of the job; nothing is uploaded."""
+    """Wrong use fails early with a message on the job's page, and uploads nothing."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
@@ -229,7 +229,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
 
 
 def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
-    """It is named on the page of the job."""
+    """An agent that is not a command is an error, named on the job's page."""
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
@@ -238,7 +238,7 @@ def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun])
 
 
 def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> None:
-    """Here one that leaves at once; its run is stored as text form."""
+    """An agent that differs fails the job, and its run is stored in the text form."""
     job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
     outputs = job.run()
     assert outputs["verdict"] == "failed"
@@ -255,7 +255,7 @@ def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> 
 def test_recordings_with_secrets_are_not_stored(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """None of them, if one holds a secret after all."""
+    """If a recording contains a secret, no recording is stored."""
     job = gate(version="installed")
     for name in ("results.runs", "recordings"):
         (tmp_path / name).mkdir()
@@ -312,7 +312,7 @@ def test_variables_are_words(
     variables: dict[str, str],
     expected: list[str],
 ) -> None:
-    """On GitLab as well, where each of several jobs has a directory of its own."""
+    """GitLab variables are split into words, and each job has its own directory."""
     gate()
     arguments = recorded(program, tmp_path, 1)
     result = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
@@ -322,7 +322,7 @@ def test_variables_are_words(
 
 
 def test_a_failed_job_keeps_its_reports() -> None:
-    """Whatever happened to it; GitLab reads its JUnit report."""
+    """A failed job keeps its reports, and GitLab reads the JUnit report."""
     for job in GITLAB.values():
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
@@ -333,7 +333,7 @@ def test_a_failed_job_keeps_its_reports() -> None:
 
 
 def test_hooks_look_at_recordings() -> None:
-    """At those that changed; each is a command that fails as a hook has to."""
+    """Hooks check the changed recordings, and fail as hooks must."""
     files = ["recordings/crash.db", "tests/recordings/x/a.jsonl", "acp_recordings/a.jsonl"]
     others = ["recordings/README.md", "a.jsonl", "myrecordings/a.db"]
     for hook in HOOKS:

@@ -1,4 +1,4 @@
-"""`doctor` as the program that users start: it leaves files as they were, and starts no agent."""
+"""`doctor`, started as a program, changes no files and starts no agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def state(directory: Path) -> list[tuple[str, int, int, bytes]]:
 
 
 def test_nothing_is_changed_and_no_agent_is_started(tmp_path: Path, acp_proxy: Path) -> None:
-    """Doctor leaves all as it was and starts no agent, even beside leftovers and a recorder."""
+    """`doctor` changes nothing and starts no agent, even beside leftovers and a recorder."""
     context = machine(tmp_path)
     program(tmp_path / "bin/agent", f"#!/bin/sh\ntouch {tmp_path}/started\n")
     configure(tmp_path, str(acp_proxy), "record", "--", f"{tmp_path}/bin/agent")

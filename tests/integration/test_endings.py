@@ -38,7 +38,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """What a process of the agent's group writes after the agent's exit still arrives."""
+    """Output of a process in the agent's group still arrives after the agent's exit."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)
@@ -53,7 +53,7 @@ def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_pat
 
 
 def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_path: Path) -> None:
-    """Its output arrives; the client gets a broken pipe, and nothing else."""
+    """An agent that closes its input can still write, and its client gets a broken pipe."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('exec <&-; echo closed; read go <"$1"; echo "still here"', gate.path)
@@ -73,7 +73,7 @@ def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_pa
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
-    """For its client the agent has ended; it lives on and still gets input."""
+    """A closed output ends the stream at once, but the agent still gets input."""
     conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
@@ -153,7 +153,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """As without the proxy, if the agent has ended by itself; the recording has its name."""
+    """Processes left by an agent that ended by itself go on running, and are recorded."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:
@@ -171,7 +171,7 @@ def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, 
 def test_nothing_is_left_behind_by_a_stopped_agent(
     record: Recorder, tmp_path: Path, way: str
 ) -> None:
-    """What the agent has started ends with it if it, or the proxy, is made to end."""
+    """If the agent or the proxy is stopped, the agent's processes end too."""
     conversation = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
     left = left_by(conversation)
     conversation.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)

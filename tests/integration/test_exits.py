@@ -38,7 +38,7 @@ def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
 
 @pytest.mark.parametrize("name", ["SEGV", "INT", "PIPE"])
 def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) -> None:
-    """The proxy dies of it. Open requests of both sides are recorded as never answered."""
+    """The proxy dies of the agent's signal, and open requests are recorded as unanswered."""
     signum = signal.Signals[f"SIG{name}"]
     conversation = record(
         shell('ulimit -c 0; read line; echo "$1"; kill -s $2 $$', QUESTION[:-1].decode(), name)
@@ -106,7 +106,7 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
-    """It would hold what passed, and the limit of its size does not count for all systems."""
+    """No core of the proxy is written, since it would contain the conversation."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
         "import resource; from acp_proxy.record.capture.in_place import die_of;"
@@ -139,7 +139,7 @@ def test_an_agent_that_cannot_start(
     code: int,
     complaint: str,
 ) -> None:
-    """It gives one line on stderr, exit code 127 or 126, and a recording."""
+    """An agent that cannot start gives a line on stderr, exit code 127 or 126, and a recording."""
     program = tmp_path / name
     if mode is not None:
         program.write_text(content)
@@ -166,7 +166,7 @@ def test_an_agent_that_cannot_start(
 def test_a_secret_in_the_name_of_the_program_is_masked(
     record: Recorder, program: str, shown: str, is_recorded: bool
 ) -> None:
-    """A path as such stays readable; also where nothing is recorded."""
+    """A secret in the program's name is masked, and other paths stay readable."""
     off = {} if is_recorded else {"ACP_PROXY_OFF": "1"}
     conversation = record([program], env={**READABLE_PATH, **off})
     assert conversation.wait() == 127

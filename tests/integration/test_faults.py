@@ -102,7 +102,7 @@ def received(conversation: Talk) -> bytes:
 def test_a_rule_changes_what_the_client_receives(
     forked: Recorder, rule: str, sent: bytes, output: bytes
 ) -> None:
-    """The recording has everything that the agent sent."""
+    """A rule changes what the client receives, and the recording has what the agent sent."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
@@ -126,7 +126,7 @@ def test_a_rule_changes_what_the_client_receives(
 def test_a_rule_changes_what_the_agent_receives(
     forked: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
-    """The recording has everything that the client sent."""
+    """A rule changes what the agent receives, and the recording has what the client sent."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
     conversation.exchange(sent)
     assert conversation.wait() == 0
@@ -134,7 +134,7 @@ def test_a_rule_changes_what_the_agent_receives(
 
 
 def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: Path) -> None:
-    """The agent never receives the request, and the client receives the error."""
+    """`error-reply` gives the client an error, and the agent never gets the request."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
     conversation = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
@@ -193,7 +193,7 @@ def test_a_rule_ends_the_agent(
 
 @needs_proc
 def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
-    """It receives nothing until then. The guardian of its group is not paused."""
+    """A paused agent receives nothing until it is resumed. Its guardian is not paused."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     conversation = forked(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
@@ -222,7 +222,7 @@ def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
 
 
 def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
-    """The lines are there as if the agent had written them, and an event is recorded."""
+    """`stderr-flood` writes lines to our stderr like the agent's, and is recorded."""
     conversation = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert conversation.exchange(A + B + C) == A + B + C
     assert conversation.wait() == 0
@@ -237,7 +237,7 @@ def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
 
 
 def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None:
-    """The rows have what was received; beside them stand the rule and what was delivered."""
+    """Fired faults are recorded beside their frames, with the bytes received and delivered."""
     rules = [
         "drop where='method:a dir:to-client'",
         "duplicate name=twice where='method:b dir:to-client'",
@@ -295,7 +295,7 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
 
 
 def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
-    """Neither in the name of a rule nor in what it says itself."""
+    """The summary of faults shows no secret, in names of rules and elsewhere."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
     conversation = forked(ECHO, *rules)
     conversation.exchange(B)
@@ -316,7 +316,7 @@ def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
 def test_a_plan_that_never_fires_changes_nothing(
     forked: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """Bytes of all values, in lines of all ends and sizes, pass both ways and are recorded."""
+    """With a plan that never fires, all bytes pass both ways and are recorded."""
     chance = random.Random(4)
     speech = b"".join(
         chance.randbytes(size) + end
@@ -345,7 +345,7 @@ def test_a_plan_that_never_fires_changes_nothing(
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
-    """Its seed is recorded nevertheless."""
+    """An empty plan changes nothing, but its seed is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
     assert conversation.exchange(A) == A
@@ -364,7 +364,7 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
 def test_a_bad_plan_is_refused(
     forked: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    """One line and exit code 2; no agent is started, and nothing is recorded."""
+    """A bad plan gives a line and exit code 2; no agent starts, and nothing is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert conversation.wait() == 2
@@ -377,7 +377,7 @@ def test_a_bad_plan_is_refused(
 
 
 def test_rules_in_the_environment(forked: Recorder) -> None:
-    """The variable has one rule on each line."""
+    """Rules can be given in the environment, one on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
     conversation = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert conversation.exchange(A + B + C) == B
@@ -426,7 +426,7 @@ def test_back_pressure_is_kept_in_a_touched_direction(
 def test_a_kill_of_the_proxy_loses_nothing(
     record: Recorder, tmp_path: Path, seed: int, rules: list[str]
 ) -> None:
-    """Whatever had arrived on either side is in the recording, as received or as delivered."""
+    """If the proxy is killed, the recording has everything that arrived on either side."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "sent").write_bytes(speech)

@@ -86,7 +86,7 @@ def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_pa
 def test_following_continues_when_the_log_is_indexed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """What was indexed meanwhile is neither printed twice nor left out."""
+    """A follower prints frames that were indexed meanwhile exactly once."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -118,7 +118,7 @@ def test_following_continues_when_the_log_is_indexed(
 def test_following_continues_when_the_log_is_emptied(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """When all is indexed the log is emptied, and the follower continues without a gap."""
+    """When the indexed log is emptied, a follower continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")

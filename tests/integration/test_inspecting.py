@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """As with `| head`, where a script looks at the exit code of the whole pipe."""
+    """The exit code is the verdict even if the reader of stdout has left, as with `| head`."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """After `|head` has read enough the command ends with code 0 and nothing on stderr."""
+    """A command whose reader has read enough ends with code 0 and nothing on stderr."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))

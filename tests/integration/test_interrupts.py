@@ -67,14 +67,14 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
 def test_an_interrupt_prints_no_traceback(
     tmp_path: Path, moment: str, arguments: tuple[str, ...]
 ) -> None:
-    """Nothing is left behind either."""
+    """An interrupt prints no traceback and leaves nothing behind."""
     assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("moment", ["acp_proxy.entry", "click"])
 def test_python_m_is_interrupted_silently_as_well(tmp_path: Path, moment: str) -> None:
-    """From its first line on."""
+    """`python -m` can be interrupted silently from its first line on."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
 
 
@@ -89,7 +89,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
-    """As for a command in the background of a shell script."""
+    """An ignored interrupt stays ignored, as for a background command of a script."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     result = subprocess.run(
         script,

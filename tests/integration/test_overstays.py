@@ -54,7 +54,7 @@ def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
-    """If it has nothing to answer and its client left, it gets SIGTERM, then SIGKILL."""
+    """An agent without open requests whose client left gets SIGTERM, then SIGKILL."""
     ignore = "" if obeys else "trap '' TERM; "
     conversation = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()

@@ -72,7 +72,7 @@ def workplace(record: Recorder, tmp_path: Path) -> Workplace:
 
 
 def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -> None:
-    """The signal, the turn, the unfinished work and the last lines of stderr are named."""
+    """For a killed agent, the signal, turn, unfinished work and last stderr are named."""
     conversation = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
     conversation.read_all()
     conversation.wait()

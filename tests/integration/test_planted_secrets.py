@@ -253,7 +253,7 @@ def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]
 
 @pytest.mark.parametrize("dialect", ["v2", "draft-1.0", "unstable"])
 def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: str) -> None:
-    """What passes is unchanged; what is stored is masked."""
+    """The conversation passes unchanged, and its stored form is masked."""
     made = conversation(dialect, large=5 << 20 if dialect == "draft-1.0" else 0, early=True)
     recorded = record(made).end()
     assert recorded.received == b"".join(line for side, line in made.steps if side == AGENT)
@@ -262,7 +262,7 @@ def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: 
 
 
 def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Recorded]) -> None:
-    """What the agent reads from its own environment is masked, also if it prints it in pieces."""
+    """A secret from the agent's environment is masked, even if it is printed in pieces."""
     made = Conversation("v1", secrets={OWN: "a variable of the recorder"})
     made.ask("initialize", {"protocolVersion": 1}, protocolVersion=1)
     for number in range(10):

@@ -404,7 +404,7 @@ def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
 
 
 def test_recordings_may_be_elsewhere(suite: Suite) -> None:
-    """The configuration names their directory."""
+    """The configuration can name another directory for recordings."""
     suite.configure("acp_recordings = elsewhere")
     suite.recorded_as_text("elsewhere/x.jsonl")
     suite.tests("""
@@ -554,7 +554,7 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
 
 
 def test_it_can_be_switched_off(suite: Suite) -> None:
-    """Then none of its options and fixtures exist."""
+    """A plugin that is switched off has no options and fixtures."""
     suite.tests("""
         def test_nothing(pytestconfig):
             assert not hasattr(pytestconfig.option, "acp_record")
@@ -666,7 +666,7 @@ def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
 
 
 def test_the_manual_shows_the_example() -> None:
-    """Code on the page is code of the example, line by line."""
+    """The code in the manual is the code of the example, line by line."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -675,7 +675,7 @@ def test_the_manual_shows_the_example() -> None:
 
 
 def test_the_manual_names_every_setting() -> None:
-    """Options of the marker, of pytest and of its configuration, and what the fixture has."""
+    """The manual names every option of the marker, pytest and configuration."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     fixture = [name for name in vars(AcpAgent) if not name.startswith("_")]
     ours = re.findall(r"(--acp-[a-z]+|acp_[a-z_]+)", (ROOT / PLUGIN).read_text(encoding="utf-8"))
@@ -714,5 +714,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """Each recording, and the longest one cut down to its turn; in `make soak` the others too."""
+    """The exported test of each recording passes, also of one cut down to its turn."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

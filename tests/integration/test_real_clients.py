@@ -220,7 +220,7 @@ def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Pa
 
 
 def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
-    """Frames have its escapes of non-ASCII characters, and are all that the client noted."""
+    """The recording has exactly the SDK's frames, with its escapes of characters."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]

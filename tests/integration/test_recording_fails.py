@@ -116,7 +116,7 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A file of another program that appears in its place is kept, and so is the log."""
+    """A foreign file in place of the database is kept, and so is the log."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
@@ -156,7 +156,7 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
 
 @needs_prlimit
 def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """What was logged before the disk was full can be read, in whole records."""
+    """Records logged before the disk was full can be read."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with file_size_limit(3000):  # no room for a database, so nothing empties the log
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)

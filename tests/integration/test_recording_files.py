@@ -263,7 +263,7 @@ def age(path: Path, days: float) -> None:
 def test_keep_deletes_old_recordings_at_the_start(
     fork_server: ForkServer, tmp_path: Path, keep: str
 ) -> None:
-    """Those beyond the age or size; never one that is running, or a file that is no recording."""
+    """--keep deletes recordings beyond the age or size, but no running ones or other files."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     old, young = (

@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The exit code is 0, and stderr is empty."""
+    """For the same client, a replay exits with 0 and an empty stderr."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -154,7 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The suggested line works as it is, and so does the same pointer in a file of rules."""
+    """The option suggested by the report allows the divergence, also in a file of rules."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -166,7 +166,7 @@ def test_the_option_of_the_report_allows_the_divergence(
 def test_the_report_for_machines(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """JSON and JUnit XML have all that stderr has."""
+    """The reports as JSON and JUnit XML have everything that stderr has."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
     conversation = replay(recorded.path, "--report", str(out), "--junit", str(xml))
     conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
@@ -207,7 +207,7 @@ def test_a_silent_client_stalls_the_replay(
 def test_a_broken_pipe_is_no_traceback(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """It ends only the writing."""
+    """A broken pipe ends only the writing, without a traceback."""
     conversation = replay(recorded.path)
     conversation.close_output()
     assert conversation.process.stdin is not None
@@ -221,7 +221,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """A replay that was complete exits with 0, any other with 1."""
+    """After a stop signal a complete replay exits with 0, any other with 1."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -349,7 +349,7 @@ def test_garbage_is_answered_and_reported(
 def test_bad_use_is_one_line_and_exit_code_2(
     acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
-    """Stdout stays empty, whatever is wrong."""
+    """Bad use gives one line, exit code 2 and an empty stdout."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It ends with 0 against a replay of the same recording."""
+    """The scripted client ends with 0 against a replay of the same recording."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]
@@ -428,14 +428,14 @@ def test_the_scripted_client_plays_every_recording(
 
 
 def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
-    """``python -m acp_proxy.client`` ends as it does here."""
+    """``python -m acp_proxy.client`` runs the scripted client."""
     recording = str(ROOT / "recordings" / "hello.db")
     result = run_client(recording, str(acp_proxy), "replay", recording)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """It ends with 1 and the line that was not recorded, or that something is missing."""
+    """The scripted client ends with 1 if a line was not recorded or is missing."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1
@@ -446,7 +446,7 @@ def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
 
 
 def test_the_scripted_client_prints_its_usage() -> None:
-    """Without an agent's command it is one line and exit code 2."""
+    """Without an agent's command, the scripted client prints its usage and exits with 2."""
     result = subprocess.run(
         [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False
     )

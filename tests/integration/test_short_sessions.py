@@ -38,7 +38,7 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
-    """It leaves its log, and an empty file for the database.
+    """A short session leaves its log, and an empty file for the database.
 
     That file is made at the start, for its owner alone, so that no other user can put one there.
     """
@@ -66,7 +66,7 @@ def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -
 def test_a_failing_start_up_does_not_stop_the_conversation(
     record: Recorder, tmp_path: Path, where: str
 ) -> None:
-    """There is one line on stderr, and the conversation goes on and is recorded."""
+    """If the start-up fails, there is a line on stderr, and the conversation is recorded."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     run = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)

@@ -27,7 +27,7 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """The message names the guardian, once, on stderr and in the recording; not the agent."""
+    """An agent without a guardian runs, and a message names the guardian."""
     conversation = record(["cat"], wrapper=UNGUARDED)
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -63,7 +63,7 @@ def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
-    """Also if it would have run in our place."""
+    """A missing agent is named even if it would have run in our place."""
     conversation = record(["/nowhere/agent"], wrapper=limited("-n 10"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 127

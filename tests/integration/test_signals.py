@@ -69,7 +69,7 @@ def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client:
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
 def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
-    """It is killed when its grace is over, and that is recorded."""
+    """An agent that ignores a signal is killed after its grace time, which is recorded."""
     conversation = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -138,7 +138,7 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
-    """Its output and exit code after SIGTERM are passed on; many real agents return 0."""
+    """The output and exit code of an agent that handles SIGTERM are passed on."""
     conversation = record(
         shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
     )

@@ -83,7 +83,7 @@ def proxy(conversation: Talk) -> int:
 
 
 def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
-    """As ssh does for a password; Ctrl-Z stops it with its client, and both continue."""
+    """An agent can read its client's terminal, and Ctrl-Z stops both until they continue."""
     script = 'echo $$; printf "password?" >/dev/tty; read word </dev/tty; echo "it is $word"'
     with open_terminal() as terminal:
         conversation = record(shell(script), wrapper=terminal.wrapper)
@@ -103,7 +103,7 @@ def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
 
 
 def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
-    """It comes from the terminal, to all processes there; the proxy sends no stop signal."""
+    """Ctrl-C reaches an agent once, from the terminal and not from the proxy."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     with open_terminal() as terminal:
         conversation = record(
@@ -128,7 +128,7 @@ def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
-    """Nor of its lost descendants; the client, in the same group, is not signalled."""
+    """No process of an agent is left, and the client in the same group gets no signal."""
     ignore = "trap '' TERM HUP INT; "
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'
@@ -151,7 +151,7 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     record: Recorder, tmp_path: Path
 ) -> None:
-    """It stays in the group of the client, as without the proxy, and outlives the guardian."""
+    """Processes left by an agent stay in the client's group and outlive the guardian."""
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
@@ -195,7 +195,7 @@ def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
 def test_whoever_types_the_command_is_told_what_it_waits_for(
     command: list[str], tmp_path: Path
 ) -> None:
-    """One line on stderr, and Ctrl-D ends it, however early; in a pipe there is no line."""
+    """On a terminal a line on stderr tells that a client is awaited, and Ctrl-D ends it."""
     home = Path(__file__).parents[2] / "recordings" if command[0] == "replay" else tmp_path
     argv = [sys.executable, "-m", "acp_proxy", *command]
     env = os.environ | {"ACP_PROXY_RECORDINGS": str(home)}

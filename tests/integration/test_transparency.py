@@ -69,7 +69,7 @@ def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech:
 
 
 def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None:
-    """Never into the conversation."""
+    """Our own messages go to stderr, and never into the conversation."""
     taken = tmp_path / "talk-1.db"
     taken.write_bytes(b"somebody else's")
     run = record(shell("echo hello"))

@@ -59,7 +59,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """Stdout is empty, and one line on stderr has the amount and the place of the new recording.
+    """An unchanged agent gives an empty stdout, and one line on stderr about the new recording.
 
     The longest recording is of the agent on the SDK; the others are of one that says the same.
     """
@@ -83,7 +83,7 @@ def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
 
 
 def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Path) -> None:
-    """So client and agent can both be played, and there is no difference."""
+    """A replayed agent passes without differences."""
     captures = ROOT / "tests" / "data" / "captures"
     path = record_capture(captures / "gemini-0.61.0" / "twosessions.jsonl", tmp_path)
     result = verify.here(path, [str(acp_proxy), "replay", str(path)])
@@ -91,7 +91,7 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """Whatever ids it gives its sessions, calls, messages and files."""
+    """Another run of the same agent is equal, whatever ids it chooses."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -119,7 +119,7 @@ def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Pat
 def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """The exit code is 1, and the screen shows the change."""
+    """A single change gives exit code 1, and only that change is shown."""
     result = verify.here(name, [*CHANGED_AGENT, change])
     assert result.code == 1
     assert result.differences == [expected]
@@ -135,7 +135,7 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """It is told in any case, also if the agent broke it when it was recorded."""
+    """A broken rule is always reported, but fails only on request."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
@@ -164,14 +164,14 @@ def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
 def test_expect_limits_what_is_compared(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
-    """What still counts is found, and nothing else."""
+    """`--expect` limits the differences that are reported."""
     result = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
     assert result.code == (1 if pointers else 0), result.stdout
     assert [pointer for _, pointer in result.differences] == pointers
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
-    """What was allowed is allowed, and the only difference is in the names."""
+    """Renamed permission options are chosen, and only the names differ."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert result.code == 1
     assert {title for title, _ in result.differences} == {"changed session/request_permission"}
@@ -182,7 +182,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """Without that rule another order is a difference, and the hint tells how to find it."""
+    """Concurrent work may come in any order if a rule allows that, which a hint suggests."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to let these pass: `acp-proxy diff --learn " in result.stderr
@@ -211,14 +211,14 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
 def test_every_agent_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
-    """With an exit code and no process left, whatever the agent does."""
+    """Every agent comes to an end, with an exit code and no process left."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     result = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (result.code, result.kinds) == (code, kinds), result.stdout + result.stderr
 
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process is left; a tenth of the lines is many times what the pipes hold."""
+    """A flood comes to an end and leaves no process."""
     monkeypatch.setattr(stream_progress, "_FLOOD_LINES", stream_progress._FLOOD_LINES // 10)
     result = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
     assert (result.code, result.kinds) == (1, ["flood"]), result.stdout + result.stderr
@@ -235,7 +235,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """At the outcome level it is none."""
+    """Garbage differs at the level of frames, but not at the level of outcomes."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -249,7 +249,7 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """Everything else is printed and written before; an exit code of 0 becomes 2."""
+    """An unwritable report is reported last, and turns an exit code of 0 into 2."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate()
@@ -261,7 +261,7 @@ def test_an_unwritable_report_is_reported_last(
 
 
 def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Path) -> None:
-    """Whatever its files are called."""
+    """No code of the current directory is run, whatever its files are called."""
     _lay_decoys(tmp_path)
     verify.server = None
     result = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
@@ -269,7 +269,7 @@ def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Pat
 
 
 def test_a_sweep_runs_no_code_of_the_current_directory(tmp_path: Path) -> None:
-    """The agents that it starts are ours."""
+    """A sweep runs no code of the current directory when it starts agents."""
     _lay_decoys(tmp_path)
     report = tmp_path / "report.json"
     command = agent_command(ROOT / "recordings" / "hello.db", "", report, ())
@@ -284,7 +284,7 @@ def _lay_decoys(directory: Path) -> None:
 
 
 def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None:
-    """Files of the machine are not visible to the agent."""
+    """`verify` reads no files from the disk for the agent."""
     canary = tmp_path / "canary"
     canary.write_text("tweet tweet")
     result = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
@@ -295,7 +295,7 @@ def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("way", ["busy", "eager"])
 def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path, way: str) -> None:
-    """Whatever the agent asks for."""
+    """`verify` runs and writes nothing, whatever the agent asks for."""
     canary = tmp_path / "canary"
     result = verify("hello", [*UNRULY_AGENT, way, str(canary)], *QUICK)
     assert (result.code, result.kinds) == (1, ["unmatched"])
@@ -310,7 +310,7 @@ def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path,
 def test_stopping_verify_stops_the_agent(
     verify: Verifier, signum: signal.Signals, code: int, way: str
 ) -> None:
-    """Nothing of it is left, however verify is stopped."""
+    """However `verify` is stopped, no process of the agent is left."""
     grace = "--grace=5" if way == "stay" else "--grace=1"
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK, grace)
@@ -329,7 +329,7 @@ def test_stopping_verify_stops_the_agent(
 
 
 def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
-    """As with `nohup`; another signal stops it, with its own exit code."""
+    """An ignored signal, as with `nohup`, does not stop `verify`; other signals do."""
     verify.server = None
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -346,7 +346,7 @@ def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
 
 
 def test_a_second_signal_kills_the_agent(verify: Verifier) -> None:
-    """The first signal asks the agent to end, and gives it time; the second does not."""
+    """The first signal gives the agent time to end, and the second kills it."""
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
     log = verify.home
@@ -375,7 +375,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """It has the name of the recorded directory, and is removed afterwards."""
+    """An agent works in a fresh directory with the recorded name, removed afterwards."""
     result = verify("edit-allowed", PLAIN_AGENT)
     assert result.code == 0
     (old, new), *_ = result.report["conversation"]["bindings"].items()
@@ -386,7 +386,7 @@ def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
 
 
 def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -> None:
-    """Which is not removed."""
+    """An agent works in a given directory, which is not removed."""
     work = tmp_path / "work"
     work.mkdir()
     result = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
@@ -396,7 +396,7 @@ def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -
 
 
 def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
-    """Its environment variables are for `record`, and not for the recorder that verify needs."""
+    """Environment variables for `record` do not affect the recorder of `verify`."""
     result = verify(
         "hello",
         PLAIN_AGENT,
@@ -409,7 +409,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """So it never counts as the latest recording; what a nested recorder makes does not."""
+    """The new run says that `verify` made it, so it never counts as the latest recording."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])
@@ -418,7 +418,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """The new run is recorded beside it."""
+    """An existing file is not touched, and the new run is recorded beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))
@@ -438,7 +438,7 @@ def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> No
 def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
-    """It is one line, and nothing is left in the recordings directory."""
+    """An agent that cannot start gives one line and leaves no recording."""
     result = verify("hello", agent)
     assert (result.code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -447,7 +447,7 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 
 
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """A run that cannot be recorded is bad use, too."""
+    """A run that cannot be recorded is bad use."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2
@@ -455,7 +455,7 @@ def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
 
 
 def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -> None:
-    """It is played to its end, and what would have followed is unknown."""
+    """An incomplete recording is played to its end and reported as incomplete."""
     with RecordingReader(_incomplete(tmp_path)) as reader:
         assert reader.recording.state == "incomplete"
     agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
@@ -475,7 +475,7 @@ def _incomplete(directory: Path) -> Path:
 
 
 def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
-    """And is recorded."""
+    """The agent's stderr passes through and is recorded."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
@@ -490,7 +490,7 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 
 
 def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
-    """What it writes after its input has ended is recorded and compared."""
+    """An agent has time to end, and its late output is recorded and compared."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()
     gate = Gate(tmp_path / "gate")

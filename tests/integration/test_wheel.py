@@ -165,7 +165,7 @@ with acp_proxy.open(sys.argv[1]) as recording:
 def test_the_built_wheel_records_replays_and_inspects(
     installed: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With its own start script, where nothing of the checkout can be imported."""
+    """The built wheel records, replays and inspects without the checkout."""
     capfd.readouterr()
     program, recording = installed / "acp-proxy", tmp_path / "hello.db"
     with RecordingReader(ROOT / "recordings/hello.db") as reader:

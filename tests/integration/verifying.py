@@ -1,4 +1,4 @@
-"""Runs ``acp-proxy verify`` with real agents, and sees that none of them is left behind."""
+"""Runs ``acp-proxy verify`` with real agents, and checks that none is left running."""
 
 from __future__ import annotations
 
