@@ -1,7 +1,7 @@
 """Writes one file to stdout and stdin to another one, both at once; ends after both.
 
-Usage: ``duplex.py SAY HEARD [SIZE...]``. It says the file in writes of the sizes that are given,
-over and over, or in one. What it has heard is in ``HEARD`` before it reads on.
+Usage: ``duplex.py SAY HEARD [SIZE...]``. It writes the file ``SAY`` in pieces of the given sizes,
+repeated, or at once. Input is written to ``HEARD`` before it reads on.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ RECORDINGS = {
     "cancelled": ["--scenario", "slow"],
     "tour": [f"--scenario={name}" for name in ("tour", "mode", "load", "extension")],
 }
-"""What the client is told to do, by the name of the recording."""
+"""The arguments of the client, by the name of the recording."""
 
 SICK = {
     "hang": ("tests", "hang"),
@@ -38,7 +38,7 @@ SICK = {
     "late-updates": ("tests", "late"),
     "wrong-params": ("wrong-params", "hello"),
 }
-"""What the client is told to do, and the agent, where something goes wrong."""
+"""The arguments of the client and of the agent for recordings with a failure."""
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """The agent of the recordings without the SDK: it starts in a few hundredths of a second.
 
-For what is recorded in ``recordings/`` it says the same bytes as `tests.agents.sdk_agent`, which a
-test compares with the recordings. What no recording needs, it lacks. It imports nothing but the
-standard library, so that ``python -S -m tests.agents.plain_agent`` runs it.
+For the recordings in ``recordings/`` it sends the same bytes as `tests.agents.sdk_agent`, which a
+test compares with the recordings. It has only the features that the recordings need. It imports
+only the standard library, so that ``python -S -m tests.agents.plain_agent`` runs it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Acts out either side of a captured conversation as a real process over stdio.
 
-A capture lists what passed between a client and an agent in the order in which it was seen
-half-way. What caused a chunk therefore stands before it, so a side may write a chunk as soon as
-everything that the other side is recorded to have said before it has arrived. Both players go
-by that rule alone: they count bytes, they know no message and no time. Reading has a thread of
-its own, so that neither side ever stops the other by not reading while it writes.
+A capture lists the chunks between a client and an agent in the order in which a program between
+them read them. The cause of a chunk therefore comes before it, so a side may write a chunk as soon
+as all earlier chunks of the other side have arrived. Both players follow only that rule: they count
+bytes, and know neither messages nor times. A separate thread reads, so that no side blocks the
+other by not reading while it writes.
 
 The agent's outputs end with its process, as they did for every captured agent. It ends with
 `TOLD_SOMETHING_ELSE` when its input is not the recorded one, which the client takes for a failure

@@ -26,7 +26,7 @@ LAST_WORDS = (
     b"[demo-agent] model context: 131072 tokens\n"
     b"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n"
 )
-"""What the agent writes on stderr before it crashes."""
+"""The agent's last output on stderr before it crashes."""
 
 
 class HangError(Exception):

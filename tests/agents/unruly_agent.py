@@ -85,7 +85,7 @@ def unknown(prompt: int) -> None:
 
 
 def garbage(prompt: int) -> None:
-    """Writes lines that are no messages."""
+    """Writes lines that are not messages."""
     write(b"\xff\x00 not JSON\n")
     end(prompt)
 

@@ -1,7 +1,7 @@
 """Helpers for real processes: a proxy with the test as client, its recording, and /proc.
 
-Nothing here sleeps in order to be later than something else. What has to happen is waited for, and
-the wait has a deadline that only a broken proxy meets.
+Nothing here sleeps to let something else happen first. Every wait is for a condition, with a
+deadline that only a broken proxy reaches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MARK = "TALK_OF_A_TEST"
 """In the environment of every agent and its descendants, so that they can be found."""
 CHUNK = 1 << 16
 READABLE_PATH = {"PATH": "/usr/bin:/bin"}
-"""Without directories that the user may not read, of which a missing program might be in one."""
+"""A PATH without unreadable directories, which might contain a missing program."""
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="expected /proc, to look at processes"
@@ -82,7 +82,7 @@ def shell(script: str, *arguments: str | Path) -> list[str]:
 
 
 class Gate:
-    """A FIFO at which an agent waits (``read go <FIFO``) until the test opens it."""
+    """A FIFO that blocks an agent (``read go <FIFO``) until the test opens it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

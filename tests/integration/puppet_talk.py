@@ -194,7 +194,7 @@ def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str] | Forked) -> 
 
 @contextlib.contextmanager
 def file_size_limit(size: int) -> Iterator[None]:
-    """What is started within can make no file larger than ``size``: to it, the disk is full."""
+    """Limits the size of files of programs started in the context, as if the disk were full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

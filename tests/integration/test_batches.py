@@ -62,7 +62,7 @@ class Batches(Verifier):
         return [*options]
 
     def verdicts(self, *names: str) -> dict[str, Any]:
-        """What files of results say of each recording, without times and places."""
+        """Returns the verdict of each recording from files of results, without times and places."""
         result = {}
         for name in names:
             _, *lines = (self.directory / name).read_bytes().splitlines()
@@ -87,13 +87,13 @@ def batches(
 
 @pytest.fixture(scope="module")
 def expected(batches: Batches) -> Kinds:
-    """What is to be found in a recording of each kind."""
+    """The expected verdict of a recording of each kind."""
     return write_recordings(batches.directory / "recs", len(VERIFIED), VERIFIED)
 
 
 @pytest.fixture(scope="module")
 def whole(batches: Batches, expected: Kinds) -> list[str]:
-    """What the batch of all of them has printed; its results are in ``whole.jsonl``."""
+    """The output of the batch of all recordings; its results are in ``whole.jsonl``."""
     code, lines = batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)
     assert (code, len(lines)) == (2, len(expected) - 1 + 1)
     return lines

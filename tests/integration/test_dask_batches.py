@@ -105,11 +105,11 @@ class Fleet:
 
     @property
     def stderr(self) -> str:
-        """What the last command has printed there."""
+        """The last command's output on stderr."""
         return (self.directory / "stderr").read_text()
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """What is in the results file, without its header."""
+        """Returns the lines of the results file, without its header."""
         if not self.results.exists():
             return []
         lines = self.results.read_bytes().splitlines(keepends=True)[1:]
@@ -233,7 +233,7 @@ def test_workers_without_our_version_are_named(fleet: Fleet) -> None:
 
 
 def fill(fleet: Fleet, count: int) -> None:
-    """Makes a batch of so many recordings, of which each eighth will differ, and no results."""
+    """Makes a batch of so many recordings without results; each eighth will differ."""
     fleet.results.unlink(missing_ok=True)
     shutil.rmtree(fleet.runs)
     fleet.runs.mkdir()

@@ -98,7 +98,7 @@ def written(diagram: str) -> dict[str, Any]:
 
 
 def read(actual: dict[str, Any]) -> dict[str, Any]:
-    """What the parser has found, with entities as they are written."""
+    """Returns the texts that the parser read, with entities as they are written."""
     marked = json.dumps(actual, ensure_ascii=False)
     plain: dict[str, Any] = json.loads(re.sub("\ufb02°°([0-9]+)¶ß", r"#\1;", marked))
     return plain

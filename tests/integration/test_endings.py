@@ -105,7 +105,7 @@ def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path
 def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: Path) -> None:
     """The agent gets the same broken pipe as without the proxy.
 
-    What was read from it and could not be delivered is recorded and marked.
+    Bytes that were read from the agent but not delivered are recorded and marked.
     """
     conversation = record(agent("flood", tmp_path / "count", 1 << 30))
     conversation.run(until=lambda: len(conversation.received) > 1 << 20)

@@ -64,7 +64,7 @@ def faults(*rules: str) -> list[str]:
 
 
 def fired(conversation: Talk) -> list[tuple[Any, ...]]:
-    """What fired, by frame."""
+    """Returns the fired rules, by frame."""
     return conversation.recording.rows(
         "select seq, rule, action, received, delivered from faults_fired order by seq, rowid"
     )
@@ -78,7 +78,7 @@ def marks(conversation: Talk, stream: str) -> list[tuple[Any, ...]]:
 
 
 def received(conversation: Talk) -> bytes:
-    """What the agent sent, without what rules made up."""
+    """Returns the bytes that the agent sent, without injected lines."""
     sql = """select raw, newline from frames where stream = 'to-client' and seq not in
         (select seq from faults_fired where received is null) order by seq"""
     return b"".join(raw + newline.encode() for raw, newline in conversation.recording.rows(sql))
@@ -110,7 +110,7 @@ def test_a_rule_changes_what_the_client_receives(
     assert conversation.exchange(sent) == output
     conversation.wait()
     assert conversation.recording.stream("to-agent") == sent
-    if "close" not in rule and "limit-data" not in rule:  # of which the rest need not be read
+    if "close" not in rule and "limit-data" not in rule:  # after these the rest need not be read
         assert received(conversation) == sent
     assert fired(conversation)
 

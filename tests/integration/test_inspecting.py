@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """A reader that has already gone is no error, however short the output is."""
+    """A reader that has already gone is not an error, however short the output is."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")

@@ -71,11 +71,11 @@ class Outcome:
 
     @property
     def words(self) -> dict[str, str]:
-        """What became of each test, by its name."""
+        """The outcome of each test, by its name."""
         return self.words_in(r"\S+?")
 
     def words_in(self, file: str) -> dict[str, str]:
-        """What became of each test in a file."""
+        """Returns the outcome of each test in a file, by its name."""
         result = re.findall(rf"^([A-Z]+) {file}::(\w+)", self.output, re.MULTILINE)
         return {name: word for word, name in result}
 
@@ -691,7 +691,7 @@ Export = tuple[Path, tuple[str, ...]]
 
 
 def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
-    """What became of the tests that are exported of recordings, whole or cut."""
+    """Returns the outcomes of tests exported from recordings, whole or cut."""
     made = {}
     for path, turn in exports:
         wrote = run("inspect", "export", path, "--format", "pytest", "-o", suite.directory, *turn)

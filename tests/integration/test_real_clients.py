@@ -49,7 +49,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a client printed, and what went through the agent's hands meanwhile."""
+    """The output of a client, and the messages that its agent saw."""
 
     printed: str
     agent: Wire
@@ -63,7 +63,7 @@ class Client:
     directory: Path
     npm: Path | None
     prompt: str = "tour"
-    """What acpx asks."""
+    """The prompt of acpx."""
 
     def run(self, *proxy: str) -> Seen:
         """Lets the client talk to the agent, through `proxy` if one is given."""

@@ -41,7 +41,7 @@ def record_talk(program: Path | ForkServer, *options: str | Path, home: Path) ->
 
 
 def received(path: Path) -> bytes:
-    """Returns all that was recorded of what the agent sent."""
+    """Returns all recorded bytes of the agent."""
     with RecordingReader(path) as reader:
         frames = [row for row in reader.frames() if row["stream"] == "to-client"]
     return b"".join(bytes(row["raw"]) + row["newline"].encode() for row in frames)

@@ -378,7 +378,7 @@ def test_an_incomplete_recording_is_played_to_its_end(
 
 
 def play_randomly(run: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
-    """Sends what the recorded client sent, each message in its time, in random pieces."""
+    """Sends the messages of the recorded client in time, in random pieces."""
     for saying in conversation.frames:
         wanted = sum(len(conversation.lines[seq]) for seq in saying.after)
         run.run(until=lambda wanted=wanted: len(run.received) >= wanted)  # type: ignore[misc]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DATA = ROOT / "tests/data"
 RECORDINGS = [
-    DATA / "filters/odd.jsonl",  # batches, odd numbers and texts, lines that are no messages
+    DATA / "filters/odd.jsonl",  # batches, odd numbers and texts, lines that are not messages
     DATA / "text_form/faults.jsonl",
     ROOT / "recordings/tour.db",
     ROOT / "recordings/terminal.db",

@@ -193,7 +193,7 @@ def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path)
 
 
 QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2")
-"""What the unruly agent does otherwise, even where it behaves; and no patience."""
+"""Options that ignore the usual differences of the unruly agent, with a short grace time."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What `make dist` builds has every file, and the built wheel works in an empty environment.
+"""The archives of `make dist` have every file, and the wheel works in an empty environment.
 
 Nothing is downloaded: what the wheel requires is copied from the environment of the tests, which
 was installed from the lock.
@@ -39,7 +39,7 @@ ENVIRONMENT = {
 BASE = {"ahocorasick-rs", "attrs", "cattrs", "click", "jinja2", "jsonschema-rs", "msgspec"} | {
     "sqlite-utils", "trio", "wcwidth"
 }  # fmt: skip
-"""What is installed without an extra; whatever serves few people is an extra."""
+"""The packages installed without an extra; a package for few users is an extra."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT, said: bytes = b"") -> bytes:

@@ -31,7 +31,7 @@ UNRULY_AGENT = [sys.executable, "-IS", str(ROOT / "tests" / "agents" / "unruly_a
 
 @define
 class Verified:
-    """What came of it."""
+    """The result of a verification."""
 
     code: int
     stdout: str
@@ -48,7 +48,7 @@ class Verified:
 
     @property
     def differences(self) -> list[tuple[str, str]]:
-        """What changed, as title and places."""
+        """The changed entries, each as change and title, with the places."""
         entries = [
             (f"{item['change']} {item['title']}", " ".join(f["pointer"] for f in item["fields"]))
             for item in self.report["entries"]
@@ -173,7 +173,7 @@ class Verifier:
         )
 
     def expect_nothing_left(self) -> None:
-        """Waits until every process is gone that was started for a verification."""
+        """Waits until every process of a verification is gone."""
         wait_until(lambda: not self.living(), "no process to be left behind")
 
     def living(self) -> list[int]:
